@@ -25,7 +25,7 @@ function messagesOf(count: number): readonly InitialMessage[] {
 
 /** Opens the chat of so many messages; its scope is a browser of its own. */
 function chatOf(scope: string, count: number) {
-  const client = createClient({ baseURL, scope });
+  const client = createClient({ baseURL, user: scope });
   const storage = scope === "local" ? indexedDBStorage() : remoteStorage(client);
   return createChatStore(client, { id: `long-${count}`, model: "delta-5.3", storage });
 }

@@ -1,5 +1,5 @@
 import { createClient } from "@sluice/core";
-import { GatewayProvider, type ThreadMessage, useChatStream } from "@sluice/react";
+import { type ChatMessage, GatewayProvider, useChatStream } from "@sluice/react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
@@ -86,7 +86,7 @@ function ByHand({ past, address }: { past: number; address: string }) {
 function Sluice({ past, split }: { past: number; split?: Split }) {
   const [initialMessages] = useState(() =>
     pastTexts(past).map(
-      (content, at): ThreadMessage => ({ id: `past ${at}`, role: at % 2 ? "assistant" : "user", content }),
+      (content, at): ChatMessage => ({ id: `past ${at}`, role: at % 2 ? "assistant" : "user", content }),
     ),
   );
   const chat = useChatStream({ model: "delta-5.3", initialMessages });

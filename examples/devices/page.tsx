@@ -1,9 +1,9 @@
 import { createClient, streamResumption } from "@sluice/core";
 import {
+  type ChatMessage,
   describeError,
   GatewayProvider,
   signOut,
-  type ThreadMessage,
   useChatStream,
   useConversations,
 } from "@sluice/react";
@@ -16,7 +16,7 @@ const name = localStorage.getItem("name") ?? "";
 const headers = { authorization: `Bearer ${encodeURIComponent(name)}` };
 const client = createClient({
   baseURL: location.origin,
-  scope: name || "nobody",
+  user: name || "nobody",
   headers,
   resume: streamResumption(),
 });
@@ -78,7 +78,7 @@ function Chat({ id }: { id: string }) {
   );
 }
 
-function showMessage({ id, origin, role, content, toolCalls, images }: ThreadMessage) {
+function showMessage({ id, origin, role, content, toolCalls, images }: ChatMessage) {
   return (
     <li key={id}>
       <small>{`${role}, ${origin ?? "this device"}`}</small>

@@ -37,7 +37,7 @@ const suites: Readonly<Record<string, Suite>> = {
   "packages/core/src/transport": {
     project: core,
     near: {
-      "/billing-outcome": ["/billing"],
+      "/billing": ["/billing"],
       "/failure": ["/errors", "/polling", "/refus"],
       "/send": ["/client", "/video-task.", "/assets."],
       "": ["/client", "/errors", "/stream", "/sse"],

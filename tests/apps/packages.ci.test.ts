@@ -108,7 +108,7 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
     images: "200 image/png",
     video: "succeeded",
     truncated: "StreamError stream",
-    refused: "APIError api",
+    refused: "APIError",
     rendered: "<p>ready</p>",
   });
 });

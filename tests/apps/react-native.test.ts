@@ -78,7 +78,7 @@ describe("with React Native's own fetch", () => {
     for (const [limit, sea] of ["Baltic", "Aral"].entries()) {
       const { client } = clientOf({ retry: { limit } });
       const stream = streamChat(client, question(`Tell me of the ${sea} [[drop]]`));
-      await expect(stream.result()).rejects.toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+      await expect(stream.result()).rejects.toMatchObject({ name: "ConnectionError", billing: "maybe" });
       expect(countOf(sea)).toBe(1 + limit);
     }
   });
@@ -93,12 +93,12 @@ describe("with React Native's own fetch", () => {
   });
 
   test("an answer that does not come in time ends with an error that names the limit", async () => {
-    const { client } = clientOf({ timeouts: { headersMs: 300 }, retry: { limit: 0 } });
+    const { client } = clientOf({ timeout: { firstChunkMs: 300 }, retry: { limit: 0 } });
     const stream = streamChat(client, question("Tell me of ice [[stall]]"));
     await expect(stream.result()).rejects.toMatchObject({
       name: "TimeoutError",
-      phase: "headers",
-      message: expect.stringContaining("timeouts.headersMs"),
+      phase: "first-chunk",
+      message: expect.stringContaining("timeout.firstChunkMs"),
     });
   });
 

@@ -30,20 +30,20 @@ const compilerOptions = {
 };
 // `/**/` marks each name whose hover is read
 const consumer = `
-import { type Client, type StandardSchema, createAsset, createVideoTask, generateImages, streamChat } from "@sluice/core";
+import { type ChatRequestMessage, type Client, createAsset, createVideoTask, generateImages, type StandardSchema, streamChat } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, useChatStream, useImages, useVideoTask } from "@sluice/react";
-import type { AssistantMessage, ChatParams, ChatRequests, VideoRequests } from "@sluice/core/schemas";
+import type { ModelRequest } from "@sluice/core/schemas";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;
 declare const schema: StandardSchema<{ city: string }>;
 const messages = [{ role: "user", content: "Hi" }] as const;
 streamChat(client, { /**/model: "delta-5.3", /**/messages, /**/max_tokens: 5, /**/thinking: { /**/type: "enabled" } });
 streamChat(client, { model: "gamma-chat-1-6-251015", messages: [{ /**/role: "user", /**/content: "Hi", /**/name: "ada" }], /**/stop: "END" });
-createChatStore(client, { /**/model: "alpha-v4.1-flash", /**/instructions: "Be brief", /**/schema, /**/params: { /**/temperature: 1, /**/max_tokens: 5 }, /**/tools: [], /**/onError() {} });
-useChatStream({ /**/model: "delta-5.3", /**/instructions: () => "Be brief", /**/schema, /**/params: { /**/temperature: 1, /**/max_tokens: 5, /**/reasoning_effort: "low" }, /**/maxSteps: 3 });
+createChatStore(client, { /**/model: "alpha-v4.1-flash", /**/instructions: "Be brief", /**/outputSchema: schema, /**/params: { /**/temperature: 1, /**/max_tokens: 5 }, /**/tools: [], /**/onError() {} });
+useChatStream({ /**/model: "delta-5.3", /**/instructions: () => "Be brief", /**/outputSchema: schema, /**/params: { /**/temperature: 1, /**/max_tokens: 5, /**/reasoning_effort: "low" }, /**/maxSteps: 3 });
 useImages({ /**/model: "gamma-image-5-0-260128", /**/params: { /**/size: "2048x2048" } });
 createProxy({ baseURL: "https://a.test", apiKey: () => "", authenticate: "public", origins: [], /**/models: ["delta-5.3"] });
-const params: ChatParams["alpha-v4.1-flash"] = { /**/max_tokens: 5, /**/stream_options: { /**/include_usage: true } };
+const params: Partial<ModelRequest<"alpha-v4.1-flash">> = { /**/max_tokens: 5, /**/stream_options: { /**/include_usage: true } };
 generateImages(client, { /**/model: "gamma-image-5-0-260128", /**/prompt: "A reef", /**/size: "2048x2048", /**/logo_info: { /**/opacity: 0.5 } });
 createVideoTask(client, { /**/model: "beta3.0-video", /**/input: { prompt: "A reef" }, /**/parameters: { /**/duration: 5 } });
 createVideoTask(client, { /**/model: "gamma-video-2.0", /**/content: [{ type: "image_url", /**/image_url: { /**/url: "asset://a-1" }, /**/role: "first_frame" }] });
@@ -52,15 +52,15 @@ useVideoTask().create({ /**/model: "gamma-video-2.0", /**/content: [{ type: "tex
 useImages({ model: "gamma-image-5-0-260128" }).generate({ /**/prompt: "A reef", /**/size: "2048x2048" });
 
 declare const options: ChatStoreOptions<{ city: string }>;
-declare const request: ChatRequests["alpha-v4.1-flash"], video: VideoRequests["beta3.0-video"], call: NonNullable<AssistantMessage["tool_calls"]>[number];
-options./**/schema;
+declare const request: ModelRequest<"alpha-v4.1-flash">, video: ModelRequest<"beta3.0-video">, call: NonNullable<Extract<ChatRequestMessage, { readonly tool_calls?: unknown }>["tool_calls"]>[number];
+options./**/outputSchema;
 options./**/params;
 request./**/model;
 request./**/messages;
 request./**/response_format?./**/type;
 call.function./**/arguments;
 video./**/return_last_frame;
-({} as ChatParams["delta-5.3"])./**/reasoning_effort;
+({} as ModelRequest<"delta-5.3">)./**/reasoning_effort;
 
 // @ts-expect-error a field is read-only
 request.max_tokens = 5;
@@ -86,7 +86,7 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
   ["stop", "One text, not a list."],
   ["model", "It decides which parameters there are."],
   ["instructions", "System prompt: the first message of each request"],
-  ["schema", "Schema of the answer, which becomes `object`."],
+  ["outputSchema", "Schema of the response, which becomes `output`."],
   ["params", "Parameters of each request, under the gateway's own names"],
   ["temperature", "Randomness of the answer"],
   ["max_tokens", "Whole number from 1 to 393,216."],
@@ -94,7 +94,7 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
   ["onError", "Called once for each turn that failed"],
   ["model", "It decides which parameters there are."],
   ["instructions", "System prompt: the first message of each request"],
-  ["schema", "Schema of the answer, which becomes `object`."],
+  ["outputSchema", "Schema of the response, which becomes `output`."],
   ["params", "Parameters of each request, under the gateway's own names"],
   ["temperature", "From 0 to 1."],
   ["max_tokens", "Whole number from 1 to 131,072."],
@@ -140,7 +140,6 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
 ];
 /** Places of a model that is still to be typed. */
 const unfinished = `
-import { type Client, generateImages, streamChat } from "@sluice/core";
 import { createChatStore, useChatStream } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;

@@ -1,7 +1,7 @@
 import { type Client, createClient } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
 import type { Emulator, EmulatorOptions } from "@sluice/emulator";
-import { createChatStore, GatewayProvider, type ThreadMessage } from "@sluice/react";
+import { type ChatMessage, createChatStore, GatewayProvider } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -183,7 +183,7 @@ describe("a session that ends", () => {
 
 describe("cost on screen", () => {
   const files = filesOfPage("docs/recipes/cost-on-screen.md");
-  type Answer = Pick<ThreadMessage, "id" | "role" | "content" | "model" | "usage">;
+  type Answer = Pick<ChatMessage, "id" | "role" | "content" | "model" | "usage">;
   const usage = { prompt_tokens: 100_000, completion_tokens: 50_000, total_tokens: 150_000 };
 
   test("adds up the answers, with less for what the gateway had in its cache", async () => {
@@ -208,10 +208,10 @@ describe("cost on screen", () => {
 
   test("has the count of an answer that streamed", async () => {
     const emulator = openNetwork();
-    const { costOf } = await files<{ costOf(message: ThreadMessage): number | undefined }>("cost.tsx");
+    const { costOf } = await files<{ costOf(message: ChatMessage): number | undefined }>("cost.tsx");
     const chat = createChatStore(createClient(emulator.clientOptions), { model: "alpha-v4.1-flash" });
     const { messages } = await chat.send("Hello");
-    expect(costOf(messages.at(-1) as ThreadMessage)).toBeGreaterThan(0);
+    expect(costOf(messages.at(-1) as ChatMessage)).toBeGreaterThan(0);
   });
 });
 

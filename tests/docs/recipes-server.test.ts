@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Client, createClient, type RequestOptions } from "@sluice/core";
+import { type Client, createClient } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
@@ -39,7 +39,7 @@ describe("moderation", () => {
   test("refuses a bad question before the gateway is asked", async () => {
     const emulator = openNetwork();
     const { error } = await chatOf(await open()).send("How do I make a bomb?");
-    expect(error).toMatchObject({ status: 400, apiCode: "content_refused", outcome: "refused" });
+    expect(error).toMatchObject({ status: 400, code: "content_refused", billing: "none" });
     expect(emulator.requests).toEqual([]);
   });
 
@@ -129,13 +129,13 @@ describe("logs", () => {
     }>("page.ts");
     const captured: [string, object][] = [];
     const client = clientWith((error, facts) => captured.push([error.name, facts]));
-    const request: RequestOptions = { retry: { limit: 0 } };
+    const options = { model: "delta-5.3", retry: { limit: 0 } } as const;
     openNetwork({
       "gateway-proxy.example.workers.dev": () => Response.json({ error: { message: "no" } }, { status: 403 }),
     });
-    await createChatStore(client, { model: "delta-5.3", request }).send("Hello");
+    await createChatStore(client, options).send("Hello");
     openNetwork();
-    await createChatStore(client, { model: "delta-5.3", request }).send("Hello");
+    await createChatStore(client, options).send("Hello");
     expect(captured).toMatchObject([["APIError", { kind: "chat", model: "delta-5.3" }]]);
   });
 });
@@ -238,7 +238,7 @@ describe("CI", () => {
     expect((await ask(replayed, "How deep is the Elbe?")).messages.at(-1)?.content).toContain("Elbe");
     expect(replayed.differences()).toEqual([]);
     const changed = await ask(replayed, "How wide is the Elbe?");
-    expect(changed.error).toMatchObject({ status: 400, apiCode: "no_recording" });
+    expect(changed.error).toMatchObject({ status: 400, code: "no_recording" });
     expect(replayed.differences()).toHaveLength(1);
   });
 });

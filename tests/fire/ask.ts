@@ -12,7 +12,7 @@ export interface Asked {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly verb: "stream" | "complete" | "create";
-  readonly timeouts?: ClientOptions["timeouts"];
+  readonly timeout?: ClientOptions["timeout"];
   /** Number of repeated attempts. @default 0 */
   readonly retries?: number | undefined;
   /** Number of characters of the question. @default 2 */
@@ -31,19 +31,19 @@ export interface Told {
   readonly text: string;
   /** The reason, the phase or the status of an error. */
   readonly detail?: string | number | undefined;
-  readonly outcome?: string | undefined;
+  readonly billing?: string | undefined;
   readonly message?: string | undefined;
   /** All that an app could print of the error and its causes. */
   readonly printed: string;
 }
 
 /** Sends one request, and tells how it ended. */
-export async function ask({ baseURL, apiKey, verb, timeouts, retries = 0, length = 2, seen, over }: Asked) {
+export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length = 2, seen, over }: Asked) {
   const client = createClient({
     baseURL,
     apiKey,
     dangerouslyAllowBrowser: true,
-    timeouts: { ...timeouts },
+    timeout: { ...timeout },
     retry: { limit: retries },
     random: () => 0,
     onEvent: () => {},
@@ -90,7 +90,7 @@ function failureOf(error: unknown): Told {
     end: error.name,
     text: partial?.content ?? "",
     detail: (fields["reason"] ?? fields["phase"] ?? fields["status"] ?? fields["path"]) as string | undefined,
-    outcome: fields["outcome"] as string | undefined,
+    billing: fields["billing"] as string | undefined,
     message: error.message,
     printed: printed(error),
   };

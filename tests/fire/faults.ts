@@ -7,7 +7,7 @@ import type { Script } from "./server.ts";
 /* Faults that need a real socket. The core meets each one in Node, in Chromium and behind the proxy in workerd. */
 
 /** A fault of the gateway, and how a call has to end that meets it. */
-export interface Fault extends Pick<Asked, "timeouts" | "length" | "retries"> {
+export interface Fault extends Pick<Asked, "timeout" | "length" | "retries"> {
   readonly name: string;
   readonly verb: Asked["verb"];
   /** The limit that is over once the server has the request. */
@@ -45,7 +45,7 @@ const completion = JSON.stringify({
 
 const complete = { end: "complete", text: "one" };
 const cut = { end: "StreamError", detail: "truncated", text: "one" };
-const lost = { end: "ConnectionError", outcome: "unknown", text: "" };
+const lost = { end: "ConnectionError", billing: "maybe", text: "" };
 const late = (detail: string, text = "") => ({ end: "TimeoutError", detail, text });
 const tooLong = { end: "StreamError", detail: "malformed", text: "" };
 const refused = (detail: number) => ({ end: "APIError", detail, text: "" });
@@ -68,16 +68,16 @@ export const faults: readonly Fault[] = [
     name: "a connection that is accepted and never answered",
     verb: "stream",
     overMs: 300,
-    timeouts: { headersMs: 300 },
+    timeout: { firstChunkMs: 300 },
     script: () => {},
-    ends: late("headers"),
+    ends: late("first-chunk"),
     proxied: false,
   },
   {
     name: "headers, and silence",
     verb: "stream",
     overMs: 500,
-    timeouts: { firstChunkMs: 500, headersMs: 300_000 },
+    timeout: { firstChunkMs: 500 },
     script: (wire) => wire.write(streamHead()),
     ends: late("first-chunk"),
     proxied: false,
@@ -85,7 +85,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a part of a stream, and silence",
     verb: "stream",
-    timeouts: { chunkMs: 300 },
+    timeout: { chunkMs: 300 },
     script: (wire) => wire.write(streamHead() + one),
     ends: late("chunk", "one"),
     proxied: false,
@@ -93,9 +93,9 @@ export const faults: readonly Fault[] = [
   {
     name: "a part of JSON, and silence",
     verb: "create",
-    timeouts: { chunkMs: 300 },
+    timeout: { chunkMs: 300 },
     script: (wire) => wire.write(`${jsonHead()}{"task_id":`),
-    ends: { ...late("chunk"), outcome: "unknown" },
+    ends: { ...late("chunk"), billing: "maybe" },
     proxied: false,
   },
   {
@@ -167,7 +167,7 @@ export const faults: readonly Fault[] = [
           firstHalf(gzipSync(completion), gunzipSync),
         ]),
       ),
-    ends: { text: "", outcome: "unknown" },
+    ends: { text: "", billing: "maybe" },
   },
   {
     name: "HTTP/1.0 that ends where the connection does",
@@ -186,7 +186,7 @@ export const faults: readonly Fault[] = [
     verb: "create",
     script: (wire) => wire.end(`${jsonHead(`x-large: ${"x".repeat(MB)}\r\n`)}{"task_id":"t"}`),
     ends: lost,
-    proxied: { ...refused(502), outcome: "unknown" },
+    proxied: { ...refused(502), billing: "maybe" },
   },
   {
     name: "headers without an end",
@@ -196,7 +196,7 @@ export const faults: readonly Fault[] = [
       await wire.flood(`x-more: ${"x".repeat(PIECE - 10)}\r\n`, times(300));
     },
     ends: lost,
-    proxied: { ...refused(502), outcome: "unknown" },
+    proxied: { ...refused(502), billing: "maybe" },
     megabytes: 16,
   },
   {
@@ -207,7 +207,7 @@ export const faults: readonly Fault[] = [
       await wire.flood("x".repeat(PIECE), times(600));
     },
     ends: tooLong,
-    proxied: { outcome: "unknown", text: "" },
+    proxied: { billing: "maybe", text: "" },
     megabytes: 48,
   },
   {
@@ -219,7 +219,7 @@ export const faults: readonly Fault[] = [
       await wire.write(line);
     },
     ends: tooLong,
-    proxied: { outcome: "unknown", text: "" },
+    proxied: { billing: "maybe", text: "" },
   },
   {
     name: "an error of 300 MB",
@@ -250,7 +250,7 @@ export const faults: readonly Fault[] = [
       await wire.write(`${jsonHead()}{"choices":[{"message":{"content":"`);
       await wire.flood("x".repeat(PIECE), times(300));
     },
-    ends: { end: "ResponseError", outcome: "unknown", text: "" },
+    ends: { end: "ResponseError", billing: "maybe", text: "" },
     proxied: refused(502),
     megabytes: 80,
   },

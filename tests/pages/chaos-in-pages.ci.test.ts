@@ -97,10 +97,10 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     world = await openWorld(html, {});
     const tab = await videoTab();
     await world.stopGateway();
-    await tab.waitForFunction(() => page.state().failure !== undefined);
+    await tab.waitForFunction(() => page.state().failureReason !== undefined);
     expect(await tab.evaluate(() => page.state().status)).toBe("pending");
     await world.startGateway();
-    await tab.waitForFunction(() => page.state().failure === undefined);
+    await tab.waitForFunction(() => page.state().failureReason === undefined);
     await world.clock.advance(600_000);
     await tab.waitForFunction(() => page.state().status === "success");
     expect(world.requests()).toHaveLength(1);

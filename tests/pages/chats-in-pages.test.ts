@@ -59,7 +59,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     await expect
       .poll(() => right.evaluate(() => page.state().pendingActions))
       .toMatchObject([{ toolCallId: "c1" }]);
-    await right.evaluate(() => page.addToolResult("c1"));
+    await right.evaluate(() => page.addToolOutput("c1"));
     await shows(right, "Done");
     expect(gateway.asked).toHaveLength(2);
     await right.reload();

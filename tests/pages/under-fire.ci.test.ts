@@ -34,13 +34,13 @@ type Send = (asked: Omit<Asked, "baseURL" | "apiKey">) => Promise<Told>;
 
 /** Lets a request meet a fault. It ends as it has to, the connection is closed, and nothing tells the key. */
 async function meet(
-  { script, verb, overMs, timeouts, length, megabytes = SMALL }: Fault,
+  { script, verb, overMs, timeout, length, megabytes = SMALL }: Fault,
   ends: Partial<Told>,
   send: Send,
 ): Promise<void> {
   fire.answers(script);
   const over = overMs ? { ms: overMs, at: `${fire.url}/arrived` } : undefined;
-  const told = await send({ verb, timeouts, length, over, seen: `${fire.url}/seen` });
+  const told = await send({ verb, timeout, length, over, seen: `${fire.url}/seen` });
   expect(told).toMatchObject(ends);
   await fire.closed();
   expect(fire.written()).toBeLessThan(megabytes * MB);

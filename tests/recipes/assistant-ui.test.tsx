@@ -162,7 +162,7 @@ describe("tools in assistant-ui", () => {
   const tool = defineTool({
     name: "get_depth",
     description: "Measures a depth",
-    parameters: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
+    inputSchema: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
     needsApproval: true,
     execute: (input) => {
       depths.push(input);

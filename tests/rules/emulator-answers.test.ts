@@ -1,11 +1,4 @@
-import {
-  chatModels,
-  checkChatRequest,
-  checkImageRequest,
-  checkVideoRequest,
-  imageModels,
-  videoModels,
-} from "@sluice/core/schemas";
+import { checkRequest, models } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -42,9 +35,9 @@ const chat = fc.oneof(
   record({
     model: fc.constant("alpha-v4.1-flash"),
     messages,
-    thinking: optional(record({ type: oneOf(chatModels["alpha-v4.1-flash"].thinking) })),
-    reasoning_effort: optional(oneOf(chatModels["alpha-v4.1-flash"].reasoningEffort)),
-    max_tokens: optional(fc.integer({ min: 1, max: chatModels["alpha-v4.1-flash"].maxTokens })),
+    thinking: optional(record({ type: oneOf(models["alpha-v4.1-flash"].thinking) })),
+    reasoning_effort: optional(oneOf(models["alpha-v4.1-flash"].reasoningEffort)),
+    max_tokens: optional(fc.integer({ min: 1, max: models["alpha-v4.1-flash"].maxTokens })),
     stop: optional(fc.array(text, { maxLength: 16 })),
     temperature: optional(fc.integer({ min: 0, max: 20 }).map((tenths) => tenths / 10)),
     top_p: optional(fc.integer({ min: 0, max: 10 }).map((tenths) => tenths / 10)),
@@ -53,23 +46,23 @@ const chat = fc.oneof(
   record({
     model: fc.constant("gamma-chat-1-6-251015"),
     messages,
-    max_tokens: optional(fc.integer({ min: 1, max: chatModels["gamma-chat-1-6-251015"].maxTokens })),
+    max_tokens: optional(fc.integer({ min: 1, max: models["gamma-chat-1-6-251015"].maxTokens })),
     stop: optional(text),
   }),
   record({
     model: fc.constant("delta-5.3"),
     messages,
-    reasoning_effort: optional(oneOf(chatModels["delta-5.3"].reasoningEffort)),
-    max_tokens: optional(fc.integer({ min: 1, max: chatModels["delta-5.3"].maxTokens })),
+    reasoning_effort: optional(oneOf(models["delta-5.3"].reasoningEffort)),
+    max_tokens: optional(fc.integer({ min: 1, max: models["delta-5.3"].maxTokens })),
     stop: optional(fc.array(text, { maxLength: 4 })),
   }),
 );
 
-const image = oneOf(Object.keys(imageModels) as (keyof typeof imageModels)[]).chain((model) =>
+const image = oneOf(Object.values(models).filter((model) => model.kind === "image")).chain(({ id, sizes }) =>
   record({
-    model: fc.constant(model),
+    model: fc.constant(id),
     prompt: text,
-    size: optional(oneOf<string>(imageModels[model].sizes)),
+    size: optional(oneOf<string>(sizes)),
     seed: optional(fc.integer()),
     watermark: optional(fc.boolean()),
     image: optional(fc.array(url, { minLength: 1, maxLength: 3 })),
@@ -84,7 +77,7 @@ const betaMedia = fc.oneof(
   }),
   fc.array(record({ type: oneOf(["file", "link"]), url }), { minLength: 1, maxLength: 1 }),
 );
-const beta = videoModels["beta3.0-video"];
+const beta = models["beta3.0-video"];
 const gamma = oneOf(["gamma-video-2.0", "gamma-video-fast"] as const);
 const textItem = record({ type: fc.constant("text"), text });
 
@@ -104,7 +97,7 @@ const video = fc.oneof(
   record({
     model: fc.constant("gamma-video-1-5-pro-251215"),
     content: fc.tuple(textItem),
-    ratio: optional(oneOf<string>(videoModels["gamma-video-1-5-pro-251215"].ratios)),
+    ratio: optional(oneOf<string>(models["gamma-video-1-5-pro-251215"].ratios)),
     duration: optional(fc.integer({ min: 4, max: 12 })),
     camera_fixed: optional(fc.boolean()),
   }),
@@ -112,8 +105,8 @@ const video = fc.oneof(
     record({
       model: fc.constant(model),
       content: fc.tuple(textItem),
-      resolution: optional(oneOf<string>(videoModels[model].resolutions)),
-      ratio: optional(oneOf<string>(videoModels[model].ratios)),
+      resolution: optional(oneOf<string>(models[model].resolutions)),
+      ratio: optional(oneOf<string>(models[model].ratios)),
       duration: optional(fc.integer({ min: 4, max: 15 })),
     }),
   ),
@@ -170,9 +163,9 @@ async function refuses({ path }: Endpoint, request: unknown): Promise<boolean> {
 }
 
 describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
-  ["chat", { path: "/v1/chat/completions", check: checkChatRequest }, chat],
-  ["images", { path: "/v1/images/generations", check: checkImageRequest }, image],
-  ["video", { path: "/v1/video/generations", check: checkVideoRequest }, video],
+  ["chat", { path: "/v1/chat/completions", check: checkRequest }, chat],
+  ["images", { path: "/v1/images/generations", check: checkRequest }, image],
+  ["video", { path: "/v1/video/generations", check: checkRequest }, video],
 ])("%s", (_, endpoint, arbitrary) => {
   test("requests made from the tables get an answer", () =>
     fc.assert(

@@ -14,7 +14,7 @@ const folder = temporaryFolder("imaginary-model", `${root}packages/core/.tmp`);
 const row = `
   "zeta-1": {
     family: "zeta", thinking: [], reasoningEffort: [], maxTokens: 1000, temperature: 1, penalties: false, stop: 1,
-    imageInput: false, tools: false, jsonMode: false,
+    seesImages: false, tools: false, jsonMode: false,
   },`;
 const requestObject = `
   /** Request to \`zeta-1\`. */
@@ -28,8 +28,7 @@ const requestObject = `
     ...streamFields,
   }),`;
 const consumer = `
-import { type Client, streamChat } from "@sluice/core";
-import type { ChatModel, ChatRequest } from "@sluice/core/schemas";
+import { type ChatModel, type ChatRequest, type Client, streamChat } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 declare const client: Client;
 const messages = [{ role: "user", content: "Hi" }] as const;
@@ -84,17 +83,17 @@ test("A new model is two places of the client: the compiler asks for the second,
   insert("chat/protocol/schema.ts", "export const chatRequests = {", requestObject);
   expect(errorsOfCompiler()).toBe("");
 
-  const { chatRequests, checkChatRequest } = await import(
+  const { requestSchemas, checkRequest } = await import(
     /* @vite-ignore */ `${folder}/src/entries/schemas.ts`
   );
   const request = { model: "zeta-1", messages: [{ role: "user", content: "Hi" }], depth: "deep" };
-  expect(checkChatRequest(request)).toEqual({ issues: [], warnings: [] });
-  expect(checkChatRequest({ ...request, depth: "medium" }).issues).toMatchObject([
+  expect(checkRequest(request)).toEqual({ issues: [], warnings: [] });
+  expect(checkRequest({ ...request, depth: "medium" }).issues).toMatchObject([
     { path: "depth", rule: "chat.zeta.depth" },
   ]);
 
   // its rule tests are what remains to be written
-  const schema = chatRequests["zeta-1"];
+  const schema = requestSchemas["zeta-1"];
   expect(fieldsWithoutRule("zeta-1", schema, allRules)).toContain("depth");
   const zeta = rulesOf({ endpoint: "", section: "", prefix: "chat.zeta", request });
   zeta.oneOf("depth", ["deep", "flat"], ["medium"]);

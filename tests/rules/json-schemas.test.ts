@@ -2,17 +2,7 @@ import { readFileSync } from "node:fs";
 import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
 import { ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createClient } from "@sluice/core";
-import {
-  assetRequest,
-  chatRequests,
-  checkAssetRequest,
-  checkChatRequest,
-  checkImageRequest,
-  checkVideoRequest,
-  imageRequests,
-  jsonSchemaOf,
-  videoRequests,
-} from "@sluice/core/schemas";
+import { checkRequest, requestSchemas, toJSONSchema } from "@sluice/core/schemas";
 import { createMcpServer } from "@sluice/mcp";
 import { Ajv2020, type AnySchema } from "ajv-8/dist/2020.js";
 import fc from "fast-check";
@@ -25,15 +15,7 @@ import { allRules } from "./all.ts";
  * requests are made of those in tests/rules, which are transcribed from the spec, and not of the schemas themselves.
  */
 
-const checks = [
-  [chatRequests, checkChatRequest],
-  [imageRequests, checkImageRequest],
-  [videoRequests, checkVideoRequest],
-  [{ "gamma-asset": assetRequest }, checkAssetRequest],
-] as const;
-const models = checks.flatMap(([requests, check]) =>
-  Object.keys(requests).map((model) => ({ model, check })),
-);
+const models = Object.keys(requestSchemas).map((model) => ({ model }));
 
 /** Rules that JSON Schema cannot say, as the guide lists them. */
 const guide = readFileSync(new URL("../../docs/guides/json-schema.md", import.meta.url), "utf8");
@@ -43,15 +25,14 @@ const isUnsaid = (rule: string, message: string) =>
   unsaid.some((name) => new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`).test(rule));
 
 const ajv = new Ajv2020({ strict: true });
-const validators = new Map(models.map(({ model }) => [model, ajv.compile(jsonSchemaOf(model) ?? false)]));
+const validators = new Map(models.map(({ model }) => [model, ajv.compile(toJSONSchema(model) ?? false)]));
 
 type JSONValue = null | boolean | number | string | JSONValue[] | { [key: string]: JSONValue };
 const asJSON = (request: object) => JSON.parse(JSON.stringify(request)) as { [key: string]: JSONValue };
 
 function verdicts(request: { [key: string]: JSONValue }) {
   const model = String(request["model"]);
-  const check = models.find((one) => one.model === model)?.check ?? checkChatRequest;
-  const { issues } = check(request);
+  const { issues } = checkRequest(request);
   const fits = validators.get(model)?.(request) ?? false;
   return { fits, issues, said: issues.filter(({ rule, message }) => !isUnsaid(rule, message)) };
 }
@@ -65,14 +46,14 @@ test("The copy of a schema may be changed field by field: no part of it is anoth
       parts.add(part);
       return Object.values(part).some(twice) || isKnown;
     };
-    expect(twice(jsonSchemaOf(model)), model).toBe(false);
-    expect(twice(jsonSchemaOf(model)), model).toBe(false);
-    expect(JSON.stringify(jsonSchemaOf(model)), model).not.toContain("$ref");
+    expect(twice(toJSONSchema(model)), model).toBe(false);
+    expect(twice(toJSONSchema(model)), model).toBe(false);
+    expect(JSON.stringify(toJSONSchema(model)), model).not.toContain("$ref");
   }
 });
 
 describe.each(models)("The JSON Schema of $model", ({ model }) => {
-  const schema = jsonSchemaOf(model);
+  const schema = toJSONSchema(model);
 
   test("is an object of version 2020-12 with a description, and no union at the top", () => {
     expect(schema).toMatchObject({
@@ -210,12 +191,12 @@ test.each(unsaid)("the rule %s is listed because JSON Schema accepts a request t
   expect(breaking.length).toBeGreaterThan(0);
 });
 
-test("jsonSchemaOf returns undefined for a model that is not listed, and a copy for each caller", () => {
-  expect(jsonSchemaOf("alpha-v5")).toBeUndefined();
-  expect(jsonSchemaOf("toString")).toBeUndefined();
-  const mine = jsonSchemaOf("delta-5.3");
+test("toJSONSchema returns undefined for a model that is not listed, and a copy for each caller", () => {
+  expect(toJSONSchema("alpha-v5")).toBeUndefined();
+  expect(toJSONSchema("toString")).toBeUndefined();
+  const mine = toJSONSchema("delta-5.3");
   delete mine.properties["model"];
-  expect(jsonSchemaOf("delta-5.3").properties["model"]).toBeDefined();
+  expect(toJSONSchema("delta-5.3").properties["model"]).toBeDefined();
 });
 
 test("The short schemas of the MCP tools accept each request of a model that the spec accepts", async () => {

@@ -1,11 +1,15 @@
-import { type ChatModel, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import type { ChatModel, VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 
 /** The models as a table of Markdown, made from the tables of the core: ids, and what tells one from another. */
 export function modelsTable(): string {
   const rows = [
-    ...idsOf(chatModels).map((id) => ["chat", code(id), chatFacts(id)]),
-    ...idsOf(imageModels).map((id) => ["images", code(id), `${imageModels[id].sizes.length} sizes`]),
-    ...idsOf(videoModels).map((id) => ["videos", code(id), videoFacts(id)]),
+    ...Object.values(models).flatMap((model) => {
+      const id = code(model.id);
+      if (model.kind === "chat") return [["chat", id, chatFacts(model.id)]];
+      if (model.kind === "image") return [["images", id, `${model.sizes.length} sizes`]];
+      return model.kind === "video" ? [["videos", id, videoFacts(model.id)]] : [];
+    }),
   ];
   const table = [["use", "id", "facts"], ...rows];
   const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
@@ -17,26 +21,22 @@ export function modelsTable(): string {
 }
 
 function chatFacts(id: ChatModel): string {
-  const { thinking, tools, imageInput, jsonMode, maxTokens } = chatModels[id];
+  const { thinking, tools, seesImages, jsonMode, maxTokens } = models[id];
   const thinks =
     thinking.length > 1 ? "thinking on or off" : thinking.length === 1 ? "always thinks" : "no thinking";
   const hasTools = tools === true ? "tools" : tools ? "tools that the spec does not list" : "no tools";
   return [
     thinks,
     hasTools,
-    imageInput ? "sees images" : "text only",
+    seesImages ? "sees images" : "text only",
     jsonMode ? "JSON mode" : "no JSON mode",
     `\`max_tokens\` up to ${maxTokens.toLocaleString("en-US")}`,
   ].join(", ");
 }
 
-function videoFacts(id: keyof typeof videoModels): string {
-  const { duration, resolutions } = videoModels[id];
+function videoFacts(id: VideoModel): string {
+  const { duration, resolutions } = models[id];
   return `${duration.min} to ${duration.max} seconds, ${resolutions.map(code).join(" ")}`;
-}
-
-function idsOf<Table extends object>(table: Table): (keyof Table)[] {
-  return Object.keys(table) as (keyof Table)[];
 }
 
 function code(text: string): string {

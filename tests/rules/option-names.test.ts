@@ -29,29 +29,20 @@ const client: Names<ClientOptions> = {
   apiKey: () => "sk-test",
   headers: {},
   credentials: "omit",
-  scope: "ada",
+  user: "ada",
   fetch,
-  timeouts: { headersMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
-  retry: { limit: 1, maxDelayMs: 1 },
+  timeout: { firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
+  retry: { limit: 1, maxRetryAfterMs: 1 },
   idempotencyKeys: true,
-  assetLookup: () => {},
+  gateway: { assetLookup: "/look/up", parseVideoTask: () => {}, includeUsage: true },
   uploads: uploads(),
   resume: streamResumption(),
-  normalizeVideoTask: () => {},
-  includeUsage: true,
   onEvent: () => {},
   clock: undefined,
   random: () => 0,
   dangerouslyAllowBrowser: true,
 };
-const request = {
-  signal: undefined,
-  headers: {},
-  timeouts: {},
-  retry: {},
-  idempotencyKey: "a",
-  checks: true,
-};
+const sent = { headers: {}, timeout: {}, retry: {}, checks: true };
 const chat: Names<ChatStoreOptions> = {
   model: "delta-5.3",
   params: {},
@@ -61,12 +52,10 @@ const chat: Names<ChatStoreOptions> = {
   prepareMessages: (messages: unknown) => messages,
   tools: [],
   maxSteps: 1,
-  schema: undefined,
-  jsonSchema: {},
+  outputSchema: undefined,
   whenBusy: "queue",
   throttleMs: 1,
-  request,
-  checks: true,
+  ...sent,
   storage: undefined,
   runner: undefined,
   onFinish: () => {},
@@ -76,8 +65,7 @@ const image: Names<ImageStoreOptions> = {
   model: "gamma-image-5-0-260128",
   params: {},
   whenBusy: "reject",
-  request,
-  checks: true,
+  ...sent,
   onSuccess: () => {},
   onError: () => {},
 };
@@ -90,7 +78,7 @@ const videos: Names<VideoTaskListOptions> = {
 const video: Names<VideoTaskStoreOptions> = {
   ...videos,
   whenBusy: "join",
-  request,
+  ...sent,
   onCreate: () => {},
   onSuccess: () => {},
   onError: () => {},
@@ -99,7 +87,8 @@ const asset: Names<AssetStoreOptions> = {
   groupId: "g",
   prepare: (file: Blob) => file,
   whenBusy: "join",
-  request: { ...request, upload: "json" },
+  ...sent,
+  encoding: "data-uri",
   intervalMs: 1000,
   pollInBackground: true,
   presence: undefined,
@@ -209,10 +198,10 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
 
 test("An unknown option within an option gives a warning with its path", async () => {
   const { client, warned } = openClient();
-  createChatStore(client, { model: "delta-5.3", request: { timeouts: { chunksMs: 1 } } } as never);
+  createChatStore(client, { model: "delta-5.3", timeout: { chunksMs: 1 } } as never);
   await checked();
   expect(warned).toEqual([
-    expect.stringMatching(/^createChatStore\.request\.timeouts\.chunksMs .*did you mean `chunkMs`\?$/),
+    expect.stringMatching(/^createChatStore\.timeout\.chunksMs .*did you mean `chunkMs`\?$/),
   ]);
 });
 
@@ -228,7 +217,7 @@ describe("The warning of code without events", () => {
     createProxy: [proxy, createProxy, "error"],
     createEmulator: [emulator, createEmulator, "warn"],
   };
-  const misspelt = { orgin: 1, timeout: 1, limit: 1, speeed: 1 };
+  const misspelt = { orgin: 1, timeuot: 1, limit: 1, speeed: 1 };
 
   test.each(Object.entries(open))("is printed for %s", async (name, [known, create, level]) => {
     const log = vi.spyOn(console, level).mockImplementation(() => {});

@@ -1,12 +1,6 @@
 import { readFileSync } from "node:fs";
-import {
-  type ChatRequest,
-  createClient,
-  generateImages,
-  getEpsilonTask,
-  requestEpsilon,
-  streamChat,
-} from "@sluice/core";
+import { type ChatRequest, createClient, generateImages, streamChat } from "@sluice/core";
+import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import * as core from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
@@ -25,12 +19,13 @@ const routes = {
 } as const;
 type Route = keyof typeof routes;
 
+const chats = Object.values(core.models).filter((model) => model.kind === "chat");
+
 /** The client's own schema of each model, and where the model is asked. */
 const models: readonly (readonly [model: string, route: Route, schema: object])[] = [
-  ...Object.entries(core.chatRequests).map(([model, schema]) => [model, "chat", schema] as const),
-  ...Object.entries(core.imageRequests).map(([model, schema]) => [model, "images", schema] as const),
-  ...Object.entries(core.videoRequests).map(([model, schema]) => [model, "videos", schema] as const),
-  ["gamma-asset", "assets", core.assetRequest],
+  ...Object.values(core.models).map(
+    ({ id, kind }) => [id, kind === "chat" ? kind : (`${kind}s` as const), core.requestSchemas[id]] as const,
+  ),
 ];
 
 /** The parts of a valibot schema that say which fields there are. */
@@ -163,23 +158,21 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     }
   });
 
-  test.each(Object.entries(core.chatModels))(
-    "%s has its limit of tokens, and usage on request",
-    async (model, row) => {
-      const { ask, sent } = openProxy({
-        limits: { maxTokens: 1_000_000_000 },
-        meter: { reserve: async () => ({ settle: async () => {}, release: async () => {} }) },
-      });
-      await ask("chat", { model, stream: true });
-      expect(sent[0]?.["max_tokens"]).toBe(row.maxTokens);
-      expect(sent[0]).toEqual({
-        model,
-        stream: true,
-        max_tokens: row.maxTokens,
-        ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
-      });
-    },
-  );
+  test.each(chats)("$id has its limit of tokens, and usage on request", async (row) => {
+    const { id: model } = row;
+    const { ask, sent } = openProxy({
+      limits: { maxTokens: 1_000_000_000 },
+      meter: { reserve: async () => ({ settle: async () => {}, release: async () => {} }) },
+    });
+    await ask("chat", { model, stream: true });
+    expect(sent[0]?.["max_tokens"]).toBe(row.maxTokens);
+    expect(sent[0]).toEqual({
+      model,
+      stream: true,
+      max_tokens: row.maxTokens,
+      ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
+    });
+  });
 });
 
 /** The client, the proxy and the emulator in one process. */
@@ -206,8 +199,8 @@ function openAll(options: Partial<ProxyOptions> = {}) {
 test("the client's own requests reach the gateway whole", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
   const { client, emulator } = openAll();
-  const requests: ChatRequest[] = Object.keys(core.chatModels).map((model) => ({
-    model: model as "delta-5.3",
+  const requests: ChatRequest[] = chats.map(({ id }) => ({
+    model: id as "delta-5.3",
     messages: [{ role: "user", content: "hi" }],
   }));
   for (const request of requests)
@@ -224,7 +217,7 @@ test("the client's own requests reach the gateway whole", async () => {
 
 test("an epsilon task is created and polled through the proxy, under an id of the proxy", async () => {
   const { client, emulator } = openAll();
-  const answer = (await requestEpsilon(client, "text2video", { prompt: "A reef" })) as {
+  const answer = (await createEpsilonTask(client, "text2video", { prompt: "A reef" })) as {
     data: { task_id: string };
   };
   const { task_id } = answer.data;

@@ -1,16 +1,4 @@
-import {
-  assetRequest,
-  chatModels,
-  chatRequests,
-  checkAssetRequest,
-  checkChatRequest,
-  checkImageRequest,
-  checkVideoRequest,
-  imageModels,
-  imageRequests,
-  videoModels,
-  videoRequests,
-} from "@sluice/core/schemas";
+import { checkRequest, models, requestSchemas } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import { allRules } from "./all.ts";
@@ -21,13 +9,6 @@ import { fieldsWithoutRule } from "./fields.ts";
  * sending and the emulator after, with the same path. Both use the same schemas, so the independent reading of the spec
  * is in tests/rules: its values, at each bound and just beyond, are transcribed by hand and not taken from the tables.
  */
-
-const checks: Readonly<Record<string, (request: unknown) => ReturnType<typeof checkChatRequest>>> = {
-  "/v1/chat/completions": checkChatRequest,
-  "/v1/images/generations": checkImageRequest,
-  "/v1/video/generations": checkVideoRequest,
-  "/gamma/asset/CreateAsset": checkAssetRequest,
-};
 
 async function answerOf(endpoint: string, request: object): Promise<{ status: number; param: unknown }> {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
@@ -41,7 +22,7 @@ async function answerOf(endpoint: string, request: object): Promise<{ status: nu
 }
 
 describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, accepted, refused, warned }) => {
-  const check = (request: object) => checks[endpoint]?.(request) ?? { issues: [], warnings: [] };
+  const check = (request: object) => checkRequest(request);
 
   test("is accepted by client and emulator if it is kept", async () => {
     expect(check(accepted).issues).toEqual([]);
@@ -65,19 +46,18 @@ describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, ac
     });
 });
 
-test.each(
-  Object.entries({ ...chatRequests, ...imageRequests, ...videoRequests, "gamma-asset": assetRequest }),
-)("each field of %s has a rule", (model, schema) => {
+test.each(Object.entries(requestSchemas))("each field of %s has a rule", (model, schema) => {
   expect(fieldsWithoutRule(model, schema, [])).not.toEqual([]);
   expect(fieldsWithoutRule(model, schema, allRules)).toEqual([]);
 });
 
 test("the tables of models have the spec's defaults, which no request can show", () => {
-  const alpha = chatModels["alpha-v4.1-flash"];
+  const alpha = models["alpha-v4.1-flash"];
   expect([alpha.thinking[0], alpha.reasoningEffortDefault]).toEqual(["enabled", "high"]);
-  expect(chatModels["gamma-chat-1-6-251015"].stop).toBe(1);
-  for (const { watermarkDefault } of Object.values(imageModels)) expect(watermarkDefault).toBe(false);
-  expect(videoModels["beta3.0-video"]).toMatchObject({
+  expect(models["gamma-chat-1-6-251015"].stop).toBe(1);
+  for (const model of Object.values(models))
+    if (model.kind === "image") expect(model.watermarkDefault).toBe(false);
+  expect(models["beta3.0-video"]).toMatchObject({
     resolutionDefault: "1080P",
     ratioDefault: "adaptive",
     durationDefault: 5,
@@ -85,14 +65,14 @@ test("the tables of models have the spec's defaults, which no request can show",
     watermarkDefault: false,
     retentionHours: 24,
   });
-  expect(videoModels["gamma-video-1-5-pro-251215"]).toMatchObject({
+  expect(models["gamma-video-1-5-pro-251215"]).toMatchObject({
     resolutionDefault: "720p",
     ratioDefault: "adaptive",
     durationDefault: 5,
     generateAudioDefault: false,
     watermarkDefault: false,
   });
-  expect(videoModels["gamma-video-1-0-pro-fast-251015"]).toMatchObject({
+  expect(models["gamma-video-1-0-pro-fast-251015"]).toMatchObject({
     resolutionDefault: "1080p",
     ratioDefault: "adaptive",
     textRatioDefault: "16:9",

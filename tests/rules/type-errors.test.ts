@@ -10,9 +10,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = temporaryFolder("type-errors");
 
 const before = `
-import { type Client, createAsset, createClient, createVideoTask, generateImages, streamChat } from "@sluice/core";
+import { type ChatModel, type Client, createAsset, createClient, createVideoTask, generateImages, streamChat } from "@sluice/core";
 import { createChatStore, useChatStream, useImages } from "@sluice/react";
-import type { ChatModel } from "@sluice/core/schemas";
 declare const client: Client;
 declare const text: string;
 declare const known: ChatModel;

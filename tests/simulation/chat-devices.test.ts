@@ -1,4 +1,4 @@
-import type { ChatStore, ThreadMessage } from "@sluice/stores";
+import type { ChatMessage, ChatStore } from "@sluice/stores";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { loadDevices } from "./bundle.ts";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
@@ -53,7 +53,7 @@ function call<T>({ page, chat }: DeviceTab, verb: (chat: ChatStore) => Promise<T
 }
 
 const shown = ({ chat }: DeviceTab) => chat.getSnapshot().messages;
-const last = (tab: DeviceTab) => shown(tab).at(-1) as ThreadMessage;
+const last = (tab: DeviceTab) => shown(tab).at(-1) as ChatMessage;
 const contents = (tab: DeviceTab) => shown(tab).map(({ content }) => content);
 const billed = () => (world as DeviceWorld).gateway.calls.filter(({ isBilled }) => isBilled);
 const LONG = "A long one [long]";
@@ -302,7 +302,7 @@ describe("A device that is cut off", () => {
     expect(queued.result).toBeUndefined();
     simulation.setOnline(world, one.device, true);
     await wait(10_000);
-    expect(queued.result).toMatchObject({ outcome: "interrupted", error: { name: "ElsewhereError" } });
+    expect(queued.result).toMatchObject({ outcome: "truncated", error: { name: "ElsewhereError" } });
     expect(contents(one)).toEqual(contents(other));
     expect(billed()).toHaveLength(2);
   });
@@ -364,7 +364,7 @@ describe("A device that is cut off", () => {
     await wait(5000);
     const [action] = laptop.chat.getSnapshot().pendingActions;
     simulation.setOnline(world as DeviceWorld, phone.device, false);
-    call(laptop, (chat) => chat.addToolResult(action?.toolCallId ?? "none", "yes"));
+    call(laptop, (chat) => chat.addToolOutput(action?.toolCallId ?? "none", "yes"));
     await wait(5000);
     call(phone, (chat) => chat.send("From the phone"));
     await wait(7 * 24 * HOUR_MS);

@@ -1,10 +1,10 @@
 import { defineTool } from "@sluice/core";
 import {
+  type ChatMessage,
   type ChatStore,
+  type ChatTurn,
   createChatStore,
   memoryStorage,
-  type ThreadMessage,
-  type ThreadTurn,
 } from "@sluice/stores";
 import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
@@ -67,7 +67,7 @@ function world(whenBusy: WhenBusy) {
   const storage = memoryStorage();
   const connections: Connection[] = [];
   const finishTool: (() => void)[] = [];
-  const turns: Promise<ThreadTurn>[] = [];
+  const turns: Promise<ChatTurn>[] = [];
   const { client } = clientOf(
     async (request) => {
       const line = openBody();
@@ -85,13 +85,13 @@ function world(whenBusy: WhenBusy) {
   );
   const parameters = { type: "object" };
   const tools = [
-    defineTool({ name: "quick", parameters, execute: () => "done" }),
-    defineTool({ name: "throws", parameters, execute: () => Promise.reject(new Error("no")) }),
-    defineTool({ name: "guarded", parameters, needsApproval: true, execute: () => "allowed" }),
-    defineTool({ name: "asked", parameters }),
+    defineTool({ name: "quick", inputSchema: parameters, execute: () => "done" }),
+    defineTool({ name: "throws", inputSchema: parameters, execute: () => Promise.reject(new Error("no")) }),
+    defineTool({ name: "guarded", inputSchema: parameters, needsApproval: true, execute: () => "allowed" }),
+    defineTool({ name: "asked", inputSchema: parameters }),
     defineTool({
       name: "slow",
-      parameters,
+      inputSchema: parameters,
       timeoutMs: Number.POSITIVE_INFINITY,
       execute: () => new Promise<string>((resolve) => finishTool.push(() => resolve("at last"))),
     }),
@@ -117,8 +117,8 @@ function world(whenBusy: WhenBusy) {
   }
 
   /** Every message that was ever kept, shown or not. */
-  async function all(): Promise<ThreadMessage[]> {
-    const records = [...(await storage.read("chat/a")).values()] as { message?: ThreadMessage }[];
+  async function all(): Promise<ChatMessage[]> {
+    const records = [...(await storage.read("chat/a")).values()] as { message?: ChatMessage }[];
     return records.flatMap(({ message }) => message ?? []);
   }
 
@@ -167,7 +167,7 @@ function world(whenBusy: WhenBusy) {
       case "deny":
       case "result": {
         const id = pick(pendingActions, next.which)?.toolCallId ?? "none";
-        turns.push(next.do === "result" ? chat.addToolResult(id, "given") : chat[next.do](id));
+        turns.push(next.do === "result" ? chat.addToolOutput(id, "given") : chat[next.do](id));
         break;
       }
       default:
@@ -277,7 +277,7 @@ test("any order of events keeps one writer, all results and all text, and sends 
 }, 120_000);
 
 /** A message in which nothing changed is the same object. */
-function assertIdentityKept(before: readonly ThreadMessage[], after: readonly ThreadMessage[]): void {
+function assertIdentityKept(before: readonly ChatMessage[], after: readonly ChatMessage[]): void {
   const known = new Map(before.map((message) => [message.id, message]));
   for (const message of after) {
     const old = known.get(message.id);

@@ -66,7 +66,7 @@ function withValueAt(value: unknown, [key, ...rest]: readonly string[], put: unk
 
 const anyJSON = fc.oneof(
   fc.jsonValue(),
-  fc.constantFrom("m0", "m3", "m6", "", "assistant", "user", "needs-result", "running", null, -1, 1e308),
+  fc.constantFrom("m0", "m3", "m6", "", "assistant", "user", "needs-output", "running", null, -1, 1e308),
 );
 
 test("records with any contents leave all other messages visible, and the next message is sent", async () => {
@@ -84,7 +84,7 @@ test("records with any contents leave all other messages visible, and the next m
         // an answer that was left may be looked for first
         const { client } = clientOf(
           ({ method }) => (method === "POST" ? streamAnswer(textAnswer("Yes")) : gone()),
-          { onEvent: (event) => event.type === "storage-failure" && failures.push(event) },
+          { onEvent: (event) => event.type === "storage-error" && failures.push(event) },
         );
         const chat = createChatStore(client, { id, model: "alpha-v4.1-flash", storage });
         await until(chat, ({ isRestoring }) => !isRestoring);

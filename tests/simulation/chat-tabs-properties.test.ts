@@ -1,4 +1,4 @@
-import { memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, memoryStorage } from "@sluice/stores";
 import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -108,10 +108,10 @@ async function take(world: World, tabs: Tab[], next: Step, nth: number): Promise
     for (const { chat, turns, run } of tabs)
       run(() => {
         if (next.do === "retry in all") return turns.push(chat.retry());
-        for (const { kind, toolCallId } of chat.getSnapshot().pendingActions)
-          if (kind === "result" && next.do === "answer in all")
-            turns.push(chat.addToolResult(toolCallId, "yes"));
-          else if (kind === "approval" && next.do === "approve in all") turns.push(chat.approve(toolCallId));
+        for (const { type, toolCallId } of chat.getSnapshot().pendingActions)
+          if (type === "output" && next.do === "answer in all")
+            turns.push(chat.addToolOutput(toolCallId, "yes"));
+          else if (type === "approval" && next.do === "approve in all") turns.push(chat.approve(toolCallId));
       });
   else if ("which" in next) {
     const connection = pick(connections.filter(isOpen), next.which);
@@ -194,7 +194,7 @@ function assertSound(messages: readonly Record<string, unknown>[]): void {
 }
 
 /** Messages with something in them, as they should be the same everywhere; versions have no order of their own. */
-function contentOf(messages: Iterable<ThreadMessage>) {
+function contentOf(messages: Iterable<ChatMessage>) {
   return [...messages]
     .filter(({ role, content, toolCalls }) => role === "user" || content || toolCalls?.length)
     .map(({ id, content, outcome, toolCalls }) => ({
@@ -254,7 +254,7 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
         await rest(world.clock, 1100);
         const [fresh] = reloaded as [Tab];
         const kept = [...(await storage.read("chat/a")).values()].flatMap((record) =>
-          typeof record === "object" ? ((record as { message?: ThreadMessage }).message ?? []) : [],
+          typeof record === "object" ? ((record as { message?: ChatMessage }).message ?? []) : [],
         );
         const all = fresh.run(() => contentOf(reachable(fresh.chat).values()));
         expect(all.map(({ id }) => id)).toEqual(contentOf(kept).map(({ id }) => id));
@@ -267,7 +267,7 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
           const passed = chat.getSnapshot().messages.slice(0, -1);
           for (const { toolCalls = [] } of passed)
             for (const { state } of toolCalls)
-              expect(["needs-approval", "needs-result"]).not.toContain(state);
+              expect(["needs-approval", "needs-output"]).not.toContain(state);
           for (const { role, outcome, toolCalls = [] } of messages) {
             if (role === "assistant") expect(outcome).toBeDefined();
             for (const { state } of toolCalls) expect(["streaming", "running"]).not.toContain(state);

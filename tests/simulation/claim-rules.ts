@@ -6,12 +6,11 @@ import { isIll, type World } from "./world.js";
 /* Rules about what the client says of money and of results. Each returns the broken rule, if it is. */
 
 const CREATES = /^\/v1\/(?:video|images)\/generations$|\/CreateAsset$/;
-const SAFE: readonly unknown[] = ["not-sent", "refused"];
 
 /** Something that the client said of a request, and all connections that were made for it. */
 interface Claim {
   readonly what: string;
-  readonly outcome: string;
+  readonly billing: unknown;
   readonly exchanges: readonly Exchange[];
 }
 
@@ -21,10 +20,10 @@ interface Claim {
  */
 export function saysWhatIsBilled(world: World): string | undefined {
   const billed = billedFor(world);
-  for (const { what, outcome, exchanges } of [...world.everOpen.flatMap(endsOf), ...stopsOf(world)]) {
-    if (SAFE.includes(outcome) && exchanges.some((each) => billed.has(each)))
-      return `${what} was billed, and is called ${outcome}`;
-    if (outcome === "unknown" && exchanges.every(isRefusal))
+  for (const { what, billing, exchanges } of [...world.everOpen.flatMap(endsOf), ...stopsOf(world)]) {
+    if (billing === "none" && exchanges.some((each) => billed.has(each)))
+      return `${what} was billed, and its billing is none`;
+    if (billing === "maybe" && exchanges.every(isRefusal))
       return `${what} was refused or never sent, and is said to be in doubt`;
   }
   return undefined;
@@ -40,7 +39,7 @@ export function saysWhatIsBilled(world: World): string | undefined {
       const exchanges = own.filter(({ at, path }) => path === event.path && times.includes(at));
       // two calls of one moment can't be told apart
       if (exchanges.length !== times.length) return [];
-      return [{ what: `${event.path} at ${times} ms`, outcome: event.outcome, exchanges }];
+      return [{ what: `${event.path} at ${times} ms`, billing: Object(event.error).billing, exchanges }];
     });
   }
 }
@@ -48,12 +47,12 @@ export function saysWhatIsBilled(world: World): string | undefined {
 /** Claims of the images that were stopped. The second of two clicks is none: it was never sent. */
 function stopsOf({ settled, network }: World): readonly Claim[] {
   return settled.flatMap(({ page, name, from, to, result }): readonly Claim[] => {
-    const { outcome, error } = Object(result) as { outcome?: string; error?: Error };
-    if (error?.name !== "AbortError" || outcome === undefined || !name.startsWith("picture")) return [];
+    const { error } = Object(result) as { error?: Error & { readonly billing?: string } };
+    if (error?.name !== "AbortError" || error.billing === undefined || !name.startsWith("picture")) return [];
     const exchanges = network.exchanges.filter(
       (each) => each.page === page && each.at >= from && each.at <= to && isFor(each, name),
     );
-    return [{ what: `"${name}"`, outcome, exchanges }];
+    return [{ what: `"${name}"`, billing: error.billing, exchanges }];
   });
 }
 

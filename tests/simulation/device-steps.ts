@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan.js";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { breakLines } from "./faults.js";
@@ -138,10 +138,10 @@ function actInAll({ page, chat, call }: DeviceTab, action: DeviceAction, questio
   if (action === "send in all tabs") return call(question, () => chat.send(question));
   if (action === "retry in all tabs") return call("retry", () => chat.retry());
   const { pendingActions } = page.run(() => chat.getSnapshot());
-  for (const { kind, toolCallId } of pendingActions)
-    if (kind === "result" && action === "answer in all tabs")
-      call(`result of ${toolCallId}`, () => chat.addToolResult(toolCallId, "yes"));
-    else if (kind === "approval" && action === "approve in all tabs")
+  for (const { type, toolCallId } of pendingActions)
+    if (type === "output" && action === "answer in all tabs")
+      call(`result of ${toolCallId}`, () => chat.addToolOutput(toolCallId, "yes"));
+    else if (type === "approval" && action === "approve in all tabs")
       call(`approval of ${toolCallId}`, () => chat.approve(toolCallId));
 }
 
@@ -204,7 +204,7 @@ function stop(
   { page, device, chat, pending }: DeviceTab,
 ): void {
   page.run(() => chat.stop());
-  const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
+  const shown = new Set(chat.getSnapshot().messages.map(({ content }: ChatMessage) => content));
   const isSent = (name: string) =>
     network.exchanges.some(
       (each) =>

@@ -200,7 +200,7 @@ export function createDeviceWorld({
         fetch: network.fetchOf(page),
         random: jitter,
         clock: page.clock,
-        timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
+        timeout: { firstChunkMs: 60_000, chunkMs: 20_000 },
         // two devices may ask for what is gone, which would be printed
         onEvent: () => {},
       });

@@ -87,7 +87,7 @@ export function openTree(options: AppOptions, page: Page, view: View) {
       switchBranch: (id) => resultOf("chat").switchBranch(id),
       approve: (id) => resultOf("chat").approve(id),
       deny: (id) => resultOf("chat").deny(id),
-      addToolResult: (id, output) => resultOf("chat").addToolResult(id, output),
+      addToolOutput: (id, output) => resultOf("chat").addToolOutput(id, output),
     },
     list: { getSnapshot: () => resultOf("list").tasks, remove: (key) => resultOf("list").remove(key) },
     video: {

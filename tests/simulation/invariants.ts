@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { saysWhatIsBilled, takesResultsOnce } from "./claim-rules.js";
 import type { GatewayCall } from "./gateway.js";
 import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";
@@ -305,12 +305,12 @@ function showsTheSame({ tabs, locks, disk }: World): string | undefined {
 }
 
 /** An answer that never began may be known to the tab alone that asked for it. */
-export function isFilled({ role, content, toolCalls = [] }: ThreadMessage): boolean {
+export function isFilled({ role, content, toolCalls = [] }: ChatMessage): boolean {
   return role === "user" || content !== "" || toolCalls.length > 0;
 }
 
 /** Returns what devices and tabs have to agree on in a message. */
-export function contentOf({ id, role, content, outcome, toolCalls }: ThreadMessage) {
+export function contentOf({ id, role, content, outcome, toolCalls }: ChatMessage) {
   const calls = toolCalls?.map(({ id, state }) => `${id} ${state}`);
   return JSON.stringify({ id, role, content, outcome, calls });
 }

@@ -33,7 +33,14 @@ const copy = fc
     revision: fc.nat({ max: 2 }),
     isStopped: fc.boolean(),
   })
-  .map(({ isStopped, ...record }) => ({ ...record, ...(isStopped && { isStopped }) }));
+  .map(({ isStopped, message, ...record }) => ({
+    ...record,
+    message:
+      message.outcome === "interrupted"
+        ? { ...message, outcome: "truncated", error: { name: "StreamError", reason: "interrupted" } }
+        : message,
+    ...(isStopped && { isStopped }),
+  }));
 
 const join = (one: unknown, other: unknown) => joinRecords("m", one, other);
 /** Fields in one order: a joined record is made anew. */

@@ -31,8 +31,8 @@ export function order(
 
 /** Notes how a call for an order ended. */
 export function settleOrder({ orders }: World, name: string, settled: unknown): void {
-  const { error } = (settled ?? {}) as { error?: { name?: string; outcome?: string } };
-  const isLost = error?.outcome === "unknown" && /^(?:Connection|Timeout)Error$/.test(error.name ?? "");
+  const { error } = (settled ?? {}) as { error?: { name?: string; billing?: string } };
+  const isLost = error?.billing === "maybe" && /^(?:Connection|Timeout)Error$/.test(error.name ?? "");
   for (const each of orders.values()) if (each.name === name) each.end = isLost ? "lost" : "known";
 }
 

@@ -1,4 +1,4 @@
-import { type ChatTool, defineTool } from "@sluice/core";
+import { defineTool, type Tool } from "@sluice/core";
 import { type Runner, runner } from "@sluice/sync/server";
 import type { GatewayProxy, JobEvent } from "@sluice/worker-proxy";
 import { currentPage, type Page } from "./page.js";
@@ -39,19 +39,19 @@ export function runnerOf<Env>(proxy: () => GatewayProxy<Env>, { onTool, onEnd }:
       toolThat("slow", { onTool, says: "done at last", ms: SLOW_MS }),
       toolThat("guarded", { onTool, says: "allowed", needsApproval: true }),
       toolThat("kept", { onTool, says: "done in two parts", ms: SLOW_MS, keeps: true }),
-      defineTool({ name: "asked", parameters }),
-      defineTool({ name: ON_PAGE, parameters }),
+      defineTool({ name: "asked", inputSchema: parameters }),
+      defineTool({ name: ON_PAGE, inputSchema: parameters }),
     ],
     onEvent: onEnd,
   });
 }
 
 /** Makes the tools of a page whose turns run on the server. It has one of the server's, too, which it may not run. */
-export function pageToolsOf(onTool: RunsListener["onTool"]): ChatTool[] {
+export function pageToolsOf(onTool: RunsListener["onTool"]): Tool[] {
   return [
     toolThat(ON_PAGE, { onTool, says: "done on a page", ms: SLOW_MS }),
     toolThat("quick", { onTool, says: "done by the wrong one" }),
-    defineTool({ name: "asked", parameters }),
+    defineTool({ name: "asked", inputSchema: parameters }),
   ];
 }
 
@@ -67,13 +67,13 @@ interface Work {
 function toolThat(name: string, { onTool, says, ms = 0, needsApproval = false, keeps = false }: Work) {
   return defineTool({
     name,
-    parameters,
+    inputSchema: parameters,
     needsApproval,
-    async execute(_, { toolCallId: callId, messages, signal, kept, keep }) {
+    async execute(_, { toolCallId: callId, messages, signal, savedState, saveState }) {
       const page = currentPage() as Page;
-      if (kept === undefined) {
+      if (savedState === undefined) {
         onTool({ page, name, callId, messageId: messages.at(-1)?.id ?? "" });
-        if (keeps) await keep("the first part is done");
+        if (keeps) await saveState("the first part is done");
       }
       await page.clock.sleep(ms, signal);
       return says;

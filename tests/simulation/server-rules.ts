@@ -1,13 +1,10 @@
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { billsAnswersOnce, billsForAReason } from "./invariants.js";
 import { brokenMoneyRuleAtRest } from "./money-rules.js";
 import { reachable } from "./world.js";
 
 /* Rules of worlds whose turns run on the server. Each returns the broken rule, if it is. */
-
-/** Outcomes of errors that say that nothing was billed. */
-const SAFE: readonly unknown[] = ["not-sent", "refused"];
 
 /** Returns the first rule that is broken now, whatever may still come. */
 export function brokenServerRule(world: DeviceWorld): string | undefined {
@@ -86,9 +83,11 @@ function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string
   const parents = new Map(thread.map(({ id, parentId }) => [id, parentId]));
   for (const { id, role, outcome, error, branches = [id] } of messages.values()) {
     // one that was left in flight is read on in another version
-    const isReadOn = outcome === "interrupted" && branches.at(-1) !== id;
-    if (role !== "assistant" || error || isReadOn) continue;
-    if (["interrupted", "truncated", "error"].includes(outcome ?? ""))
+    const { reason, code } = Object(error) as { reason?: unknown; code?: unknown };
+    const isLeft = reason === "interrupted" && code === undefined;
+    const isReadOn = isLeft && branches.at(-1) !== id;
+    if (role !== "assistant" || (error && !isLeft) || isReadOn) continue;
+    if (["truncated", "error"].includes(outcome ?? ""))
       return `the answer ${id} is ${outcome}, and has no error`;
   }
   const billed = new Set(
@@ -113,14 +112,14 @@ function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string
 }
 
 /** True for an answer, or for a question without one, that shows nothing and does not say that it may be billed. */
-function isSafe({ role, content, toolCalls, error }: ThreadMessage): boolean {
+function isSafe({ role, content, toolCalls, error }: ChatMessage): boolean {
   if (role === "assistant" && (content || toolCalls)) return false;
-  return error ? SAFE.includes(Object(error).outcome) : role === "user";
+  return error ? Object(error).billing === "none" : role === "user";
 }
 
 function questionOf(
   id: string,
-  messages: ReadonlyMap<string, ThreadMessage>,
+  messages: ReadonlyMap<string, ChatMessage>,
   parents: ReadonlyMap<string, string | undefined>,
 ): string | undefined {
   let at: string | undefined = id;

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { breakLines } from "./faults.js";
 import { gatewayFaults } from "./gateway.js";
 import { type Order, type OrderKind, order, orderAgain } from "./orders.js";
@@ -261,10 +261,10 @@ function isInCommonChat({ tree }: Tab): boolean {
 function actInAll({ chat, call, run }: Tab, action: Action): void {
   if (action === "retry in all tabs") return call("retry", () => chat.retry());
   const { pendingActions } = run(() => chat.getSnapshot());
-  for (const { kind, toolCallId } of pendingActions)
-    if (kind === "result" && action === "answer in all tabs")
-      call(`result of ${toolCallId}`, () => chat.addToolResult(toolCallId, "yes"));
-    else if (kind === "approval" && action === "approve in all tabs")
+  for (const { type, toolCallId } of pendingActions)
+    if (type === "output" && action === "answer in all tabs")
+      call(`result of ${toolCallId}`, () => chat.addToolOutput(toolCallId, "yes"));
+    else if (type === "approval" && action === "approve in all tabs")
       call(`approval of ${toolCallId}`, () => chat.approve(toolCallId));
 }
 
@@ -383,7 +383,7 @@ function stop({ withdrawn, network }: World, tab: Tab): void {
   const { page, chat, pending, run } = tab;
   run(() => chat.stop());
   if (!isInCommonChat(tab)) return;
-  const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
+  const shown = new Set(chat.getSnapshot().messages.map(({ content }: ChatMessage) => content));
   for (const name of pending.values())
     if (name.startsWith("question") && !shown.has(name) && !wasSent(name)) withdrawn.add(name);
 

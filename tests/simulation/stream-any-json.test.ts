@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { streams } from "virtual:conformance";
 import {
   type ChatDelta,
-  type ChatTurn,
+  type ChatResult,
   type Clock,
   createClient,
   isGatewayError,
@@ -147,7 +147,7 @@ async function expectSettled(stream: ReturnType<typeof streamChat>, isLooped: bo
     return;
   }
   if (settled instanceof Error) throw settled;
-  const { message, toolCalls, outcome, id, model } = settled as ChatTurn;
+  const { message, toolCalls, outcome, id, model } = settled as ChatResult;
   for (const value of [message.content, outcome, id, model]) expect(value).toBeTypeOf("string");
   for (const { id, name, arguments: given } of toolCalls)
     expect([typeof id, id !== "", typeof name, typeof given]).toEqual(["string", true, "string", "string"]);

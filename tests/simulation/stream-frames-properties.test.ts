@@ -102,9 +102,9 @@ async function answerTo(data: readonly string[]): Promise<object> {
     return { deltas, turn: await stream.result() };
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    const { name, code, message } = error;
+    const { name, message } = error;
     // a message may quote the frame, whose end differs
-    return { deltas, name, code, message: message.replace(/:.*/s, ""), partial: stream.snapshot };
+    return { deltas, name, message: message.replace(/:.*/s, ""), partial: stream.snapshot };
   }
 }
 

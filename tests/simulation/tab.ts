@@ -34,7 +34,7 @@ type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
 export type View = "stores" | "hooks" | "strict hooks";
 
 type ChatVerb = "send" | "sendQueued" | "stop" | "reset" | "retry" | "regenerate" | "edit";
-type TurnVerb = "switchBranch" | "approve" | "deny" | "addToolResult";
+type TurnVerb = "switchBranch" | "approve" | "deny" | "addToolOutput";
 
 /** The stores of an app, or the verbs of its hooks: the chat, the videos, images, and one asset. */
 export interface Stores {
@@ -106,7 +106,7 @@ export function openTab(parts: TabParts): Tab {
     client: {
       resume: streamResumption(),
       baseURL: "https://proxy.test",
-      scope,
+      user: scope,
       fetch,
       random,
       clock: page.clock,
@@ -114,8 +114,8 @@ export function openTab(parts: TabParts): Tab {
         if (tab.isSignedOut) throw new Error("the session has expired");
         return {};
       },
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
-      timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
+      timeout: { firstChunkMs: 60_000, chunkMs: 20_000 },
       onEvent(event) {
         if ("kind" in event) steps.push({ at: page.clock.now(), event });
       },
@@ -172,9 +172,9 @@ export function toolsOf(page: Page, onTool: (toolCallId: string) => void) {
       return output;
     };
   return [
-    defineTool({ name: "quick", parameters, execute: run("done") }),
-    defineTool({ name: "slow", parameters, execute: run("done at last", 8000) }),
-    defineTool({ name: "guarded", parameters, needsApproval: true, execute: run("allowed") }),
-    defineTool({ name: "asked", parameters }),
+    defineTool({ name: "quick", inputSchema: parameters, execute: run("done") }),
+    defineTool({ name: "slow", inputSchema: parameters, execute: run("done at last", 8000) }),
+    defineTool({ name: "guarded", inputSchema: parameters, needsApproval: true, execute: run("allowed") }),
+    defineTool({ name: "asked", inputSchema: parameters }),
   ];
 }

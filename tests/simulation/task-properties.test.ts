@@ -15,7 +15,7 @@ function openTab<Time extends Clock>(receipt: unknown, clock: Time) {
   const client = createClient({
     baseURL: `https://gateway-${Math.random()}.test`,
     clock,
-    assetLookup: async () => ({ Status: "Processing" }),
+    gateway: { assetLookup: async () => ({ Status: "Processing" }) },
     onEvent: () => {},
     fetch: async ({ method, url }) => {
       if (method === "POST") return Response.json(receipt);

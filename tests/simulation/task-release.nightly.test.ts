@@ -10,7 +10,7 @@ function openTab(clock: Clock) {
   const client = createClient({
     baseURL: "https://gateway.test",
     clock,
-    assetLookup: async () => ({ Status: "Processing" }),
+    gateway: { assetLookup: async () => ({ Status: "Processing" }) },
     onEvent: () => {},
     fetch: async () => Response.json({ code: "success", data: { status: "IN_PROGRESS" } }),
   });

@@ -113,8 +113,8 @@ export async function simulateUploads(
       return "stored";
     }
     const { reason } = result;
-    if (isGatewayError(reason) && reason.outcome !== "not-sent")
-      throw new Error(`the outcome is ${reason.outcome}`);
+    if (isGatewayError(reason) && reason.billing !== "none")
+      throw new Error(`the outcome is ${reason.billing}`);
     return (reason as Error).message;
   }
 }

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { createChannels } from "./channels.js";
 import { createDisk } from "./disk.js";
 import { createGateway } from "./gateway.js";
@@ -190,10 +190,10 @@ export function reachable({
   chat,
 }: Pick<Tab, "page"> & { readonly chat: Pick<Tab["chat"], "getSnapshot" | "switchBranch"> }): Map<
   string,
-  ThreadMessage
+  ChatMessage
 > {
   return page.run(() => {
-    const found = new Map<string, ThreadMessage>();
+    const found = new Map<string, ChatMessage>();
     const visited = new Set<string>();
     for (;;) {
       for (const message of chat.getSnapshot().messages) found.set(message.id, message);

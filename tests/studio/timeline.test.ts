@@ -18,16 +18,24 @@ const rowsOf = (call: Call, now: number) =>
 test("a refused attempt shows its wait counting down, and then the next attempt and the stream", () => {
   const call = callOf(
     [0, { type: "request", attempt: 1 }],
-    [40, { type: "response", attempt: 1, status: 429, ms: 40 }],
+    [40, { type: "response", attempt: 1, status: 429, durationMs: 40 }],
     [40, { type: "retry", attempt: 1, delayMs: 1000, error }],
   );
   expect(rowsOf(call, 540)).toEqual([["Attempt 1", 0, 40, "again in 500 ms"]]);
   const answered = callOf(
     ...call.steps.map((step) => [step.at - 1000, step] as const),
     [1040, { type: "request", attempt: 2 }],
-    [1100, { type: "response", attempt: 2, status: 200, ms: 60 }],
-    [1400, { type: "first-chunk", ms: 1400 }],
-    [3400, { type: "end", outcome: "complete", ms: 3400, timing: { totalMs: 3400, tokensPerSecond: 57.6 } }],
+    [1100, { type: "response", attempt: 2, status: 200, durationMs: 60 }],
+    [1400, { type: "first-chunk", durationMs: 1400 }],
+    [
+      3400,
+      {
+        type: "end",
+        outcome: "complete",
+        durationMs: 3400,
+        timing: { totalMs: 3400, tokensPerSecond: 57.6 },
+      },
+    ],
   );
   expect(rowsOf(answered, 9000)).toEqual([
     ["Attempt 1", 0, 40, "429"],
@@ -40,13 +48,13 @@ test("an answer that was cut is resumed, and the attempts without a network are 
   const kept = { path: "/v1/chat/streams/1" };
   const call = callOf(
     [0, { type: "request", attempt: 1 }],
-    [50, { type: "response", attempt: 1, status: 200, ms: 50 }],
-    [90, { type: "first-chunk", ms: 90 }],
+    [50, { type: "response", attempt: 1, status: 200, durationMs: 50 }],
+    [90, { type: "first-chunk", durationMs: 90 }],
     [500, { type: "request", attempt: 1, ...kept }],
     [501, { type: "retry", attempt: 1, delayMs: 300, error, ...kept }],
     [801, { type: "request", attempt: 2, ...kept }],
     [1900, { type: "request", attempt: 1, ...kept }],
-    [1950, { type: "response", attempt: 1, status: 200, ms: 50, ...kept }],
+    [1950, { type: "response", attempt: 1, status: 200, durationMs: 50, ...kept }],
   );
   expect(rowsOf(call, 2500)).toEqual([
     ["Attempt 1", 0, 50, "200"],

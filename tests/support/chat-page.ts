@@ -9,7 +9,7 @@ export interface ChatPage {
   readonly stop: () => void;
   /** Answers each pending action from now on, as the usual effect of an app does. */
   readonly answerAll: () => void;
-  readonly addToolResult: (toolCallId: string) => void;
+  readonly addToolOutput: (toolCallId: string) => void;
 }
 
 const client = createClient({ baseURL: location.origin });
@@ -19,14 +19,14 @@ const chat = createChatStore(client, {
   model: "alpha-v4.1-flash",
   storage: indexedDBStorage(),
   tools: [
-    defineTool({ name: "asked", parameters }),
-    defineTool({ name: "endless", parameters, execute: () => new Promise(() => {}) }),
+    defineTool({ name: "asked", inputSchema: parameters }),
+    defineTool({ name: "endless", inputSchema: parameters, execute: () => new Promise(() => {}) }),
   ],
 });
 chat.subscribe(() => {});
 
 function answer(): void {
-  for (const { toolCallId } of chat.getSnapshot().pendingActions) void chat.addToolResult(toolCallId, "yes");
+  for (const { toolCallId } of chat.getSnapshot().pendingActions) void chat.addToolOutput(toolCallId, "yes");
 }
 
 Object.assign(globalThis, {
@@ -39,6 +39,6 @@ Object.assign(globalThis, {
       chat.subscribe(answer);
       answer();
     },
-    addToolResult: (toolCallId) => void chat.addToolResult(toolCallId, "yes"),
+    addToolOutput: (toolCallId) => void chat.addToolOutput(toolCallId, "yes"),
   } satisfies ChatPage,
 });

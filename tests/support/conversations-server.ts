@@ -61,7 +61,7 @@ export function openServer(extra: ServerOptions = {}) {
       baseURL: "https://proxy.example.com",
       resume: streamResumption(),
       clock: createTestClock(),
-      scope: `device-${++devices}-${Math.random()}`,
+      user: `device-${++devices}-${Math.random()}`,
       async fetch(given) {
         if (!state.isOnline) throw new TypeError("fetch failed");
         const cut = new AbortController();
@@ -102,8 +102,8 @@ export function openServer(extra: ServerOptions = {}) {
   }
 }
 
-export const chat = (client: Client, id = "trip") => `"${client.scope}"/chat/${id}`;
-export const list = (client: Client) => `"${client.scope}"/conversations`;
+export const chat = (client: Client, id = "trip") => `"${client.user}"/chat/${id}`;
+export const list = (client: Client) => `"${client.user}"/conversations`;
 
 /** A finished message, as a chat writes it. */
 export const message = (content: string, revision = 1, more: object = {}) => ({

@@ -49,7 +49,10 @@ async function make(bytes: number): Promise<string | undefined> {
 Object.assign(globalThis, {
   page: {
     make,
-    progress: () => video.getSnapshot().uploadProgress,
+    progress: () => {
+      const { phase, progress } = video.getSnapshot();
+      return phase === "uploading" ? progress : undefined;
+    },
     taskState: () => video.getSnapshot().task?.state,
   } satisfies FilmPage,
 });

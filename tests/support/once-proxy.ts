@@ -65,7 +65,7 @@ export function opened({ gateway = createEmulator({ speed: Infinity }).fetch, op
       ...more,
       baseURL: host,
       headers: { authorization: user },
-      assetLookup: async () => ({ Status: "Active" }),
+      gateway: { assetLookup: async () => ({ Status: "Active" }) },
       async fetch(sent) {
         if (sent.method !== "POST") return send(sent);
         keys.push(sent.headers.get("idempotency-key"));

@@ -14,7 +14,7 @@ export interface SandboxedPage {
   readonly video: () => VideoTaskState;
   readonly send: (text: string) => void;
   readonly chat: () => ChatState;
-  /** Features of `platform-limit` events, and the types of `storage-failure` events. */
+  /** Features of `feature-unavailable` events, and the types of `storage-error` events. */
   readonly limits: readonly string[];
 }
 
@@ -24,8 +24,8 @@ const client = createClient({
   apiKey: "sk-test",
   dangerouslyAllowBrowser: true,
   onEvent(event) {
-    if (event.type === "platform-limit") limits.push(event.feature);
-    if (event.type === "storage-failure") limits.push(event.type);
+    if (event.type === "feature-unavailable") limits.push(event.feature);
+    if (event.type === "storage-error") limits.push(event.type);
   },
 });
 const storage = indexedDBStorage();

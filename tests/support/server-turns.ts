@@ -34,13 +34,13 @@ export async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
   const parameters = { type: "object", properties: { title: { type: "string" } } };
   const order = defineTool({
     name: "order",
-    parameters,
+    inputSchema: parameters,
     needsApproval: true,
     execute: async (input) => ({ ordered: orders.push(input) }),
   });
   const walk = defineTool({
     name: "walk",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     execute: (_, { signal }) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
@@ -99,7 +99,7 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
   const client = createClient({
     baseURL: url,
     resume: streamResumption(),
-    scope: `device-${Math.random()}`,
+    user: `device-${Math.random()}`,
     clock: createTestClock(50),
     headers: { authorization: "ada" },
     fetch: (request) =>

@@ -46,7 +46,7 @@ async function chat() {
 async function tools() {
   const depth = defineTool({
     name: "get_depth",
-    parameters: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
+    inputSchema: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
     execute: () => "7 metres",
   });
   const store = createChatStore(client, { model: "alpha-v4.1-flash", tools: [depth] });
@@ -75,7 +75,7 @@ async function video() {
 async function failure(content: string) {
   const asked = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
   const error: unknown = await asked.result().catch((reason: unknown) => reason);
-  return isGatewayError(error) ? `${error.name} ${error.code}` : String(error);
+  return isGatewayError(error) ? error.name : String(error);
 }
 
 function Page() {

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { defineTool, type RecordStorage } from "@sluice/core";
 import {
+  type ChatMessage,
   type ChatStore,
+  type ChatTurn,
   createChatStore,
   memoryStorage,
-  type ThreadMessage,
-  type ThreadTurn,
 } from "@sluice/stores";
 import type { WhenBusy } from "@sluice/stores/internal";
 import {
@@ -36,7 +36,7 @@ export interface Tab {
   isAlive: boolean;
   readonly reads: Reads;
   readonly chat: ChatStore;
-  readonly turns: Promise<ThreadTurn>[];
+  readonly turns: Promise<ChatTurn>[];
   /** Runs code of the tab. */
   readonly run: <T>(act: () => T) => T;
   readonly release: () => void;
@@ -65,7 +65,7 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const turns: Promise<ThreadTurn>[] = [];
+    const turns: Promise<ChatTurn>[] = [];
     const { client } = clientOf(
       async (request) => {
         if (!state.isAlive) return new Promise<never>(() => {});
@@ -84,12 +84,17 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
         return output;
       };
     const tools = [
-      defineTool({ name: "quick", parameters, execute: counted("done") }),
-      defineTool({ name: "guarded", parameters, needsApproval: true, execute: counted("allowed") }),
-      defineTool({ name: "asked", parameters }),
+      defineTool({ name: "quick", inputSchema: parameters, execute: counted("done") }),
+      defineTool({
+        name: "guarded",
+        inputSchema: parameters,
+        needsApproval: true,
+        execute: counted("allowed"),
+      }),
+      defineTool({ name: "asked", inputSchema: parameters }),
       defineTool({
         name: "slow",
-        parameters,
+        inputSchema: parameters,
         timeoutMs: Number.POSITIVE_INFINITY,
         execute: (_, { toolCallId }) => {
           executions.push(toolCallId);
@@ -224,8 +229,8 @@ function createLocks() {
 }
 
 /** Every message that can be shown, by id: the path, and each branch of each message on it. */
-export function reachable(chat: ChatStore): Map<string, ThreadMessage> {
-  const found = new Map<string, ThreadMessage>();
+export function reachable(chat: ChatStore): Map<string, ChatMessage> {
+  const found = new Map<string, ChatMessage>();
   const visited = new Set<string>();
   const visit = () => {
     for (const message of chat.getSnapshot().messages) found.set(message.id, message);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import type { ImageModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { expect, test } from "vitest";
 import { type Hover, readHovers } from "../support/hovers.ts";
 
@@ -57,14 +58,14 @@ test("the doc of each type of a request names its section, and its fields do not
 const range = ({ min, max }: { readonly min: number; readonly max: number }) =>
   `from ${grouped(min)} to ${grouped(max)}`;
 const upTo = (max: number) => `from 1 to ${grouped(max)}`;
-const alpha = chatModels["alpha-v4.1-flash"];
-const gamma = chatModels["gamma-chat-1-6-251015"];
-const delta = chatModels["delta-5.3"];
-const beta = videoModels["beta3.0-video"];
-const pro = videoModels["gamma-video-1-5-pro-251215"];
-const fast = videoModels["gamma-video-1-0-pro-fast-251015"];
-const full = videoModels["gamma-video-2.0"];
-const sizesOf = (model: keyof typeof imageModels) => `one of ${imageModels[model].sizes.length} sizes`;
+const alpha = models["alpha-v4.1-flash"];
+const gamma = models["gamma-chat-1-6-251015"];
+const delta = models["delta-5.3"];
+const beta = models["beta3.0-video"];
+const pro = models["gamma-video-1-5-pro-251215"];
+const fast = models["gamma-video-1-0-pro-fast-251015"];
+const full = models["gamma-video-2.0"];
+const sizesOf = (model: ImageModel) => `one of ${models[model].sizes.length} sizes`;
 const tooMany = (count: number) => `at most ${grouped(count)}`;
 
 test.each([
@@ -88,7 +89,7 @@ test.each([
   ["FastTextRequest.duration", range(fast.duration)],
   ["FastTextRequest.seed", range(fast.seed)],
   ["GammaVideo20Request.duration", range(full.duration)],
-  ["GammaVideoFastRequest.duration", range(videoModels["gamma-video-fast"].duration)],
+  ["GammaVideoFastRequest.duration", range(models["gamma-video-fast"].duration)],
 ])("the doc of %s has the table's %s", (name, bounds) => {
   expect(hoverOf(name).text.toLowerCase()).toContain(bounds);
 });
@@ -96,8 +97,8 @@ test.each([
 test.each([
   ["AlphaChatRequest.thinking.type", alpha.thinking[0]],
   ["AlphaChatRequest.reasoning_effort", alpha.reasoningEffortDefault],
-  ["GammaImage40Request.watermark", imageModels["gamma-image-4-0-250828"].watermarkDefault],
-  ["GammaImage50Request.watermark", imageModels["gamma-image-5-0-260128"].watermarkDefault],
+  ["GammaImage40Request.watermark", models["gamma-image-4-0-250828"].watermarkDefault],
+  ["GammaImage50Request.watermark", models["gamma-image-5-0-260128"].watermarkDefault],
   ["BetaVideoParameters.resolution", beta.resolutionDefault],
   ["BetaVideoParameters.ratio", beta.ratioDefault],
   ["BetaVideoParameters.duration", beta.durationDefault],

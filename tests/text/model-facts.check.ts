@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { modelsTable } from "../rules/models-table.ts";
 
@@ -8,7 +8,7 @@ import { modelsTable } from "../rules/models-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const ids = Object.keys({ ...chatModels, ...imageModels, ...videoModels, ...assetModels });
+const ids = Object.keys(models);
 const guides = globSync(["README.md", "packages/*/{README,AGENTS}.md"], { cwd: root });
 
 test("AGENTS.md of core has the table of models", () => {
@@ -39,6 +39,6 @@ describe.each(guides)("%s", (page) => {
 test("The emulator's README counts the video models of the table", () => {
   const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
   expect(read("packages/emulator/README.md")).toContain(
-    `the ${words[Object.keys(videoModels).length]} video models`,
+    `the ${words[Object.values(models).filter((model) => model.kind === "video").length]} video models`,
   );
 });

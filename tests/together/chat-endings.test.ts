@@ -71,7 +71,7 @@ test("No tool of an answer without a finish_reason runs", async () => {
   const runs: unknown[] = [];
   const add = defineTool({
     name: "add",
-    parameters: v.object({ a: v.number(), b: v.number() }),
+    inputSchema: v.object({ a: v.number(), b: v.number() }),
     execute: (input) => runs.push(input),
   });
   const { chat, emulator } = chatOf({ tools: [add] });
@@ -88,7 +88,7 @@ describe("a chat and the gateway", () => {
     const add = defineTool({
       name: "add",
       description: "Adds two numbers",
-      parameters: v.object({ a: v.number(), b: v.number() }),
+      inputSchema: v.object({ a: v.number(), b: v.number() }),
       execute: ({ a, b }) => a + b,
     });
     const { chat, emulator } = chatOf({ tools: [add] });
@@ -101,10 +101,10 @@ describe("a chat and the gateway", () => {
   });
 
   test("return a value of a schema", async () => {
-    const { chat } = chatOf({ schema: v.looseObject({}) });
+    const { chat } = chatOf({ outputSchema: v.looseObject({}) });
     const turn = await chat.send("Answer as JSON [[json]]");
     expect(turn).toMatchObject({ outcome: "complete" });
-    expect(chat.getSnapshot().object).toEqual(JSON.parse(turn.messages[1]?.content ?? ""));
+    expect(chat.getSnapshot().output).toEqual(JSON.parse(turn.messages[1]?.content ?? ""));
   });
 
   test("show an image to the model", async () => {

@@ -145,7 +145,7 @@ describe("resumeChat", () => {
     const aborted = new AbortController();
     const [byVerb, bySignal] = [follow(id), follow(id, { signal: aborted.signal })];
     for (const { until } of [byVerb, bySignal]) await until("one ");
-    const late = follow(id, { timeouts: { totalMs: 20 } }).stream;
+    const late = follow(id, { timeout: { totalMs: 20 } }).stream;
     await expect(late.result()).rejects.toMatchObject({ name: "TimeoutError", phase: "total" });
     byVerb.stream.abort();
     aborted.abort();
@@ -163,7 +163,7 @@ describe("resumeChat", () => {
     await until("one ");
     follower.abort();
     expect(await gateway.hungUp).toBe("hung up");
-    await expect(stream.result()).rejects.toMatchObject({ name: "StreamError", apiCode: "stream_stopped" });
+    await expect(stream.result()).rejects.toMatchObject({ name: "StreamError", code: "stream_stopped" });
   });
 
   test.each([
@@ -175,9 +175,9 @@ describe("resumeChat", () => {
     const error = await resumeChat(client, id ?? known)
       .result()
       .catch((error) => error);
-    expect(error).toMatchObject({ name: "APIError", status: 404, outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "APIError", status: 404, billing: "none" });
     expect(error.message).toContain("keeps no answer under this id");
-    expect(events.at(-1)).toMatchObject({ type: "end", outcome: "not-sent", errorCode: "api" });
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: "not-sent", error: { name: "APIError" } });
     stream.abort();
   });
 

@@ -1,4 +1,4 @@
-import { type ChatTool, type Client, createClient, defineTool, type RecordStorage } from "@sluice/core";
+import { type Client, createClient, defineTool, type RecordStorage, type Tool } from "@sluice/core";
 import { once, onceObject } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
 import { imageTool, videoTool } from "@sluice/media";
@@ -46,7 +46,7 @@ type Gateway = ReturnType<typeof gatewayOf>;
 /** A page. The first request that `dies` fits is answered by nobody: the page ends there. */
 function page(
   { options, send: toGateway }: Gateway,
-  toolsOf: (client: Client) => readonly ChatTool[],
+  toolsOf: (client: Client) => readonly Tool[],
   {
     storage = memoryStorage(),
     id = "a",
@@ -94,7 +94,7 @@ async function left(storage: RecordStorage) {
 }
 
 /** A page that has asked for a film, and was left with its first poll. */
-async function leftWithFilm(...others: readonly ChatTool[]) {
+async function leftWithFilm(...others: readonly Tool[]) {
   const asked = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
   const gateway = gatewayOf(Object.fromEntries(asked));
   const tools = (client: Client) => [videoTool(client, short), ...others];
@@ -271,7 +271,7 @@ describe("videoTool", () => {
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
     expect(callIn(chat)).toMatchObject({ state: "done" });
-    expect(callIn(chat)).not.toHaveProperty("kept");
+    expect(callIn(chat)).not.toHaveProperty("savedState");
     expect(answerIn(chat)?.files).toHaveLength(1);
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
     expect(gateway.posts(FILMS)).toHaveLength(1);
@@ -291,7 +291,7 @@ describe("videoTool", () => {
 
   test("cancels the other calls of its answer after a reload: they may have acted", async () => {
     const paid = vi.fn(() => new Promise<string>(() => {}));
-    const pay = defineTool({ name: "pay", parameters: { type: "object" }, execute: paid });
+    const pay = defineTool({ name: "pay", inputSchema: { type: "object" }, execute: paid });
     const { gateway, tools, before } = await leftWithFilm(pay);
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
@@ -305,7 +305,10 @@ describe("videoTool", () => {
     const { gateway, tools, before } = await leftWithFilm();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, ({ messages }) => messages.length > 1);
-    expect(callIn(chat)).toMatchObject({ state: "cancelled", kept: { handle: { id: expect.any(String) } } });
+    expect(callIn(chat)).toMatchObject({
+      state: "cancelled",
+      savedState: { handle: { id: expect.any(String) } },
+    });
     expect(gateway.posts(FILMS)).toHaveLength(1);
   });
 

@@ -125,7 +125,7 @@ describe("a chat behind a proxy with logged streams", () => {
     await ends(after);
     expect(after.chat.getSnapshot().messages.at(-1)).toMatchObject({
       content: "one ",
-      outcome: "interrupted",
+      outcome: "truncated",
     });
     expect(proxy.upstream.requests).toHaveLength(1);
   });

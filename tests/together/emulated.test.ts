@@ -84,10 +84,10 @@ describe("a chat with a schema", () => {
     "returns a value of that schema from %s, although the user does not describe it",
     async (model) => {
       const { client } = gateway();
-      const options = { model, schema: recipe, instructions: "You are a cook." };
+      const options = { model, outputSchema: recipe, instructions: "You are a cook." };
       const chat = createChatStore(client, options as ChatStoreOptions);
       expect(await chat.send("A recipe for tea")).toMatchObject({ outcome: "complete" });
-      expect(v.is(recipe, chat.getSnapshot().object)).toBe(true);
+      expect(v.is(recipe, chat.getSnapshot().output)).toBe(true);
     },
   );
 });
@@ -113,7 +113,7 @@ describe("faults have their own endings", () => {
   });
 
   test("[[429]] and [[500]]: refused after the retries", async () => {
-    const quick = { retry: { limit: 1, maxDelayMs: 1000 }, clock: createTestClock(50) };
+    const quick = { retry: { limit: 1, maxRetryAfterMs: 1000 }, clock: createTestClock(50) };
     const { error, emulator } = await failureOf("[[429]]", quick);
     expect(error).toMatchObject({ name: "APIError", status: 429, retryAfterMs: 1000 });
     expect(emulator.requests).toHaveLength(2);
@@ -138,7 +138,7 @@ describe("faults have their own endings", () => {
 test("a wrong key is an authentication error that does not contain it", async () => {
   const { client } = gateway({ apiKey: "sk-wrong-0123456789" });
   const error = await completeChat(client, ask("Hello")).catch((reason: unknown) => reason);
-  expect(error).toMatchObject({ status: 401, type: "authentication_error", apiCode: "invalid_api_key" });
+  expect(error).toMatchObject({ status: 401, type: "authentication_error", code: "invalid_api_key" });
   expect(JSON.stringify(error)).not.toContain("0123456789");
 });
 

@@ -28,8 +28,8 @@ test("a sequence comes in order, with the refused image in its place", async () 
     sequential_image_generation: "auto",
     sequential_image_generation_options: { max_images: 3 },
   });
-  const { status, data, failures } = store.getSnapshot();
-  expect([status, failures, data?.usage?.generated_images]).toEqual(["success", 1, 2]);
+  const { status, data, failedCount } = store.getSnapshot();
+  expect([status, failedCount, data?.usage?.generated_images]).toEqual(["success", 1, 2]);
   expect(data?.images).toMatchObject([
     { url: expect.stringContaining("https://"), size: "2048x2048" },
     { error: { code: "content_filter" } },
@@ -43,15 +43,15 @@ test("a double click creates once, and returns the first images", async () => {
     store.generate({ prompt: "A reef" }),
     store.generate({ prompt: "A reef" }),
   ]);
-  expect([first.status, second.status, second.outcome]).toEqual(["success", "error", "not-sent"]);
+  expect([first.status, second.status, second.error?.billing]).toEqual(["success", "error", "none"]);
   expect(store.getSnapshot().data).toBe(first.data);
   expect(emulator.requests).toHaveLength(1);
 });
 
 test.each([
-  ["[[429:1]]", 1, [429, 200], { status: "success", outcome: undefined }],
-  ["[[429]]", 0, [429], { status: "error", outcome: "refused", error: { status: 429 } }],
-  ["[[500]]", 1, [500], { status: "error", outcome: "unknown", error: { status: 500 } }],
+  ["[[429:1]]", 1, [429, 200], { status: "success", error: undefined }],
+  ["[[429]]", 0, [429], { status: "error", error: { status: 429, billing: "none" } }],
+  ["[[500]]", 1, [500], { status: "error", error: { status: 500, billing: "maybe" } }],
 ])(
   "%s with %i retries is answered with %j, and never sent again by itself",
   async (fault, retries, expected, state) => {
@@ -67,8 +67,8 @@ test("stop ends the request at the gateway, and the store can be used again", as
   const stopped = store.generate({ prompt: "A reef [[slow]]" });
   await expect.poll(() => emulator.requests.length).toBe(1);
   store.stop();
-  expect(await stopped).toMatchObject({ status: "error", outcome: "unknown" });
+  expect(await stopped).toMatchObject({ status: "error", error: { billing: "maybe" } });
   await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
-  expect(await store.generate({ prompt: "A reef", seed: 0.5 })).toMatchObject({ outcome: "not-sent" });
+  expect(await store.generate({ prompt: "A reef", seed: 0.5 })).toMatchObject({ error: { billing: "none" } });
   expect(store.getSnapshot().error).toMatchObject({ name: "ValidationError", issues: [{ path: "seed" }] });
 });

@@ -99,7 +99,7 @@ describe("the log alone tells the operator", () => {
   test("case 149: if a create was billed twice", async () => {
     for (const key of ["one", "one", "two"]) expect((await image("ann", key)).status).toBe(200);
     const lines = await linesOf("ann", 5);
-    const creates = lines.filter(({ kind }) => kind === "create");
+    const creates = lines.filter((model) => model.kind === "create");
     const replayed = lines.filter((line) => line["replayed"] === true);
     expect([creates.length, replayed.length]).toEqual([2, 1]);
     const jobs = new Set(creates.map(({ requestId }) => requestId));

@@ -100,9 +100,9 @@ describe("Of 1,000 schedules of faults, each", () => {
   }
 
   function endOf(shown: string | undefined, error: unknown) {
-    const { status, outcome } = (error ?? {}) as { status?: number; outcome?: string };
+    const { status, billing } = (error ?? {}) as { status?: number; billing?: string };
     // an id has the mark of its user
     const id = shown?.split("_")[0];
-    return { id, status, outcome };
+    return { id, status, billing };
   }
 });

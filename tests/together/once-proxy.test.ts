@@ -5,8 +5,8 @@ import {
   generateImages,
   type RecordStorage,
   type RequestOptions,
-  requestEpsilon,
 } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 import { createEmulator } from "@sluice/emulator";
 import {
   createAssetStore,
@@ -44,7 +44,7 @@ const creates: readonly (readonly [string, Create])[] = [
   [
     "An epsilon task",
     (client, options) =>
-      requestEpsilon(client, "text2video", { model_name: "epsilon", prompt: "A reef" }, options),
+      createEpsilonTask(client, "text2video", { model_name: "epsilon", prompt: "A reef" }, options),
   ],
 ];
 
@@ -59,7 +59,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     const { page, bills } = opened();
     const { client } = page({ faults: ["lose"] });
     const idempotencyKey = "the-same-key";
-    await expect(create(client, { idempotencyKey })).rejects.toMatchObject({ outcome: "unknown" });
+    await expect(create(client, { idempotencyKey })).rejects.toMatchObject({ billing: "maybe" });
     const results = [await create(client, { idempotencyKey }), await create(client, { idempotencyKey })];
     expect(answered(results[1])).toEqual(answered(results[0]));
     expect(bills).toHaveLength(1);
@@ -122,7 +122,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     for (let nth = 0; nth < 2; nth += 1)
       await expect(create(client, { idempotencyKey: "k" })).rejects.toMatchObject({
         status: 502,
-        outcome: "unknown",
+        billing: "maybe",
       });
     expect(bills).toHaveLength(1);
     fail(new TypeError("terminated"));
@@ -132,7 +132,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   test("is never sent again where the gateway's connection broke", async () => {
     const { page, bills } = opened({ gateway: () => Promise.reject(new TypeError("terminated")) });
     const { client } = page({ retries: 2 });
-    await expect(create(client)).rejects.toMatchObject({ outcome: "unknown" });
+    await expect(create(client)).rejects.toMatchObject({ billing: "maybe" });
     expect(bills).toHaveLength(1);
   });
 
@@ -145,7 +145,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
           : emulator.fetch(request),
     });
     const { client } = page();
-    await expect(create(client, { idempotencyKey: "k" })).rejects.toMatchObject({ outcome: "refused" });
+    await expect(create(client, { idempotencyKey: "k" })).rejects.toMatchObject({ billing: "none" });
     await create(client, { idempotencyKey: "k" });
     expect(bills).toHaveLength(2);
   });
@@ -166,7 +166,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
       return response;
     });
     await expect(create(page({ faults: ["lose"], retries: 1, send }).client)).rejects.toMatchObject({
-      outcome: "unknown",
+      billing: "maybe",
     });
     expect(bills).toHaveLength(1);
   });
@@ -175,7 +175,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
 test("A key belongs to one request: another body and another kind of request are 422, and nothing is sent", async () => {
   const { page, bills } = opened();
   const { client } = page();
-  const mismatch = { status: 422, apiCode: "idempotency_mismatch", outcome: "refused" };
+  const mismatch = { status: 422, code: "idempotency_mismatch", billing: "none" };
   await generateImages(client, picture, { idempotencyKey: "k" });
   const others = [
     generateImages(client, { ...picture, prompt: "A wreck" }, { idempotencyKey: "k" }),

@@ -148,7 +148,7 @@ test("a refusal keeps its status, its error and its request id for both clients"
     status: 403,
     message: "slow down",
     type: "rate_limit",
-    apiCode: "too_many",
+    code: "too_many",
     param: "model",
     requestId: "r-1",
   });
@@ -181,7 +181,7 @@ test("an error after the start is an error for both clients, with the text so fa
   expect(await rejectionOf(streamChat(own, question).result())).toMatchObject({
     name: "StreamError",
     reason: "server-error",
-    apiCode: "oom",
+    code: "oom",
     partial: { content: "Hello" },
   });
   relaying(text);

@@ -86,8 +86,8 @@ describe("a video task on the emulator", () => {
   );
 
   test.each([
-    ["[[fail]]", { name: "TaskFailedError", reason: "failed" }],
-    ["[[no-url]]", { name: "TaskFailedError", reason: "result-missing" }],
+    ["[[fail]]", { name: "TaskError", reason: "failed" }],
+    ["[[no-url]]", { name: "TaskError", reason: "no-result" }],
   ])("%s: an error with the reason, and the task is kept", async (fault, error) => {
     const { video, request, counts, untilOver } = videoOf(`A reef at dawn ${fault}`);
     await video.create(request);
@@ -107,7 +107,10 @@ describe("a video task on the emulator", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + day });
     video.refetch();
     await clock.advance(60_000);
-    expect(video.getSnapshot()).toMatchObject({ status: "error", error: { name: "TaskExpiredError" } });
+    expect(video.getSnapshot()).toMatchObject({
+      status: "error",
+      error: { name: "TaskError", reason: "expired" },
+    });
     expect(video.getSnapshot().handle?.id).toBeDefined();
   });
 

@@ -3,7 +3,7 @@ import { refusals } from "../../../packages/worker-proxy/src/refusals/texts.ts";
 import { checker } from "./program.ts";
 import { docOf, type Find } from "./text.ts";
 
-/** The page with a section for each error: the classes of the client by their `code`, and the refusals of the proxy. */
+/** The page with a section for each error: the classes of the client by their `name`, and the refusals of the proxy. */
 export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Find): string {
   const classes = [...symbols].filter(
     ([name, { flags }]) => flags & ts.SymbolFlags.Class && name !== "GatewayError",
@@ -11,13 +11,13 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
   const byCode = Map.groupBy(Object.entries<Row>(refusals), ([reason, [, , code]]) => code ?? reason);
   return [
     "# All errors",
-    "Errors of the client are classes; `code` names the class. Errors of the gateway and of the proxy are an `APIError`, with their own code in `apiCode`. An aborted call rejects with the platform's `AbortError`.",
+    "Errors of the client are classes; `name` names the class. Errors of the gateway and of the proxy are an `APIError`, with their own code in `code`. An aborted call rejects with the platform's `AbortError`.",
     "## Errors of the client",
     ...classes.map(([name, symbol]) => sectionOfClass(name, symbol, find)),
     "## Errors of the gateway",
-    "The gateway's errors are an [`APIError`](#api). [The specification](../spec/gateway.md#errors) has the list.",
+    "The gateway's errors are an [`APIError`](#apierror). [The specification](../spec/gateway.md#errors) has the list.",
     "## Refusals of the proxy",
-    "The proxy answers in the gateway's form, and `source` of the [`APIError`](#api) is `proxy`. `apiCode` is the code below.",
+    "The proxy answers in the gateway's form, and `source` of the [`APIError`](#apierror) is `proxy`. `code` is the code below.",
     ...[...byCode].map(([code, rows]) => sectionOfRefusal(code, rows)),
   ].join("\n\n");
 }
@@ -25,11 +25,10 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
 type Row = readonly [status: number, message: string, code?: string];
 
 function sectionOfClass(name: string, symbol: ts.Symbol, find: Find): string {
-  const code = literalOf(symbol, "code");
-  const outcome = literalOf(symbol, "outcome") ?? "see the field `outcome`";
+  const billing = literalOf(symbol, "billing") ?? "see the field `billing`";
   return [
-    `### ${name} {:#${code}}`,
-    `\`code\`: \`${code}\` · outcome: ${outcome} · [all fields](./${find(name)?.replace(".html", ".md")})`,
+    `### ${name} {:#${name.toLowerCase()}}`,
+    `billing: ${billing} · [all fields](./${find(name)?.replace(".html", ".md")})`,
     docOf(symbol, find),
   ].join("\n\n");
 }

@@ -3,7 +3,7 @@ import { checker, isOurs } from "./program.ts";
 
 /** A field, option or method of an exported name. */
 export interface Member {
-  /** Dot path: `timeouts.headersMs`. */
+  /** Dot path: `timeout.firstChunkMs`. */
   readonly path: string;
   /** All declarations of it that differ: a union has one for each of its types. */
   readonly declarations: readonly { readonly code: string; readonly symbol: ts.Symbol }[];

@@ -1,7 +1,7 @@
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
 import {
+  type ChatMessage,
   describeError,
-  type ThreadMessage,
   type UseChatStreamResult,
   useAttachments,
   useChatStream,
@@ -49,12 +49,12 @@ export function Chat({ models }: { models: Models }) {
   );
 }
 
-/** True for a question without an answer, and for one that ended at a limit, with its page, or without a last word. */
-function isUnfinished({ role, outcome }: ThreadMessage) {
-  return role === "user" || ["length", "interrupted", "unconfirmed"].some((end) => end === outcome);
+/** True for a question without an answer, and for one that ended at a limit, or without a last word. */
+function isUnfinished({ role, outcome }: ChatMessage) {
+  return role === "user" || ["length", "unconfirmed"].some((end) => end === outcome);
 }
 
-function Rest({ last, chat }: { last: ThreadMessage; chat: UseChatStreamResult }) {
+function Rest({ last, chat }: { last: ChatMessage; chat: UseChatStreamResult }) {
   const hasText = last.role === "assistant" && last.content !== "";
   return (
     <button type="button" onClick={() => void (hasText ? chat.send("Continue") : chat.retry())}>
@@ -63,7 +63,7 @@ function Rest({ last, chat }: { last: ThreadMessage; chat: UseChatStreamResult }
   );
 }
 
-function Message({ message }: { message: ThreadMessage }) {
+function Message({ message }: { message: ChatMessage }) {
   const { role, content, reasoning, images = [], files = [] } = message;
   return (
     <li className={role}>

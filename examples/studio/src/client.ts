@@ -62,17 +62,15 @@ export function cutConnection(ms: number): void {
 /** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
   // a host of many pages has one storage for all of them
-  ...(isHosted && { scope: serverURL }),
-  // the studio shows the tokens of each answer
-  includeUsage: true,
+  ...(isHosted && { user: serverURL }),
   baseURL: serverURL,
   resume: streamResumption(),
   uploads: uploads({ check: checkFiles }),
-  // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
-  assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+  // the studio shows the tokens of each response; the lookup of assets is the emulator's, and the Worker lets it through
+  gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
   onEvent(event) {
-    if (event.type === "platform-limit" && event.feature === "indexed-db") keeping.set("refused");
-    if (event.type === "storage-failure") noteStorageFailure();
+    if (event.type === "feature-unavailable" && event.feature === "indexed-db") keeping.set("refused");
+    if (event.type === "storage-error") noteStorageFailure();
     if (event.type === "storage-recovered") keeping.set("well");
     recordEvent(event);
   },

@@ -1,5 +1,5 @@
 import { calculateCost, definePrices, estimateCost } from "@sluice/prices";
-import type { ThreadMessage, ThreadNode } from "@sluice/react";
+import type { ChatMessage, ChatNode } from "@sluice/react";
 import type { ReactNode } from "react";
 import { Cost, Estimate } from "@/components/sluice/cost";
 import { MessageCost } from "@/components/sluice/message-cost";
@@ -39,7 +39,7 @@ export const prices = definePrices({
  * The cost of a conversation, by the imaginary prices of the studio: also of the versions that are not shown. An answer in
  * flight does not count yet.
  */
-export function ChatCost({ thread }: { readonly thread: readonly ThreadNode[] }) {
+export function ChatCost({ thread }: { readonly thread: readonly ChatNode[] }) {
   const ended = thread.filter(({ message }) => message.outcome !== undefined);
   return ended.length > 0 && <Cost cost={calculateCost(ended, prices)} words={imaginary} />;
 }
@@ -48,7 +48,7 @@ interface NextCostProps {
   readonly text: string;
   /** Number of images beside the text. */
   readonly images: number;
-  readonly messages: readonly ThreadMessage[];
+  readonly messages: readonly ChatMessage[];
   readonly settings: ChatSettings;
 }
 

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/react";
+import type { ChatMessage } from "@sluice/react";
 import type { VideoState } from "../../../labs/registry/components/sluice/video-progress.js";
 import type { Words } from "./words.js";
 
@@ -102,7 +102,7 @@ export function lostFilesWords(names: readonly string[]): string {
 export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };
 
 /** Says who wrote a message. */
-export function authorWords({ origin }: Pick<ThreadMessage, "origin">): string {
+export function authorWords({ origin }: Pick<ChatMessage, "origin">): string {
   if (origin === "server") return "Server";
   return origin === "another-device" ? "Other device" : "This device";
 }

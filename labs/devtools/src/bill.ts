@@ -53,5 +53,5 @@ export function knownText({ end, path }: Pick<CallRecord, "end" | "path">): stri
   if (!isPaidPath(path)) return "free";
   if (end.outcome === "stopped") return "may be billed";
   if (end.error === undefined) return "billed";
-  return describeError(end.error).mayBeBilled ? "may be billed" : "not billed";
+  return describeError(end.error).billing === "maybe" ? "may be billed" : "not billed";
 }

@@ -68,7 +68,7 @@ function CallHead({ call, prices }: CallProps) {
       <span>{kind}</span>
       <span className="grow">{model ?? path}</span>
       <span className="muted">{statuses}</span>
-      <span className="muted">{end && milliseconds(end.ms)}</span>
+      <span className="muted">{end && milliseconds(end.durationMs)}</span>
       {prices && <span>{costText([call], prices)}</span>}
       <span className={`outcome ${tone}`}>{end?.outcome ?? "in flight"}</span>
     </>
@@ -94,7 +94,7 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
         <Fact name="Cost" value={prices && costText([call], prices)} />
         <Fact
           name="Error"
-          value={end?.error instanceof Error ? client.scrub(end.error.message) : end?.errorCode}
+          value={end?.error instanceof Error ? client.scrub(end.error.message) : undefined}
         />
         <Fact name="Shown" value={end?.error === undefined ? undefined : shownText(end.error)} />
         <Fact name="App knows" value={knownText(call)} />

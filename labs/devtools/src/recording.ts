@@ -47,8 +47,8 @@ export interface ToolRecord {
   readonly key: string;
   readonly name: string;
   readonly chatId: string | undefined;
-  /** Outcome of the run; undefined while it runs. */
-  readonly outcome: string | undefined;
+  /** State after the run; undefined while it runs. */
+  readonly state: string | undefined;
   readonly ms: number | undefined;
 }
 
@@ -141,9 +141,9 @@ function createRecording(client: Client): Recording {
   function onTool(event: Extract<ClientEvent, { readonly type: "tool-start" | "tool-end" }>): void {
     const { name, toolCallId, messageId, chatId } = event;
     const key = `${messageId}/${toolCallId}`;
-    const { outcome, ms } = event.type === "tool-end" ? event : {};
+    const { state, durationMs: ms } = event.type === "tool-end" ? event : {};
     const others = tools.filter((known) => known.key !== key);
-    tools = [{ key, name, chatId, outcome, ms }, ...others].slice(0, MOST_CALLS);
+    tools = [{ key, name, chatId, state, ms }, ...others].slice(0, MOST_CALLS);
     store.changed();
   }
 
@@ -213,7 +213,7 @@ function stepped(call: CallRecord, event: Step): CallRecord {
         ),
       };
     case "response": {
-      const { status, ms, requestId } = event;
+      const { status, durationMs: ms, requestId } = event;
       return { ...call, attempts: withLast(call.attempts, { status, ms, requestId }) };
     }
     case "retry": {
@@ -221,7 +221,7 @@ function stepped(call: CallRecord, event: Step): CallRecord {
       return { ...call, attempts: withLast(call.attempts, { retry: { delayMs, message: error.message } }) };
     }
     case "first-chunk":
-      return { ...call, firstChunkMs: event.ms };
+      return { ...call, firstChunkMs: event.durationMs };
     case "end":
       return { ...call, end: event };
   }

@@ -41,10 +41,10 @@ function ToolRuns({ tools }: Pick<Recorded, "tools">) {
     <table aria-label="Runs of tools">
       <caption>Runs of tools</caption>
       <tbody>
-        {tools.map(({ key, name, chatId, outcome, ms }) => (
+        {tools.map(({ key, name, chatId, state, ms }) => (
           <tr key={key}>
             <td>{name}</td>
-            <td>{outcome ?? "running"}</td>
+            <td>{state ?? "running"}</td>
             <td>{ms !== undefined && milliseconds(ms)}</td>
             <td>{chatId}</td>
           </tr>
@@ -111,12 +111,12 @@ function ImagesView({
   images: store,
   holders,
 }: StoreViewProps & { readonly images: ImageStore<string> }) {
-  const { status, data, failures, outcome } = useSyncExternalStore(store.subscribe, store.getSnapshot);
+  const { status, data, failedCount } = useSyncExternalStore(store.subscribe, store.getSnapshot);
   return (
     <li className="body">
-      <strong>images {name}</strong> <span className="outcome">{outcome ?? status}</span>
+      <strong>images {name}</strong> <span className="outcome">{status}</span>
       <p>
-        {counted(data?.images.length ?? 0, "image")}, {failures} failed, {counted(holders, "component")}
+        {counted(data?.images.length ?? 0, "image")}, {failedCount} failed, {counted(holders, "component")}
       </p>
     </li>
   );

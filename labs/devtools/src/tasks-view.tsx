@@ -1,4 +1,4 @@
-import { normalizeVideoTask, parseJSON } from "@sluice/core/internal";
+import { parseJSON, parseVideoTask } from "@sluice/core/internal";
 import type { CallRecord, Recorded } from "./recording.js";
 import { isPaidPath } from "./tap.js";
 import { milliseconds, time } from "./texts.js";
@@ -30,7 +30,7 @@ export function TasksView({ recorded }: { readonly recorded: Recorded }) {
             <td>{earlier.length + 1}</td>
             <td>
               {last && time(last.startedAt)}
-              {last?.end && `, ${milliseconds(last.end.ms)}`}
+              {last?.end && `, ${milliseconds(last.end.durationMs)}`}
             </td>
           </tr>
         ))}
@@ -42,7 +42,7 @@ export function TasksView({ recorded }: { readonly recorded: Recorded }) {
 /** Reads the state from the answer, where a tap has it; otherwise the outcome of the poll has to do. */
 function stateOf({ requests, end }: CallRecord): string {
   try {
-    const task = normalizeVideoTask(parseJSON(requests.at(-1)?.frames.at(-1)?.text ?? ""));
+    const task = parseVideoTask(parseJSON(requests.at(-1)?.frames.at(-1)?.text ?? ""));
     return task.progress === undefined ? task.state : `${task.state}, ${Math.round(task.progress * 100)} %`;
   } catch {
     return end?.outcome ?? "in flight";

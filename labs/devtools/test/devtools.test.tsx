@@ -35,7 +35,7 @@ async function open({ prices, ...options }: EmulatorOptions & { readonly prices?
     fetch,
     clock,
     random: () => 0,
-    includeUsage: true,
+    gateway: { includeUsage: true },
   });
   render(<SluiceDevtools client={client} prices={prices} defaultOpen />);
   const panel = await panelOf();
@@ -82,14 +82,14 @@ describe("a fault on a call shows what the user saw, if it was repeated, and wha
   const repeatedWell = { Outcome: "complete", "User sees": "the answer", "App knows": "billed" };
   test.each([
     ["Cut", "a chat", { Outcome: "truncated", Repeated: "no", "App knows": "may be billed" }, 1],
-    ["Stall", "a chat", { Outcome: "unknown", Repeated: "no", "App knows": "may be billed" }, 1],
+    ["Stall", "a chat", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 1],
     ["429", "a chat", { ...repeatedWell, Repeated: "once" }, 1],
     ["500", "a chat", { ...repeatedWell, Repeated: "once" }, 1],
     ["Lost response", "a chat", { ...repeatedWell, Repeated: "once" }, 2],
-    ["Offline", "a chat", { Outcome: "unknown", Repeated: "2 times", "App knows": "may be billed" }, 0],
-    ["429", "an image", { Outcome: "success", Repeated: "once", "App knows": "billed" }, 1],
-    ["500", "an image", { Outcome: "unknown", Repeated: "no", "App knows": "may be billed" }, 0],
-    ["Lost response", "an image", { Outcome: "unknown", Repeated: "no", "App knows": "may be billed" }, 1],
+    ["Offline", "a chat", { Outcome: "error", Repeated: "2 times", "App knows": "may be billed" }, 0],
+    ["429", "an image", { Outcome: "complete", Repeated: "once", "App knows": "billed" }, 1],
+    ["500", "an image", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 0],
+    ["Lost response", "an image", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 1],
   ] as const)("%s on %s", async (fault, call, expected, billed) => {
     const { emulator, clock, client, shadow, show, press } = await open();
     show("Faults");
@@ -108,7 +108,7 @@ test.each([
 ])("A request to a server that %s may be billed", async (_, options) => {
   const { client, clock, view, shadow } = await open(options);
   await act(() => clock.advanceUntil(paint(client), 1000));
-  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("unknown"));
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("error"));
   fireEvent.click(view.getByRole("button", { name: /gamma-image/ }));
   const bill = "1 request left the page: 1 may be billed";
   expect(factsIn(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
@@ -265,7 +265,7 @@ test("A key is shown nowhere, also where the gateway repeats it", async () => {
   render(<SluiceDevtools client={client} defaultOpen />);
   const { shadow, view, press } = await panelOf();
   await act(() => ask(client));
-  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("refused"));
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("error"));
   fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
   press("Show content");
   expect(shadow.innerHTML).toContain("Wrong key [redacted]");
@@ -321,7 +321,12 @@ test("A run of a tool is listed with its outcome, and none of its arguments", as
   };
   const { client, view, show, text } = await open({ script });
   const parameters = v.object({ place: v.string() });
-  const look = defineTool({ name: "look", description: "Looks", parameters, execute: () => "blue" });
+  const look = defineTool({
+    name: "look",
+    description: "Looks",
+    inputSchema: parameters,
+    execute: () => "blue",
+  });
   const chat = createChatStore(client, { id: "reef", model: "alpha-v4.1-flash", tools: [look] });
   await act(() => chat.send("Which colour has the sky?"));
   show("Chats");

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage, VideoTaskEntry } from "@sluice/react";
+import type { ChatMessage, VideoTaskEntry } from "@sluice/react";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { Budget, Cost, Estimate } from "@/components/sluice/cost";
@@ -21,8 +21,8 @@ import { VideoForm } from "./video-form";
 /* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
 
 const nothing = () => {};
-const answer: ThreadMessage = { id: "a1", role: "assistant", content: "…", origin: "another-device" };
-const question: ThreadMessage = {
+const answer: ChatMessage = { id: "a1", role: "assistant", content: "…", origin: "another-device" };
+const question: ChatMessage = {
   id: "q1",
   role: "user",
   content: "Why is the sea blue?",
@@ -35,7 +35,7 @@ const lost: VideoTaskEntry = {
   state: "unconfirmed",
 };
 
-const thought: ThreadMessage = {
+const thought: ChatMessage = {
   id: "a2",
   role: "assistant",
   content: "",

@@ -1,6 +1,6 @@
 "use client";
 
-import { checkVideoRequest } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import { useState } from "react";
 import { ResolutionChips, ShapeChips, type ShownForm, SwitchChips } from "@/components/sluice/form-chips";
 import type { FormValues } from "@/components/sluice/form-fields";
@@ -14,7 +14,7 @@ const MODEL = "beta3.0-video";
 export function VideoForm() {
   const [values, setValues] = useState<FormValues>({});
   const fields = videoForm(MODEL, values).fields.filter(({ isShown }) => isShown);
-  const { issues } = checkVideoRequest(videoRequestOf(MODEL, values));
+  const { issues } = checkRequest(videoRequestOf(MODEL, values));
   const form: ShownForm = {
     values,
     fields,

@@ -5,7 +5,7 @@ import * as v from "valibot";
 const saveNote = defineTool({
   name: "save_note",
   description: "Keeps a note for the user, in this browser",
-  parameters: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
+  inputSchema: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
   needsApproval: true,
   execute({ text }) {
     const notes: unknown = JSON.parse(localStorage.getItem("notes") ?? "[]");

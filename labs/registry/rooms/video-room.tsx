@@ -16,7 +16,7 @@ const model = "beta3.0-video";
 /** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
 export function VideoRoom() {
   const { draft: prompt, setDraft: setPrompt } = useDraft("video", "");
-  const { create, reset, isCreating, error } = useVideoTask(options);
+  const { create, reset, phase, error } = useVideoTask(options);
   const { tasks, remove } = useVideoTasks(options);
   const start = async () => {
     const { handle } = await create({ model, input: { prompt }, parameters }, { label: prompt });
@@ -30,7 +30,7 @@ export function VideoRoom() {
         prompt={prompt}
         onPrompt={setPrompt}
         onSubmit={() => void start()}
-        isBusy={isCreating}
+        isBusy={phase === "uploading" || phase === "creating"}
         estimate={estimateCost({ model, parameters }, prices)}
         error={error}
       />

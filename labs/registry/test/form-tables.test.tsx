@@ -1,4 +1,5 @@
-import { type ChatModel, type ImageModel, type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
 import type { FormField, FormValues } from "@/components/sluice/form-fields";
@@ -113,7 +114,7 @@ test("A ratio is a shape, and the fit to the input is none", () => {
   const ratio = videoForm("gamma-video-2.0").fields.find(({ name }) => name === "ratio");
   const choices = ratio?.kind === "choice" ? ratio.choices : [];
   expect(choices.map((choice) => choice.ratio)).toEqual([
-    ...videoModels["gamma-video-2.0"].ratios.slice(0, 6),
+    ...models["gamma-video-2.0"].ratios.slice(0, 6),
     undefined,
   ]);
 });

@@ -1,17 +1,5 @@
-import {
-  type ChatModel,
-  chatModels,
-  chatRequests,
-  checkChatRequest,
-  checkImageRequest,
-  checkVideoRequest,
-  type ImageModel,
-  imageModels,
-  imageRequests,
-  type VideoModel,
-  videoModels,
-  videoRequests,
-} from "@sluice/core/schemas";
+import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
+import { checkRequest, models, requestSchemas } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
 import { fieldLabels } from "@/components/sluice/field-labels";
@@ -19,9 +7,10 @@ import type { FormField, FormValues } from "@/components/sluice/form-fields";
 import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
 import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 
-const chats = Object.keys(chatModels) as ChatModel[];
-const painters = Object.keys(imageModels) as ImageModel[];
-const filmers = Object.keys(videoModels) as VideoModel[];
+const all = Object.values(models);
+const chats = all.flatMap(({ kind, id }) => (kind === "chat" ? [id] : [])) as ChatModel[];
+const painters = all.flatMap(({ kind, id }) => (kind === "image" ? [id] : [])) as ImageModel[];
+const filmers = all.flatMap(({ kind, id }) => (kind === "video" ? [id] : [])) as VideoModel[];
 
 const url = "https://cdn.example.com/reef";
 const prompt = "A reef at dawn";
@@ -31,23 +20,23 @@ interface Kind {
   readonly problemsOf: (values: FormValues) => readonly string[];
 }
 
-const described = ({ issues, warnings }: ReturnType<typeof checkChatRequest>) =>
+const described = ({ issues, warnings }: ReturnType<typeof checkRequest>) =>
   [...issues, ...warnings].map(({ path, message }) => `${path}: ${message}`);
 
 const ofChat = (model: ChatModel): Kind => ({
   fieldsOf: (values) => chatModelInfo(model, values).fields,
   problemsOf(values) {
     const { params } = chatTargetOf(model, values) as { params?: object };
-    return described(checkChatRequest({ model, messages: [{ role: "user", content: "Hi" }], ...params }));
+    return described(checkRequest({ model, messages: [{ role: "user", content: "Hi" }], ...params }));
   },
 });
 const ofImages = (model: ImageModel): Kind => ({
   fieldsOf: (values) => imageForm(model, values).fields,
-  problemsOf: (values) => described(checkImageRequest(imageRequestOf(model, { prompt, ...values }))),
+  problemsOf: (values) => described(checkRequest(imageRequestOf(model, { prompt, ...values }))),
 });
 const ofVideos = (model: VideoModel): Kind => ({
   fieldsOf: (values) => videoForm(model, values).fields,
-  problemsOf: (values) => described(checkVideoRequest(videoRequestOf(model, { prompt, ...values }))),
+  problemsOf: (values) => described(checkRequest(videoRequestOf(model, { prompt, ...values }))),
 });
 
 const families: readonly (readonly [string, Kind])[] = [
@@ -162,8 +151,6 @@ function pathsOf(schema: ObjectSchema, path = ""): readonly string[] {
 
 const chatLeftOut = ["messages", "stream", "stream_options.include_usage", "tools", "tool_choice", "user_id"];
 
-const schemas = { ...chatRequests, ...imageRequests, ...videoRequests };
-
 test.each([
   // `reasoning_effort` none is what `thinking` is for
   ["alpha-v4.1-flash", ofChat, ["response_format.type", ...chatLeftOut]],
@@ -185,7 +172,7 @@ test.each([
     const paths = (of as (model: string) => Kind)(model)
       .fieldsOf()
       .map(({ name, path }) => (name === "thinking" ? "thinking.type" : path));
-    const all = pathsOf(schemas[model] as unknown as ObjectSchema);
+    const all = pathsOf(requestSchemas[model] as unknown as ObjectSchema);
     expect(all.length).toBeGreaterThan(5);
     expect(
       all
@@ -197,11 +184,7 @@ test.each([
 );
 
 test("every model of the tables has a form", () => {
-  expect(families.map(([model]) => model)).toEqual([
-    ...Object.keys(chatModels),
-    ...Object.keys(imageModels),
-    ...Object.keys(videoModels),
-  ]);
+  expect(families.map(([model]) => model)).toEqual(Object.keys(models).filter((id) => id !== "gamma-asset"));
 });
 
 test("sizes of images can be grouped by their ratio and amount of pixels", () => {

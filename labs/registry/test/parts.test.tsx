@@ -63,7 +63,7 @@ test("Chat takes words of its own", () => {
 });
 
 test("An error of a chat on several devices has its own words, and any other those of describeError", () => {
-  const refused = (apiCode: string) => describeSyncError(Object.assign(new Error("no"), { apiCode })).title;
+  const refused = (code: string) => describeSyncError(Object.assign(new Error("no"), { code })).title;
   expect(["conversation_full", "space_exceeded", "record_too_large", "lease_lost"].map(refused)).toEqual([
     "No room at the server",
     "No room at the server",

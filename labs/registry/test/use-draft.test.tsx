@@ -37,7 +37,7 @@ function Form({ name, storage }: { name: string; storage: RecordStorage }) {
 
 /** A page load: its own client, and the storage of the browser. */
 function page(scope?: string) {
-  const { client } = clientOf(() => new Response(), { ...(scope && { scope }) });
+  const { client } = clientOf(() => new Response(), { ...(scope && { user: scope }) });
   const show = (props: FieldProps = {}) =>
     render(
       <StrictMode>

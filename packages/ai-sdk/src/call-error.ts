@@ -1,5 +1,6 @@
 import { APICallError } from "@ai-sdk/provider";
-import { type AnyGatewayError, type Client, isGatewayError, type Outcome } from "@sluice/core";
+import { type AnyGatewayError, type Billing, type Client, isGatewayError } from "@sluice/core";
+import { readDelivery } from "@sluice/core/internal";
 
 /** A call of the provider, as its error describes it. */
 export interface Call {
@@ -16,12 +17,12 @@ export interface Call {
 
 /** Facts of an `APICallError` that a caller may act on: its `data`. */
 interface CallErrorData {
-  /** Kind of the client's error: `api`, `validation`, `timeout`, … */
-  readonly code: string;
-  readonly outcome: Outcome;
+  /** Name of the client's error: `APIError`, `ValidationError`, `TimeoutError`, … */
+  readonly name: string;
+  readonly billing: Billing;
   readonly requestId?: string | undefined;
   /** `error.code` of the answer's body. */
-  readonly apiCode?: string | undefined;
+  readonly code?: string | undefined;
   /** The broken rules of a request that was not sent. */
   readonly issues?: unknown;
 }
@@ -48,12 +49,12 @@ export function callErrorOf(call: Call, error: unknown, more: object = {}): unkn
 }
 
 function dataOf(error: AnyGatewayError): CallErrorData {
-  const { code, outcome = "unknown", requestId } = error;
+  const { name, billing = "maybe", requestId } = error;
   return {
-    code,
-    outcome,
+    name,
+    billing,
     requestId,
-    ...(error.name === "APIError" && { apiCode: error.apiCode }),
+    ...(error.name === "APIError" && { code: error.code }),
     ...(error.name === "ValidationError" && { issues: error.issues }),
   };
 }
@@ -73,7 +74,8 @@ function headersIn(error: AnyGatewayError): Record<string, string> {
  */
 function isRetryable({ client, isQuery, isMade }: Call, error: AnyGatewayError): boolean {
   if (isMade || !mayPass(error)) return false;
-  return isQuery || error.outcome === "not-sent" || (error.outcome === "refused" && client.retry.limit === 0);
+  const delivery = readDelivery(error);
+  return isQuery || delivery === "not-sent" || (delivery === "refused" && client.retry.limit === 0);
 }
 
 /** Returns true for a failure that may pass by itself. */

@@ -1,12 +1,7 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type {
-  ChatModel,
-  ChatParams,
-  ImageModel,
-  ImageRequests,
-  VideoModel,
-  VideoRequests,
-} from "@sluice/core/schemas";
+import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
+import type { ChatParams } from "@sluice/core/internal";
+import { type ModelInfo, type ModelRequest, models } from "@sluice/core/schemas";
 
 /** Name of this provider: the key of its `providerOptions` and `providerMetadata`. */
 export const NAME = "sluice";
@@ -27,11 +22,11 @@ type Plain<Fields> = Fields extends object ? { [Key in keyof Fields]: Plain<Fiel
 export type SluiceModelOptions<Model extends ChatModel | ImageModel | VideoModel> = Model extends ChatModel
   ? Plain<Omit<ChatParams[Model], "tools" | "tool_choice">>
   : Model extends ImageModel
-    ? Plain<Omit<Partial<ImageRequests[Model]>, "model" | "prompt">>
+    ? Plain<Omit<Partial<ModelRequest<Model>>, "model" | "prompt">>
     : Model extends `beta${string}`
-      ? Plain<NonNullable<VideoRequests["beta3.0-video"]["parameters"]>>
+      ? Plain<NonNullable<ModelRequest<"beta3.0-video">["parameters"]>>
       : Model extends VideoModel
-        ? Plain<Omit<Partial<VideoRequests[Model]>, "model" | "content" | "input" | "parameters">>
+        ? Plain<Omit<Partial<ModelRequest<Model>>, "model" | "content" | "input" | "parameters">>
         : never;
 
 /** Returns the fields that a call has under this provider's name. */
@@ -40,6 +35,7 @@ export function fieldsOf(options: SharedV4ProviderOptions | undefined): object {
 }
 
 /** Returns the row of a model; undefined for an unknown model. */
-export function findModel<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
-  return Object.hasOwn(table, id) ? table[id as keyof Table] : undefined;
+export function findModel<Kind extends ModelInfo["kind"]>(kind: Kind, id: string) {
+  const row = Object.hasOwn(models, id) ? models[id as ModelInfo["id"]] : undefined;
+  return row?.kind === kind ? (row as Extract<ModelInfo, { readonly kind: Kind }>) : undefined;
 }

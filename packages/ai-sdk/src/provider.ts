@@ -28,7 +28,7 @@ export interface SluiceProvider extends ProviderV4 {
  * Creates the provider over a client: in a server with its key, in a page by way of the Worker proxy.
  *
  * Requests are checked by the rules of their model before they are sent. A model that this version does not know is sent
- * without a check. Errors are `APICallError`s whose `cause` is the client's own error and whose `data.outcome` says if
+ * without a check. Errors are `APICallError`s whose `cause` is the client's own error and whose `data.billing` says if
  * the request may be billed.
  *
  * One call is billed once. The client retries a 429 (`retry` of `createClient`). It sends again what may be billed only

@@ -15,7 +15,7 @@ const schema = z.object({ river: z.string() });
 const options: Partial<ClientOptions> = {
   clock: systemClock,
   random: () => 0,
-  timeouts: { headersMs: 50 },
+  timeout: { firstChunkMs: 50 },
 };
 
 /** Loses an answer: returns, or throws, what the client gets instead of it. */
@@ -136,7 +136,7 @@ describe("a proxy that remembers chats", () => {
     const { client } = page({ lost: 1, random: () => 0 });
     await expect(generateText({ model: createSluice(client)("delta-5.3"), prompt })).rejects.toMatchObject({
       isRetryable: false,
-      data: { outcome: "unknown" },
+      data: { billing: "maybe" },
     });
     expect(asked).toHaveLength(1);
   });
@@ -154,6 +154,6 @@ test("Several images are not asked for again if the SDK reads a refusal, and ano
     },
   });
   const images = generateImage({ model: sluice.imageModel("gamma-image-4-0-250828"), prompt, n: 3 });
-  await expect(images).rejects.toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
+  await expect(images).rejects.toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
   expect(posts).toBe(3);
 });

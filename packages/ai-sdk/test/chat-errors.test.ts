@@ -32,8 +32,8 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
 
   const functions = { streamText: streamed, generateText };
   const refusals = [
-    ["[[429]]", 429, "refused", undefined, 3],
-    ["[[500]]", gatewayFailed, "unknown", "upstream_error", 1],
+    ["[[429]]", 429, "none", undefined, 3],
+    ["[[500]]", gatewayFailed, "maybe", "upstream_error", 1],
   ] as const;
   test.each(
     refusals.flatMap((refusal) =>
@@ -41,7 +41,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     ),
   )(
     "%s after %s is an APICallError with its status, and only the client retries, where nothing is billed",
-    async (_, fault, status, outcome, code, count, run) => {
+    async (_, fault, status, billing, code, count, run) => {
       const log = watchLog();
       const { sluice, gateway, paid } = open(place);
       const error = await errorOf(() => run({ model: sluice(model), prompt: `Hello ${fault}` }));
@@ -49,7 +49,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
         statusCode: status,
         responseBody: expect.stringContaining("error"),
         isRetryable: false,
-        data: { code: "api", outcome },
+        data: { name: "APIError", billing },
         cause: { name: "APIError" },
       });
       expect(error.url).toMatch(/\/v1\/chat\/completions$/);
@@ -93,7 +93,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     const log = watchLog();
     const { sluice, gateway } = open(place);
     const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${fault}` }));
-    expect(error).toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
+    expect(error).toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
     expect(gateway.requests).toHaveLength(1);
     expect(log()).toEqual(logged(code));
   });
@@ -105,7 +105,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
       expect(await errorOf(run)).toMatchObject({
         statusCode: undefined,
         isRetryable: false,
-        data: { outcome: "not-sent", issues: [{ path: "max_tokens" }] },
+        data: { billing: "none", issues: [{ path: "max_tokens" }] },
       });
     expect(gateway.requests).toEqual([]);
   });
@@ -142,7 +142,10 @@ describe("a failed connection", () => {
       },
     });
     const error = await errorOf(() => generateText({ model: lost.sluice(model), prompt: "Hello" }));
-    expect(error).toMatchObject({ isRetryable: false, data: { code: "connection", outcome: "unknown" } });
+    expect(error).toMatchObject({
+      isRetryable: false,
+      data: { name: "ConnectionError", billing: "maybe" },
+    });
     expect(paid(CHAT)).toHaveLength(1);
     expect((await generateText({ model: sluice(model), prompt: "Hello" })).text).not.toBe("");
   });
@@ -160,7 +163,10 @@ describe("a failed connection", () => {
       },
     });
     const error = await errorOf(() => generateText({ model: sluice(model), prompt: "Hello", maxRetries: 0 }));
-    expect(error).toMatchObject({ isRetryable: true, data: { code: "connection", outcome: "not-sent" } });
+    expect(error).toMatchObject({
+      isRetryable: true,
+      data: { name: "ConnectionError", billing: "none" },
+    });
     await generateText({ model: sluice(model), prompt: "Hello" });
     expect(paid(CHAT)).toHaveLength(1);
   });

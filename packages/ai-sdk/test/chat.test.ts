@@ -37,7 +37,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
   });
 
   test.each(chatModels)("%s streams the same text as its parts", async (model) => {
-    const { sluice, paid } = open(place, { client: { includeUsage: true, clock: systemClock } });
+    const { sluice, paid } = open(place, { client: { gateway: { includeUsage: true }, clock: systemClock } });
     const result = streamText({ model: sluice(model), prompt });
     let text = "";
     for await (const piece of result.textStream) text += piece;
@@ -208,7 +208,7 @@ describe("the settings of a call", () => {
     const sent: Record<string, unknown>[] = [];
     const { sluice } = open("gateway", {
       client: {
-        includeUsage: true,
+        gateway: { includeUsage: true },
         fetch: async (request) => {
           sent.push(await request.json());
           const chunks = [

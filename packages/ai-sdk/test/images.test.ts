@@ -64,7 +64,7 @@ describe("an image", () => {
     expect(error).toMatchObject({
       name: "AI_APICallError",
       isRetryable: false,
-      data: { outcome: "unknown" },
+      data: { billing: "maybe" },
     });
     expect(paid(IMAGES)).toHaveLength(1);
   });
@@ -96,7 +96,7 @@ describe("an image", () => {
     expect(error).toSatisfy(APICallError.isInstance);
     expect(error).toMatchObject({
       isRetryable: false,
-      data: { outcome: "unknown", urls: [expect.stringContaining("https://files.test/")] },
+      data: { billing: "maybe", urls: [expect.stringContaining("https://files.test/")] },
     });
     expect(paid(IMAGES)).toHaveLength(1);
   });
@@ -151,7 +151,7 @@ describe("an image", () => {
     const { warnings } = await generateImage({ model: sluice.imageModel(small), prompt, aspectRatio: "7:1" });
     expect(warnings).toMatchObject([{ type: "unsupported", feature: "aspectRatio" }]);
     const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt, size: "10x10" }));
-    expect(error).toMatchObject({ data: { outcome: "not-sent", issues: [{ path: "size" }] } });
+    expect(error).toMatchObject({ data: { billing: "none", issues: [{ path: "size" }] } });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 

@@ -89,7 +89,7 @@ describe("useChat over the proxy", () => {
     const page = openPage(world, { params: { max_tokens: 9_999_999 } });
     void page.chat().sendMessage({ text: "Hello" });
     await page.is("error");
-    expect(page.chat().error).toMatchObject({ name: "ValidationError", outcome: "not-sent" });
+    expect(page.chat().error).toMatchObject({ name: "ValidationError", billing: "none" });
     expect(page.chat().messages).toHaveLength(1);
     expect(world.asked).toEqual([]);
   });

@@ -154,7 +154,7 @@ describe("a video", () => {
   ])("%s with %o is an error, and nothing is sent", async (id, settings, path) => {
     const { sluice, gateway } = open();
     const error = await failureOf(startVideo({ model: sluice.videoModel(id), prompt, ...settings }));
-    expect(error).toMatchObject({ isRetryable: false, data: { outcome: "not-sent", issues: [{ path }] } });
+    expect(error).toMatchObject({ isRetryable: false, data: { billing: "none", issues: [{ path }] } });
     expect(gateway.requests).toEqual([]);
   });
 
@@ -174,7 +174,7 @@ describe("a video", () => {
       startVideo({ model: sluice.videoModel(beta), prompt: `${prompt} [[drop]]` }),
     );
     expect(error).toSatisfy(APICallError.isInstance);
-    expect(error).toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
+    expect(error).toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
     expect(paid(VIDEOS)).toHaveLength(1);
   });
 

@@ -1,12 +1,12 @@
 import {
   type AnyRequest,
-  type ChatTurn,
+  type Billing,
+  type ChatResult,
   type Client,
   createVideoTask,
   generateImages,
   type ImageResult,
   isGatewayError,
-  type Outcome,
   type RequestOptions,
   ResponseError,
   streamChat,
@@ -44,7 +44,7 @@ export type AttemptEnd =
   | { readonly change: Partial<BatchRecord> }
   | {
       readonly error: unknown;
-      readonly outcome: Outcome;
+      readonly billing: Billing;
       /** True if another attempt with the same key may have been billed. */
       readonly isOpen: boolean;
       /** True if the user's next attempt has the same key. */
@@ -66,12 +66,12 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
     const ticket = pace.ticket();
     const isOpen = entry.record?.open === true || entry.record?.state === "sending";
     try {
-      if (isOpen && !(await offers.remembers(entry))) return ended(last ?? new Error(LEFT), "unknown");
+      if (isOpen && !(await offers.remembers(entry))) return ended(last ?? new Error(LEFT), "maybe");
       if (isOpen && last) await backoff.wait(last, { signal: run.stopped });
     } catch (error) {
-      if (error === last) return ended(error, "unknown");
+      if (error === last) return ended(error, "maybe");
       run.stopped.throwIfAborted();
-      return ended(error, "not-sent");
+      return ended(error, "none");
     }
     const { key = randomId(), sentAt = Date.now() } = entry.record ?? {};
     await ledger.claim(entry, { state: "sending", key, sentAt, open: isOpen, error: undefined }, run.write);
@@ -80,16 +80,16 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
       return { change: await send(run, entry, call.client, { signal: call.signal, idempotencyKey: key }) };
     } catch (error) {
       run.forgotten.throwIfAborted();
-      const outcome = (isGatewayError(error) ? error.outcome : undefined) ?? call.outcome();
-      if (outcome !== "unknown") return ended(error, outcome);
+      const billing = (isGatewayError(error) ? error.billing : undefined) ?? call.billing();
+      if (billing === "none") return ended(error, billing);
       last = error;
       await ledger.save(entry, { open: true }, run.write);
     } finally {
       call.end();
     }
 
-    function ended(error: unknown, outcome: Outcome): AttemptEnd {
-      return { error, outcome, isOpen, keepsKey: keepsKey(error, outcome), ticket };
+    function ended(error: unknown, billing: Billing): AttemptEnd {
+      return { error, billing, isOpen, keepsKey: keepsKey(error, billing), ticket };
     }
   }
 }
@@ -103,8 +103,8 @@ async function send(
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
-  const { headers, timeouts, retry: retries } = options();
-  const more = { headers, timeouts, retry: retries, ...given, checks } as RequestOptions<false>;
+  const { headers, timeout, retry: retries } = options();
+  const more = { headers, timeout, retry: retries, ...given, checks } as RequestOptions<false>;
   const asked = request as AnyRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
@@ -117,12 +117,12 @@ async function send(
 /** Refuses an answer with an empty list: it would count as done. */
 function withImage(result: ImageResult): ImageResult {
   if (result.images.length > 0) return result;
-  const outcome = result.usage?.generated_images === 0 ? "refused" : "unknown";
+  const billing = result.usage?.generated_images === 0 ? "none" : "maybe";
   const error = new ResponseError("the gateway answered without an image", { path: "data", body: "" });
-  throw Object.assign(error, { outcome });
+  throw Object.assign(error, { billing });
 }
 
-function answered({ raw: _, ...result }: ImageResult | ChatTurn): Partial<BatchRecord> {
+function answered({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
   return { state: "answered", result, open: false };
 }
 

@@ -19,11 +19,11 @@ export function endsRun(error: unknown): boolean {
 
 /** Returns true where a proxy knows the key with another request: how that one ended is not told. */
 export function isSettledElsewhere(error: unknown): boolean {
-  return isGatewayError(error) && error.name === "APIError" && error.apiCode === "idempotency_mismatch";
+  return isGatewayError(error) && error.name === "APIError" && error.code === "idempotency_mismatch";
 }
 
 /** Returns true if a video task will never have its video. Any other failure says nothing of the task. */
 export function isOverForTask(error: unknown): boolean {
   if (!isGatewayError(error)) return false;
-  return error.name === "TaskExpiredError" || (error.name === "TaskFailedError" && error.reason === "failed");
+  return error.name === "TaskError" && error.reason !== "no-result";
 }

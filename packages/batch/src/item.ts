@@ -1,4 +1,4 @@
-import type { ChatTurn, ImageResult, SucceededVideoTask, VideoTaskReference } from "@sluice/core";
+import type { ChatResult, ImageResult, SucceededVideoTask, VideoTaskHandle } from "@sluice/core";
 import type { BatchKind } from "./request.js";
 
 /** Results by kind, as the ledger keeps them: without `raw`. */
@@ -8,7 +8,7 @@ export interface BatchResults {
   /** The finished task, with the `url` of its video. */
   readonly video: Omit<SucceededVideoTask, "raw">;
   /** The answer: its message, usage and outcome. */
-  readonly chat: Omit<ChatTurn, "raw">;
+  readonly chat: Omit<ChatResult, "raw">;
 }
 
 type ResultOf<Kind extends BatchKind> = Kind extends BatchKind
@@ -52,9 +52,9 @@ export interface BatchItem {
   readonly result?: BatchResults[BatchKind];
   /**
    * Error of a failed or unconfirmed request. After a reload it is a plain `Error` with the `name`, `message`,
-   * `outcome` and `status` of the first one.
+   * `billing` and `status` of the first one.
    */
   readonly error?: Error;
   /** Handle of a video task. */
-  readonly handle?: VideoTaskReference;
+  readonly handle?: VideoTaskHandle;
 }

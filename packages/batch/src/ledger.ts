@@ -196,7 +196,7 @@ function hasChanged({ record, fingerprint }: Entry): boolean {
   if (!record || record.fingerprint === fingerprint) return false;
   // a request that cost nothing may be mended
   const { state, open, error } = record;
-  const isFree = state === "failed" && (error?.outcome === "refused" || error?.outcome === "not-sent");
+  const isFree = state === "failed" && error?.billing === "none";
   return !(isFree || (state === "waiting" && !open));
 }
 

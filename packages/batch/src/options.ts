@@ -1,10 +1,10 @@
-import type { RecordStorage, RequestOptions, VideoTaskWatchOptions } from "@sluice/core";
+import type { RecordStorage, RequestOptions, VideoTask, WatchOptions } from "@sluice/core";
 import type { BatchResult } from "./item.js";
 
 /** Options of {@link createBatch}. */
 export interface BatchOptions
-  extends Pick<RequestOptions, "headers" | "timeouts" | "retry">,
-    Pick<VideoTaskWatchOptions, "intervalMs" | "deadlineMs"> {
+  extends Pick<RequestOptions, "headers" | "timeout" | "retry">,
+    Pick<WatchOptions<VideoTask>, "intervalMs" | "deadlineMs"> {
   /** Name of the batch in its storage, locks included. Another list of requests needs another name. */
   readonly id: string;
   /**

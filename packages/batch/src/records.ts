@@ -1,4 +1,4 @@
-import { isGatewayError, type Outcome, type VideoTaskReference } from "@sluice/core";
+import { type Billing, isGatewayError, type VideoTaskHandle } from "@sluice/core";
 import type { BatchItemState, BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 
@@ -19,7 +19,7 @@ export interface BatchRecord {
   readonly sentAt?: number | undefined;
   /** True if an attempt with this key has no known end. */
   readonly open?: boolean | undefined;
-  readonly handle?: VideoTaskReference | undefined;
+  readonly handle?: VideoTaskHandle | undefined;
   readonly result?: BatchResults[BatchKind] | undefined;
   readonly error?: KeptError | undefined;
 }
@@ -27,7 +27,7 @@ export interface BatchRecord {
 interface KeptError {
   readonly name: string;
   readonly message: string;
-  readonly outcome?: Outcome | undefined;
+  readonly billing?: Billing | undefined;
   readonly status?: number | undefined;
 }
 
@@ -43,10 +43,10 @@ export const shownStates: Readonly<Record<BatchRecord["state"], BatchItemState>>
 };
 
 /** Makes the part of an error that is kept. */
-export function keptError(error: Error, outcome: Outcome | undefined): KeptError {
+export function keptError(error: Error, billing: Billing | undefined): KeptError {
   const { name, message } = error;
   const status = isGatewayError(error) && error.name === "APIError" ? error.status : undefined;
-  return { name, message, outcome, status };
+  return { name, message, billing, status };
 }
 
 /** Makes an error of its kept part. */
@@ -70,7 +70,7 @@ export function recordIn(value: unknown, fingerprint: string): BatchRecord {
     ((state !== "answered" && state !== "done") || isRecord(record.result));
   if (isWhole) return record as BatchRecord;
   const message = "the ledger's record of this request can't be read: it may have been sent";
-  const error: KeptError = { name: "Error", message, outcome: "unknown" };
+  const error: KeptError = { name: "Error", message, billing: "maybe" };
   return { rev: 0, state: "unconfirmed", fingerprint, error };
 }
 

@@ -1,4 +1,4 @@
-import { type Client, type Outcome, watchVideoTask } from "@sluice/core";
+import { type Billing, type Client, watchVideoTask } from "@sluice/core";
 import { asError } from "@sluice/core/internal";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
 import { endsRun, isForNow, isOverForTask, isSettledElsewhere } from "./failures.js";
@@ -62,8 +62,8 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
     inFlight += 1;
     entry.isBusy = true;
     try {
-      const outcome = await bring(run, entry, halt);
-      unconfirmedInRow = outcome === "unknown" ? unconfirmedInRow + 1 : 0;
+      const billing = await bring(run, entry, halt);
+      unconfirmedInRow = billing === "maybe" ? unconfirmedInRow + 1 : 0;
       if (unconfirmedInRow >= MAX_UNCONFIRMED) halt(entry.error);
     } catch (error) {
       if (error !== stopped.reason && error !== forgotten.reason) halt(error);
@@ -88,7 +88,7 @@ function isReady({ isBusy, record }: Entry): boolean {
 }
 
 /**
- * Brings one request to its end, or back to the queue. Returns how its attempts ended.
+ * Brings one request to its end, or back to the queue. Returns the cost of its attempts where they failed.
  *
  * @throws what ends the run
  */
@@ -96,7 +96,7 @@ async function bring(
   run: RunContext,
   entry: Entry,
   halt: (error: unknown) => void,
-): Promise<Outcome | undefined> {
+): Promise<Billing | undefined> {
   const { ledger, write, pace, options } = run;
   if (!entry.record?.result && !entry.record?.handle) {
     const end = await attempt(run, entry);
@@ -129,16 +129,16 @@ function resultOf({ id, kind, request, record }: Entry): BatchResult {
 async function settle(
   { ledger, write, pace, stopped }: RunContext,
   entry: Entry,
-  { error, outcome, isOpen, keepsKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
-): Promise<Outcome> {
+  { error, billing, isOpen, keepsKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
+): Promise<Billing> {
   const known = asError(error);
-  const isUnconfirmed = outcome === "unknown" || (isOpen && isSettledElsewhere(error));
+  const isUnconfirmed = billing === "maybe" || (isOpen && isSettledElsewhere(error));
   const isBack = isForNow(error) || endsRun(error);
   if (isUnconfirmed || !isBack) {
     entry.error = known;
     const state = isUnconfirmed ? "unconfirmed" : "failed";
     const key = isUnconfirmed && keepsKey ? entry.record?.key : undefined;
-    const left = isUnconfirmed ? "unknown" : outcome;
+    const left = isUnconfirmed ? "maybe" : billing;
     await ledger.save(entry, { state, key, open: undefined, error: keptError(known, left) }, write);
     return left;
   }
@@ -147,15 +147,15 @@ async function settle(
   stopped.throwIfAborted();
   if (!isForNow(error)) throw error;
   await pace.rest(known, ticket);
-  return outcome;
+  return billing;
 }
 
 /** Polls a video to its end. Returns the change of its record; undefined where it has no video. */
 async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
   const { client, ledger, options, stopped, write } = run;
   try {
-    const { headers, timeouts, retry, intervalMs, deadlineMs } = options();
-    const watch = { headers, timeouts, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
+    const { headers, timeout, retry, intervalMs, deadlineMs } = options();
+    const watch = { headers, timeout, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
     const { raw: _, ...result } = await watchVideoTask(client, entry.record?.handle ?? "", watch).result();
     return { state: "answered", result };
   } catch (error) {

@@ -17,7 +17,7 @@ test("a batch with 100,000 records is written as often for one more request as a
           ...record,
           state: "failed",
           fingerprint: "",
-          error: { name: "E", message: "", outcome: "refused" },
+          error: { name: "E", message: "", billing: "none" },
         },
       ]),
     ),

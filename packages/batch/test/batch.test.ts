@@ -87,7 +87,7 @@ describe("one bad answer", () => {
       answer: (prompt, nth) => (prompt === "reef 1" && nth === 1 ? refusal(400) : picture(prompt)),
     });
     expect(await run()).toMatchObject({ status: "done", done: 2, failed: 1 });
-    expect(batch.getItems("failed")).toMatchObject([{ id: "1", error: { status: 400, outcome: "refused" } }]);
+    expect(batch.getItems("failed")).toMatchObject([{ id: "1", error: { status: 400, billing: "none" } }]);
     await batch.retry("1");
     expect(await run()).toMatchObject({ done: 3, failed: 0 });
     expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 1"]);
@@ -100,7 +100,7 @@ describe("one bad answer", () => {
     expect(await run()).toMatchObject({ status: "done", done: 1, unconfirmed: 1 });
     await run();
     expect(prompts).toEqual(["reef 0", "reef 1"]);
-    expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { outcome: "unknown" } });
+    expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { billing: "maybe" } });
   });
 
   test("An answer without an image is no result: its request has failed if it cost nothing, and is unconfirmed otherwise", async () => {
@@ -114,7 +114,7 @@ describe("one bad answer", () => {
     expect(await run()).toMatchObject({ status: "done", done: 1, failed: 1, unconfirmed: 1 });
     const message = "the gateway answered without an image";
     expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { message } });
-    expect(batch.getItem("1")).toMatchObject({ state: "failed", error: { message, outcome: "refused" } });
+    expect(batch.getItem("1")).toMatchObject({ state: "failed", error: { message, billing: "none" } });
     expect(results).toHaveLength(1);
   });
 

@@ -6,15 +6,15 @@ import { ConfigurationError } from "./vocabulary/errors.js";
 /** @throws {ConfigurationError} that says which option cannot work, and what to do */
 export function explainOptions(options: ClientOptions): void {
   explainBaseURL(options?.baseURL);
-  const { apiKey, timeouts, retry, scope, dangerouslyAllowBrowser } = options;
-  explainScope(scope);
+  const { apiKey, timeout, retry, user, dangerouslyAllowBrowser } = options;
+  explainUser(user);
   if (apiKey !== undefined && inBrowser() && !dangerouslyAllowBrowser)
     throw new ConfigurationError(
       "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
         "baseURL to the proxy; or, in a tool of your own, set dangerouslyAllowBrowser: true",
     );
   if ("apiKey" in options && typeof apiKey !== "function") explainKey(apiKey);
-  explainTimes("timeouts", timeouts);
+  explainTimes("timeout", timeout);
   explainTimes("retry", retry);
 }
 
@@ -44,10 +44,10 @@ function explainBaseURL(given: unknown): void {
     );
 }
 
-function explainScope(scope: unknown): void {
-  if (scope === undefined || (typeof scope === "string" && scope !== "")) return;
+function explainUser(user: unknown): void {
+  if (user === undefined || (typeof user === "string" && user !== "")) return;
   throw new ConfigurationError(
-    `scope: must be the id of the signed-in user, got ${JSON.stringify(scope)}; leave it out for one user`,
+    `user: must be the id of the signed-in user, got ${JSON.stringify(user)}; leave it out for one user`,
   );
 }
 

@@ -5,11 +5,11 @@ import type { Scoped } from "./base/scope.js";
 import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
-import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
+import type { Connection, Credentials, RetryOptions, Timeout } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
 import { ConfigurationError, type Issue, isGatewayError } from "./vocabulary/errors.js";
-import type { ClientEvent, RequestIdentity } from "./vocabulary/events.js";
-import type { VideoTaskNormalizer } from "./vocabulary/video-task.js";
+import type { CallInfo, ClientEvent } from "./vocabulary/events.js";
+import type { VideoTaskParser } from "./vocabulary/video-task.js";
 
 /**
  * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
@@ -18,26 +18,42 @@ import type { VideoTaskNormalizer } from "./vocabulary/video-task.js";
 export interface Client extends Connection, Scoped {
   /** True if the app receives the errors of its calls by `onEvent`: nothing is printed then. */
   readonly hasOnEvent: boolean;
-  /** The user whose things this client keeps; undefined without the option `scope`. */
-  readonly scope: string | undefined;
-  /** Lookup of an asset in this deployment; `getAsset` and `watchAsset` need it. */
-  readonly assetLookup: AssetLookup | undefined;
+  /** The user whose data this client stores; undefined without the option. */
+  readonly user: string | undefined;
+  /** How this deployment of the gateway differs. */
+  readonly gateway: GatewayOptions;
   /** Uploads the files of requests; undefined without the option. */
   readonly uploads: MediaUploader | undefined;
   /** Receive the events of this client and of its copies: `subscribeToEvents` adds one. */
   readonly listeners: Set<(event: ClientEvent) => void>;
   /** Continues responses that a proxy stores; undefined without the option. */
   readonly resume: StreamResumption | undefined;
-  /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
-  readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
-  /** Requests of the usage in streams; undefined follows the spec of each model. */
-  readonly includeUsage: boolean | undefined;
 }
 
 /** The value of the option `resume` of `createClient`: `streamResumption()` makes it. */
 export interface StreamResumption {
   /** Opens the bytes of one response; only `streamChat` and `resumeChat` call it. */
   readonly open: (response: never) => unknown;
+}
+
+/** How a deployment of the gateway differs from its interface: the option `gateway` of `createClient`. */
+export interface GatewayOptions {
+  /** Lookup of an asset; `getAsset` and `watchAsset` need it, because the interface has none. */
+  readonly assetLookup?: AssetLookup | undefined;
+  /**
+   * Reads the response of a video query, for a gateway that the built-in `parseVideoTask` cannot read. Call the built-in
+   * function for all others.
+   *
+   * @default parseVideoTask
+   */
+  readonly parseVideoTask?: VideoTaskParser | undefined;
+  /**
+   * Requests the usage of each stream: `stream_options.include_usage`, unless a request sets it. `true` asks every
+   * model: gateways that work like OpenAI's report usage of a stream on request only. `false` asks none.
+   *
+   * @default only `alpha-v4.1-flash`, the model for which the interface lists the field
+   */
+  readonly includeUsage?: boolean | undefined;
 }
 
 /** Options of `createClient`. Only `baseURL` is required. */
@@ -67,10 +83,7 @@ export interface ClientOptions {
    * });
    * ```
    */
-  readonly headers?:
-    | HeadersInput
-    | ((request: RequestIdentity) => HeadersInput | Promise<HeadersInput>)
-    | undefined;
+  readonly headers?: HeadersInput | ((request: CallInfo) => HeadersInput | Promise<HeadersInput>) | undefined;
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
@@ -80,7 +93,7 @@ export interface ClientOptions {
    *
    * @default none: all users of this browser share what is kept
    */
-  readonly scope?: string | undefined;
+  readonly user?: string | undefined;
   /**
    * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a
    * `Request`. The body of its answer may be a stream of bytes or text, a stream of Node, or absent beside `text()`. No
@@ -89,9 +102,9 @@ export interface ClientOptions {
    * @default globalThis.fetch
    */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** Limits of waiting for every request; a request may have its own. */
-  readonly timeouts?: Timeouts | undefined;
-  /** Repeating of failed attempts for every request; a request may have its own. */
+  /** Time limits of every request; a request may have its own. */
+  readonly timeout?: Timeout | undefined;
+  /** Retries of every request; a request may have its own. */
   readonly retry?: RetryOptions | undefined;
   /**
    * Gives each request that may be billed an `idempotency-key`, by which a proxy with a stream log or `once` knows
@@ -100,8 +113,8 @@ export interface ClientOptions {
    * @default true without `apiKey`, false with one
    */
   readonly idempotencyKeys?: boolean | undefined;
-  /** Lookup of an asset in this deployment; `getAsset` and `watchAsset` need it. */
-  readonly assetLookup?: AssetLookup | undefined;
+  /** How this deployment of the gateway differs from its interface. */
+  readonly gateway?: GatewayOptions | undefined;
   /**
    * Checks and uploads the files of requests: `uploads()` of `@sluice/media`. Without it, a `File` or `Blob` in the place of
    * an address is refused.
@@ -116,20 +129,6 @@ export interface ClientOptions {
    * @default none
    */
   readonly resume?: StreamResumption | undefined;
-  /**
-   * Reads the answers of video queries, for a gateway that the built-in `normalizeVideoTask` cannot read.
-   * Call the built-in function for all others.
-   *
-   * @default normalizeVideoTask
-   */
-  readonly normalizeVideoTask?: VideoTaskNormalizer | undefined;
-  /**
-   * Requests the tokens used of each stream: `stream_options.include_usage`, unless a request sets it. `true` asks every
-   * model: gateways that work like OpenAI's report usage of a stream on request only. `false` asks none.
-   *
-   * @default only `alpha-v4.1-flash`, the model for which the spec lists the field
-   */
-  readonly includeUsage?: boolean | undefined;
   /**
    * Receives the steps of each call and the warnings, for logs and metrics, before those of
    * `subscribeToEvents`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
@@ -182,29 +181,27 @@ export function createClient(options: ClientOptions): Client {
     if (isGatewayError(error)) throw error;
   }
   assertUsable("baseURL", BASE_URL.test(options?.baseURL));
-  const { apiKey, credentials, timeouts = {}, retry, scope, clock = systemClock } = options;
+  const { apiKey, credentials, timeout = {}, retry, user, clock = systemClock } = options;
   const baseURL = options.baseURL.trim().replace(/(?:\/+|(?:\/v1)+\/*)$/, "");
-  assertUsable("scope", scope === undefined || (scope && typeof scope === "string"));
+  assertUsable("user", user === undefined || (user && typeof user === "string"));
   assertUsable("apiKey", apiKey === undefined || !inBrowser() || options.dangerouslyAllowBrowser);
   if ("apiKey" in options && typeof apiKey !== "function") assertUsable("apiKey", isKey(apiKey));
-  const times: readonly unknown[] = [timeouts, retry ?? {}].flatMap(Object.values);
-  assertUsable("timeouts or retry", !times.some((ms) => ms !== undefined && !(Number(ms) >= 0)));
+  const times: readonly unknown[] = [timeout, retry ?? {}].flatMap(Object.values);
+  assertUsable("timeout or retry", !times.some((ms) => ms !== undefined && !(Number(ms) >= 0)));
   const keys = new Set<string>();
 
   const client: Client = Object.freeze<Client>({
     baseURL,
-    scope,
+    user,
     credentials,
-    timeouts,
-    retry: { limit: 2, maxDelayMs: 30_000, ...retry },
+    timeout,
+    retry: { limit: 2, maxRetryAfterMs: 30_000, ...retry },
     clock,
     random: options.random ?? Math.random,
     idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
-    assetLookup: options.assetLookup,
+    gateway: options.gateway ?? {},
     uploads: options.uploads,
     resume: options.resume,
-    normalizeVideoTask: options.normalizeVideoTask,
-    includeUsage: options.includeUsage,
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
     // another `this`
     fetch: (options.fetch ?? ((...given) => globalThis.fetch(...given))) as typeof globalThis.fetch,
@@ -227,7 +224,7 @@ export function createClient(options: ClientOptions): Client {
     if (!options?.onEvent) print(issue);
   }
 
-  async function headers(request: RequestIdentity): Promise<Headers> {
+  async function headers(request: CallInfo): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
     if (apiKey === undefined) return all;

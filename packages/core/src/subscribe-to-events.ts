@@ -10,7 +10,7 @@ import type { ClientEvent } from "./vocabulary/events.js";
  * @example
  * ```ts
  * const unsubscribe = subscribeToEvents(client, (event) => {
- *   if (event.type === "end") console.log(event.kind, event.outcome, event.ms);
+ *   if (event.type === "end") console.log(event.kind, event.outcome, event.durationMs);
  * });
  * ```
  */

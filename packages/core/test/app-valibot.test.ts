@@ -1,4 +1,4 @@
-import { checkChatRequest, checkVideoRequest } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import * as v from "valibot";
 import { afterEach, expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { afterEach, expect, test } from "vitest";
  */
 
 const requests = () => [
-  checkChatRequest({
+  checkRequest({
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: 7 }, { role: "user" }],
     max_tokens: 0.5,
@@ -17,7 +17,7 @@ const requests = () => [
     user_id: `${"a".repeat(512)} b`,
     tools: [],
   }),
-  checkVideoRequest({
+  checkRequest({
     model: "beta3.0-video",
     input: { media: [{ type: "poster" }, { type: "file", url: "x" }] },
   }),

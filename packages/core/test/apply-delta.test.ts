@@ -1,8 +1,8 @@
-import { applyDelta, type ChatDelta, type ChatMessage } from "@sluice/core";
+import { type AssistantMessage, applyDelta, type ChatDelta } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 
 const messageOf = (deltas: readonly ChatDelta[]) =>
-  deltas.reduce<ChatMessage | undefined>(applyDelta, undefined);
+  deltas.reduce<AssistantMessage | undefined>(applyDelta, undefined);
 
 describe("applyDelta", () => {
   const deltas: ChatDelta[] = [
@@ -15,7 +15,7 @@ describe("applyDelta", () => {
   ];
 
   test("adds deltas to a message, and does not change earlier messages", () => {
-    const steps: ChatMessage[] = [];
+    const steps: AssistantMessage[] = [];
     for (const delta of deltas) steps.push(applyDelta(steps.at(-1), delta));
     expect(steps.at(-1)).toEqual({
       role: "assistant",

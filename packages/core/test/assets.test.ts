@@ -6,7 +6,7 @@ import {
   getAsset,
   watchAsset,
 } from "@sluice/core";
-import { checkAssetRequest, checkVideoRequest } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 import { polled, type Step } from "./support/polling.js";
@@ -20,7 +20,7 @@ const request = {
 } as const;
 const handle: AssetHandle = { id: "a-1", uri: "asset://a-1" };
 const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 251);
-const lookup: AssetLookup = (id, request) => request("/gamma/asset/GetAsset", { Id: id });
+const lookup: AssetLookup = "/gamma/asset/GetAsset";
 const found = (Status: string, URL?: string) => () => Response.json({ Id: "a-1", Status, URL });
 const refusal = (status: number) => () =>
   Response.json({ error: { message: `refused with ${status}` } }, { status });
@@ -33,11 +33,11 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
     ["a file", new File([bytes], "hero.png", { type: "image/png" })],
     ["a blob that does not know its type", new Blob([bytes])],
   ])("accept %s", (_, URL) => {
-    expect(checkAssetRequest({ ...request, URL }).issues).toEqual([]);
+    expect(checkRequest({ ...request, URL }).issues).toEqual([]);
   });
 
   test.each([
-    ["another model", { model: "gamma-image" }, "model", "asset.model"],
+    ["another model", { model: "gamma-image" }, "model", "model"],
     ["no group", { GroupId: undefined }, "GroupId", "asset.group-id"],
     ["an empty group", { GroupId: "" }, "GroupId", "asset.group-id"],
     ["an empty name", { Name: "" }, "Name", "asset.name"],
@@ -49,7 +49,7 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
     ["a film", { URL: new Blob(["x"], { type: "video/mp4" }) }, "URL", "asset.url"],
   ])("refuse %s", (_, fields, path, rule) => {
     expect(
-      checkAssetRequest({ ...request, ...fields }).issues.map((issue) => [issue.path, issue.rule]),
+      checkRequest({ ...request, ...fields }).issues.map((issue) => [issue.path, issue.rule]),
     ).toContainEqual([path, rule]);
   });
 });
@@ -78,7 +78,7 @@ describe("createAsset", () => {
         : Response.json({ Id: "a-1" }),
     );
     const image = new File([bytes], "hero.png", { type: "image/png" });
-    await createAsset(client, { ...request, URL: image }, { upload: "multipart" });
+    await createAsset(client, { ...request, URL: image }, { encoding: "multipart" });
     expect(requests).toHaveLength(2);
     for (const sent of requests) {
       expect(sent.headers.get("content-type")).toMatch(/^multipart\/form-data; ?boundary=/);
@@ -97,7 +97,7 @@ describe("createAsset", () => {
     expect(await rejectionOf(createAsset(client, other, { checks: false }))).toMatchObject({
       name: "ResponseError",
       path: "Id",
-      outcome: "unknown",
+      billing: "maybe",
     });
     expect(await requests[0]?.json()).toMatchObject({ AssetType: "Video" });
   });
@@ -119,7 +119,7 @@ describe("getAsset", () => {
     ["Processing", "pending"],
     ["", "pending"],
   ])("an asset that is %j is %s", async (status, state) => {
-    const { client, requests } = clientOf(found(status), { assetLookup: lookup });
+    const { client, requests } = clientOf(found(status), { gateway: { assetLookup: lookup } });
     expect(await getAsset(client, "a-1")).toMatchObject({ ...handle, state, rawStatus: status });
     expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
       "POST https://gateway.test/gamma/asset/GetAsset",
@@ -129,9 +129,11 @@ describe("getAsset", () => {
 
   test("accepts a lookup that uses GET and makes its own record", async () => {
     const { client, requests } = clientOf(() => Response.json({ Result: { State: "Active" } }), {
-      assetLookup: async (id, request) => {
-        const { Result } = (await request(`/gamma/asset/${id}`)) as { Result: { State: string } };
-        return { Status: Result.State };
+      gateway: {
+        assetLookup: async (id, request) => {
+          const { Result } = (await request(`/gamma/asset/${id}`)) as { Result: { State: string } };
+          return { Status: Result.State };
+        },
       },
     });
     expect((await getAsset(client, handle)).state).toBe("active");
@@ -139,11 +141,13 @@ describe("getAsset", () => {
   });
 
   test("returns a temporary address that is not a string, and that video requests refuse", async () => {
-    const { client } = clientOf(found("Active", "https://tmp.test/a?sig=1"), { assetLookup: lookup });
+    const { client } = clientOf(found("Active", "https://tmp.test/a?sig=1"), {
+      gateway: { assetLookup: lookup },
+    });
     const { temporaryURL } = await getAsset(client, handle);
     expect(temporaryURL).toEqual({ forDisplayOnly: "https://tmp.test/a?sig=1" });
     const content = [{ type: "image_url", image_url: { url: temporaryURL } }];
-    const { issues } = checkVideoRequest({ model: "gamma-video-2.0", content });
+    const { issues } = checkRequest({ model: "gamma-video-2.0", content });
     expect(issues).toMatchObject([{ path: "content.0.image_url.url" }]);
     expect(issues[0]?.message).toMatch(/asset:\/\/<id>/);
   });
@@ -153,7 +157,7 @@ describe("getAsset", () => {
     ["Status", null],
     ["URL", { Status: "Active", URL: 7 }],
   ])("reports an answer without a readable %s, with the handle", async (path, body) => {
-    const { client } = clientOf(() => Response.json(body), { assetLookup: lookup });
+    const { client } = clientOf(() => Response.json(body), { gateway: { assetLookup: lookup } });
     expect(await rejectionOf(getAsset(client, handle))).toMatchObject({
       name: "ResponseError",
       path,
@@ -162,7 +166,7 @@ describe("getAsset", () => {
   });
 
   test.each(["", " ", "a b", 7])("refuses %j as an id", async (id) => {
-    const { client, requests } = clientOf(found("Active"), { assetLookup: lookup });
+    const { client, requests } = clientOf(found("Active"), { gateway: { assetLookup: lookup } });
     expect(await rejectionOf(getAsset(client, id as string))).toMatchObject({
       issues: [{ path: "id", rule: "asset.id" }],
     });
@@ -172,7 +176,7 @@ describe("getAsset", () => {
 
 describe("watchAsset", () => {
   const waiting = (steps: readonly Step[], options: Partial<ClientOptions> = {}) =>
-    polled(steps, 300_000, { assetLookup: lookup, ...options });
+    polled(steps, 300_000, { gateway: { assetLookup: lookup }, ...options });
 
   test("polls every 3 seconds until the asset is active, through failures that pass", async () => {
     const { client, advance, track, polledAt } = waiting([
@@ -191,9 +195,9 @@ describe("watchAsset", () => {
   test("throws the failure with the asset and its handle", async () => {
     const { client } = waiting([found("Failed")]);
     expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
-      name: "AssetFailedError",
-      code: "asset-failed",
-      asset: { state: "failed", rawStatus: "Failed" },
+      name: "TaskError",
+      reason: "failed",
+      task: { state: "failed", rawStatus: "Failed" },
       handle,
     });
   });
@@ -210,7 +214,7 @@ describe("watchAsset", () => {
     const { client } = waiting([() => Response.json({ Status: "Failed", ...fields })]);
     expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
       message: "the asset a-1 failed (Failed, the image shows a person): register another image",
-      asset: { state: "failed", reason: "the image shows a person" },
+      task: { state: "failed", reason: "the image shows a person" },
     });
   });
 
@@ -222,7 +226,7 @@ describe("watchAsset", () => {
   });
 
   test("ends a lookup that ignores its signal, at the deadline and at the caller's abort", async () => {
-    const never = { assetLookup: () => new Promise<never>(() => {}) };
+    const never = { gateway: { assetLookup: () => new Promise<never>(() => {}) } };
     const late = waiting([], never);
     const failed = rejectionOf(watchAsset(late.client, handle).result());
     await late.gateway.advance(300_000);
@@ -243,7 +247,7 @@ describe("watchAsset", () => {
     expect(await failed).toBe(controller.signal.reason);
 
     const bug = new TypeError("a bug");
-    const broken = waiting([found("Active")], { assetLookup: () => Promise.reject(bug) });
+    const broken = waiting([found("Active")], { gateway: { assetLookup: () => Promise.reject(bug) } });
     expect(await rejectionOf(watchAsset(broken.client, handle).result())).toBe(bug);
   });
 });

@@ -1,4 +1,4 @@
-import { type Client, completeChat, streamChat } from "@sluice/core";
+import { type Client, type ClientEvent, completeChat, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { creates } from "./support/creates.js";
 import { clientOf, openBody, question, rejectionOf, stoppedClock } from "./support/gateway.js";
@@ -15,6 +15,14 @@ function signalled() {
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 const soon = { "retry-after": "0" };
+
+/** A client, and the outcomes of its calls. */
+function withEnds(answer: Parameters<typeof clientOf>[0], options: Parameters<typeof clientOf>[1] = {}) {
+  const ended: string[] = [];
+  const onEvent = (event: ClientEvent) => event.type === "end" && ended.push(event.outcome);
+  return { ...clientOf(answer, { ...options, onEvent }), ended };
+}
+
 const unreachable = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
 
 describe.each([
@@ -22,13 +30,13 @@ describe.each([
   ["streamChat", (client: Client) => streamChat(client, question).result()],
 ])("%s, which may bill", (_, ask) => {
   test.each([
-    [500, "unknown"],
-    [408, "unknown"],
-    [429, "refused"],
-    [400, "refused"],
-  ])("reports the outcome of its attempts after a %i: %s", async (status, outcome) => {
+    [500, "maybe"],
+    [408, "maybe"],
+    [429, "none"],
+    [400, "none"],
+  ])("reports the billing of its attempts after a %i: %s", async (status, billing) => {
     const { client } = clientOf(() => refusal(status, soon));
-    expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, outcome });
+    expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, billing });
   });
 
   test("is sent three times where the connection keeps failing, and once without retries", async () => {
@@ -37,8 +45,8 @@ describe.each([
       [2, 3],
       [0, 1],
     ] as const) {
-      const { client, requests } = clientOf(reset, { retry: { limit, maxDelayMs: 0 } });
-      expect(await rejectionOf(ask(client))).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+      const { client, requests } = clientOf(reset, { retry: { limit, maxRetryAfterMs: 0 } });
+      expect(await rejectionOf(ask(client))).toMatchObject({ name: "ConnectionError", billing: "maybe" });
       expect(requests).toHaveLength(posts);
     }
   });
@@ -48,30 +56,34 @@ describe.each([
     ["was refused", () => refusal(429, soon)],
   ])("may be billed where only its last attempt %s", async (_, last) => {
     const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
-      retry: { maxDelayMs: 0 },
+      retry: { maxRetryAfterMs: 0 },
     });
-    expect(await rejectionOf(ask(client))).toMatchObject({ outcome: "unknown" });
+    expect(await rejectionOf(ask(client))).toMatchObject({ billing: "maybe" });
   });
 
   test.each([
-    ["refused", [() => refusal(429, soon), unreachable]],
-    ["refused", [unreachable, () => refusal(429, soon)]],
-    ["refused", [() => refusal(429, soon), () => refusal(429, soon), unreachable]],
-    ["unknown", [() => refusal(502, soon), () => refusal(429, soon), unreachable]],
-    ["not-sent", [unreachable, unreachable]],
-  ] as const)("is %s by all of its attempts, in the order of case %#", async (outcome, attempts) => {
-    const retry = { limit: attempts.length - 1, maxDelayMs: 0 };
-    const { client } = clientOf((_, nth) => (attempts[nth - 1] ?? unreachable)(), { retry });
-    expect(await rejectionOf(ask(client))).toMatchObject({ outcome });
-  });
+    ["none", "error", [() => refusal(429, soon), unreachable]],
+    ["none", "error", [unreachable, () => refusal(429, soon)]],
+    ["none", "error", [() => refusal(429, soon), () => refusal(429, soon), unreachable]],
+    ["maybe", "error", [() => refusal(502, soon), () => refusal(429, soon), unreachable]],
+    ["none", "not-sent", [unreachable, unreachable]],
+  ] as const)(
+    "is billed %s by all of its attempts, and ends as %s: case %#",
+    async (billing, outcome, attempts) => {
+      const retry = { limit: attempts.length - 1, maxRetryAfterMs: 0 };
+      const { client, ended } = withEnds((_, nth) => (attempts[nth - 1] ?? unreachable)(), { retry });
+      expect(await rejectionOf(ask(client))).toMatchObject({ billing });
+      expect(ended).toEqual([outcome]);
+    },
+  );
 
   test("may be billed if its answer breaks off, and is not billed if a rule is broken", async () => {
     const cut = clientOf(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
-    expect(await rejectionOf(ask(cut.client))).toMatchObject({ outcome: "unknown" });
+    expect(await rejectionOf(ask(cut.client))).toMatchObject({ billing: "maybe" });
     const { client } = clientOf(() => refusal(500));
     const wrong = { ...question, max_tokens: 0 };
     for (const failed of [completeChat(client, wrong), streamChat(client, wrong).result()])
-      expect(await rejectionOf(failed)).toMatchObject({ name: "ValidationError", outcome: "not-sent" });
+      expect(await rejectionOf(failed)).toMatchObject({ name: "ValidationError", billing: "none" });
   });
 });
 
@@ -84,47 +96,48 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(new Set(bodies).size).toBe(1);
 
     const never = clientOf(() => refusal(429, soon));
-    expect(await rejectionOf(create(never.client))).toMatchObject({ status: 429, outcome: "refused" });
+    expect(await rejectionOf(create(never.client))).toMatchObject({ status: 429, billing: "none" });
     expect(never.requests).toHaveLength(3);
   });
 
   test("is refused, and not unsent, where an attempt after a 429 makes no connection", async () => {
-    const { client } = clientOf((_, nth) => (nth === 1 ? refusal(429, soon) : unreachable()));
+    const { client, ended } = withEnds((_, nth) => (nth === 1 ? refusal(429, soon) : unreachable()));
     expect(await rejectionOf(create(client))).toMatchObject({
       name: "ConnectionError",
-      outcome: "refused",
+      billing: "none",
       message: expect.stringContaining("last attempt: could not connect"),
     });
+    expect(ended).toEqual(["error"]);
   });
 
   test.each([
-    [500, "unknown"],
-    [502, "unknown"],
-    [503, "unknown"],
-    [408, "unknown"],
-    [400, "refused"],
-    [401, "refused"],
-    [403, "refused"],
-    [404, "refused"],
-  ])("is sent once if the answer is %i, with the outcome %s", async (status, outcome) => {
+    [500, "maybe"],
+    [502, "maybe"],
+    [503, "maybe"],
+    [408, "maybe"],
+    [400, "none"],
+    [401, "none"],
+    [403, "none"],
+    [404, "none"],
+  ])("is sent once if the answer is %i, with the billing %s", async (status, billing) => {
     const { client, requests } = clientOf(() => refusal(status, soon));
-    expect(await rejectionOf(create(client))).toMatchObject({ name: "APIError", status, outcome });
+    expect(await rejectionOf(create(client))).toMatchObject({ name: "APIError", status, billing });
     expect(requests).toHaveLength(1);
   });
 
   test.each([
-    ["ECONNRESET", "unknown"],
-    ["ECONNREFUSED", "not-sent"],
-    ["ENOTFOUND", "not-sent"],
-    ["bad port", "not-sent"],
-  ])("is sent once if the connection fails with %s, with the outcome %s", async (code, outcome) => {
+    ["ECONNRESET", "maybe"],
+    ["ECONNREFUSED", "none"],
+    ["ENOTFOUND", "none"],
+    ["bad port", "none"],
+  ])("is sent once if the connection fails with %s, with the billing %s", async (code, billing) => {
     const clock = stoppedClock();
     const { client, requests } = clientOf(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code, message: code } })),
       { clock },
     );
     const failed = rejectionOf(create(client));
-    expect(await clock.advanceUntil(failed, 1000)).toMatchObject({ name: "ConnectionError", outcome });
+    expect(await clock.advanceUntil(failed, 1000)).toMatchObject({ name: "ConnectionError", billing });
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
@@ -138,7 +151,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     });
     expect(await rejectionOf(create(client))).toMatchObject({
       name: "ConnectionError",
-      outcome: "not-sent",
+      billing: "none",
       message: expect.stringContaining("the request was not sent"),
     });
   });
@@ -148,7 +161,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       const { client, requests } = clientOf(() => Promise.reject(new TypeError(words)));
       expect(await rejectionOf(create(client))).toMatchObject({
         name: "ConfigurationError",
-        outcome: "not-sent",
+        billing: "none",
         message: expect.stringContaining("request.url"),
       });
       expect(requests).toHaveLength(1);
@@ -162,16 +175,16 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     const broken = clientOf(() => new Response(body.body));
     expect(await rejectionOf(create(broken.client))).toMatchObject({
       name: "ConnectionError",
-      outcome: "unknown",
+      billing: "maybe",
     });
     const page = clientOf(() => new Response("<title>Login</title>"));
-    expect(await rejectionOf(create(page.client))).toMatchObject({ name: "APIError", outcome: "unknown" });
+    expect(await rejectionOf(create(page.client))).toMatchObject({ name: "APIError", billing: "maybe" });
     expect([...broken.requests, ...page.requests]).toHaveLength(2);
   });
 
   test("may be billed after a timeout of the headers, of the body, and in total", async () => {
-    for (const [timeouts, phase, hasHeaders] of [
-      [{ headersMs: 1000 }, "headers", false],
+    for (const [timeout, phase, hasHeaders] of [
+      [{ firstChunkMs: 1000 }, "first-chunk", false],
       [{ totalMs: 1000 }, "total", false],
       [{ chunkMs: 1000 }, "chunk", true],
       [{ totalMs: 1000 }, "total", true],
@@ -186,10 +199,10 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
         },
         { clock },
       );
-      const failed = rejectionOf(create(client, { timeouts }));
+      const failed = rejectionOf(create(client, { timeout }));
       await (hasHeaders ? answerBody.wanted() : arrived.promise);
       await clock.advance(5000);
-      expect(await failed).toMatchObject({ name: "TimeoutError", phase, outcome: "unknown" });
+      expect(await failed).toMatchObject({ name: "TimeoutError", phase, billing: "maybe" });
       expect(requests).toHaveLength(1);
     }
   });
@@ -204,10 +217,10 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
         return new Promise<HeadersInit>(() => {});
       },
     });
-    const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
+    const failed = rejectionOf(create(client, { timeout: { totalMs: 1000 } }));
     await requested.promise;
     await clock.advance(5000);
-    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "not-sent" });
+    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", billing: "none" });
     expect(requests).toHaveLength(0);
   });
 
@@ -218,10 +231,10 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       clock,
       onEvent: ({ type }) => type === "retry" && waiting.resolve(),
     });
-    const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
+    const failed = rejectionOf(create(client, { timeout: { totalMs: 1000 } }));
     await waiting.promise;
     await clock.advance(5000);
-    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "refused" });
+    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", billing: "none" });
     expect(requests).toHaveLength(1);
   });
 

@@ -58,7 +58,7 @@ describe("an answer that is followed", () => {
   test("ends by its limit where the proxy never answers", async () => {
     const clock = stoppedClock();
     const { client } = keptAnswer(events, [], { clock, fetch: () => new Promise(() => {}) });
-    const stream = resumeChat(client, "s-1", { timeouts: { totalMs: 5000 } });
+    const stream = resumeChat(client, "s-1", { timeout: { totalMs: 5000 } });
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "total" });
   });

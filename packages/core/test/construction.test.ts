@@ -7,10 +7,10 @@ import {
   generateImages,
   getAsset,
   getVideoTask,
-  requestEpsilon,
   streamChat,
   watchVideoTask,
 } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { clientOf, question, rejectionOf } from "./support/gateway.js";
 
@@ -46,7 +46,7 @@ describe("a relative baseURL", () => {
       page(href);
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
         const error = await rejectionOf(failed);
-        expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+        expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
         expect((error as Error).message).toMatch(/\/api is relative.*server needs the whole address: https:/);
       }
       expect(requests).toHaveLength(0);
@@ -92,7 +92,7 @@ describe("an apiKey", () => {
     });
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       name: "ConfigurationError",
-      outcome: "not-sent",
+      billing: "none",
     });
     expect(requests).toHaveLength(0);
   });
@@ -116,8 +116,8 @@ describe("production", () => {
     ["baseURL", { baseURL: "https://gateway.test/?key=1" }],
     ["apiKey", { baseURL, apiKey: undefined }],
     ["apiKey", { baseURL, apiKey: "two words" }],
-    ["scope", { baseURL, scope: "" }],
-    ["timeouts", { baseURL, timeouts: { totalMs: Number.NaN } }],
+    ["user", { baseURL, user: "" }],
+    ["timeout", { baseURL, timeout: { totalMs: Number.NaN } }],
     ["retry", { baseURL, retry: { limit: -1 } }],
   ])("refuses the same options by the name %s: %j", (name, options) => {
     expect(created(options)).toThrow(name);
@@ -147,7 +147,7 @@ describe("a missing client", () => {
     ["watchVideoTask", watchVideoTask],
     ["createAsset", createAsset],
     ["getAsset", getAsset],
-    ["requestEpsilon", requestEpsilon],
+    ["createEpsilonTask", createEpsilonTask],
   ];
   test.each(verbs)("is named by the error of %s", async (_, verb) => {
     for (const args of [[question], [undefined, question], [{ baseURL: "https://gateway.test" }, question]]) {
@@ -171,7 +171,7 @@ describe("a failed connection in a browser (whose location is simulated here)", 
   test("names CORS, both origins and the proxy's origins, but no path", async () => {
     page("https://app.test/secret?token=1");
     const error = await rejectionOf(completeChat(failing("https://proxy.test/team-secret"), question));
-    expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    expect(error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
     const { message } = error as Error;
     for (const word of ["https://app.test", "https://proxy.test", "CORS", "`origins`"])
       expect(message).toContain(word);

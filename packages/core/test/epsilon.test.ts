@@ -1,4 +1,4 @@
-import { getEpsilonTask, requestEpsilon } from "@sluice/core";
+import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 
@@ -11,7 +11,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
         baseURL: "https://gateway.test/v1",
       });
       const body = { anything: [1, { goes: null }] };
-      expect(await requestEpsilon(client, route, body)).toEqual(answer);
+      expect(await createEpsilonTask(client, route, body)).toEqual(answer);
       expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
         `POST https://gateway.test/epsilon/v1/videos/${route}`,
       );
@@ -31,11 +31,11 @@ describe("epsilon, whose shapes the spec does not show", () => {
     const { client, requests } = clientOf(() => Response.json({}));
     for (const route of ["../chat", "toString"])
       expect(
-        await rejectionOf(requestEpsilon(client, route as Parameters<typeof requestEpsilon>[1], {})),
+        await rejectionOf(createEpsilonTask(client, route as Parameters<typeof createEpsilonTask>[1], {})),
       ).toMatchObject({
         issues: [{ rule: "epsilon.route" }],
       });
-    expect(await rejectionOf(requestEpsilon(client, "text2video", undefined))).toMatchObject({
+    expect(await rejectionOf(createEpsilonTask(client, "text2video", undefined))).toMatchObject({
       issues: [{ rule: "epsilon.body" }],
     });
     for (const id of ["", "..", " "])

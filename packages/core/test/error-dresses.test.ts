@@ -148,7 +148,7 @@ test("A bare error before any event ends the call at once, also where a stream f
   const failure = rejectionOf(streamChat(client, question).result());
   await connection.wanted();
   connection.send(`${JSON.stringify({ error })}\n\n${frame({ content: "Hello" })}`);
-  expect(await failure).toMatchObject({ name: "APIError", message: WORDS, apiCode: "503" });
+  expect(await failure).toMatchObject({ name: "APIError", message: WORDS, code: "503" });
 });
 
 test("The last words in the frame of an error stay in the partial answer", async () => {
@@ -158,7 +158,7 @@ test("The last words in the frame of an error stay in the partial answer", async
     name: "StreamError",
     reason: "server-error",
     message: WORDS,
-    apiCode: "503",
+    code: "503",
     partial: { content: "Hello you" },
   });
 });

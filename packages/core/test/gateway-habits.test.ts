@@ -1,4 +1,4 @@
-import { type ChatToolCall, streamChat } from "@sluice/core";
+import { type ChatResult, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 
@@ -11,7 +11,7 @@ function turnOf(text: string, size = Number.POSITIVE_INFINITY) {
 }
 
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
-const named = (calls: readonly ChatToolCall[]) => calls.map(({ id, name, input }) => ({ id, name, input }));
+const named = (calls: ChatResult["toolCalls"]) => calls.map(({ id, name, input }) => ({ id, name, input }));
 
 describe("a tool call is whole, and is one call", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { generateImages } from "@sluice/core";
-import { checkImageRequest, imageModels } from "@sluice/core/schemas";
+import { checkRequest, models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 
@@ -29,8 +29,13 @@ const accepted: [string, object][] = [
       logo_info: { add_logo: true, position: 1, language: 0, opacity: 0.5 },
     },
   ],
-  ...Object.entries(imageModels).flatMap(([model, { sizes }]) =>
-    sizes.map((size): [string, object] => [`${model} in ${size}`, { model, prompt: "A reef", size }]),
+  ...Object.values(models).flatMap((row) =>
+    row.kind !== "image"
+      ? []
+      : row.sizes.map((size): [string, object] => [
+          `${row.id} in ${size}`,
+          { model: row.id, prompt: "A reef", size },
+        ]),
   ),
 ];
 
@@ -67,7 +72,7 @@ const refused: [string, object, string, string][] = [
     "logo_info.position",
     "image.4-0.logo-info.position",
   ],
-  ["an unknown model", { model: "gamma-image-9" }, "model", "image.model"],
+  ["an unknown model", { model: "gamma-image-9" }, "model", "model"],
 ];
 
 const warned: [string, object, string[]][] = [
@@ -83,18 +88,18 @@ const warned: [string, object, string[]][] = [
 
 describe("the rules of the image models (spec, POST /v1/images/generations)", () => {
   test.each(accepted)("accept %s", (_, request) => {
-    expect(checkImageRequest(request)).toEqual({ issues: [], warnings: [] });
+    expect(checkRequest(request)).toEqual({ issues: [], warnings: [] });
   });
   test.each(refused)("refuse %s", (_, request, path, rule) => {
-    expect(checkImageRequest(request).issues).toMatchObject([{ path, rule }]);
+    expect(checkRequest(request).issues).toMatchObject([{ path, rule }]);
   });
   test.each(warned)("warn about %s", (_, request, names) => {
-    const { issues, warnings } = checkImageRequest(request);
+    const { issues, warnings } = checkRequest(request);
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
   test("list the possible sizes", () => {
-    expect(checkImageRequest({ ...five, size: "1024x1024" }).issues[0]?.message).toContain("4704x2016");
+    expect(checkRequest({ ...five, size: "1024x1024" }).issues[0]?.message).toContain("4704x2016");
   });
 });
 
@@ -183,7 +188,7 @@ describe("generateImages", () => {
       expect(await rejectionOf(generateImages(client, five))).toMatchObject({
         name: "ResponseError",
         path: "data",
-        outcome: "unknown",
+        billing: "maybe",
       });
       expect(requests).toHaveLength(1);
     },
@@ -220,7 +225,7 @@ describe("generateImages", () => {
     const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
     expect(await rejectionOf(generateImages(client, five))).toMatchObject({
       name: "APIError",
-      apiCode: "policy",
+      code: "policy",
     });
   });
 

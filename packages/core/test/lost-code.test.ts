@@ -29,24 +29,24 @@ const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hi" 
 
 describe("a request whose code for failures is lost", () => {
   test.each([
-    ["connect ECONNREFUSED 127.0.0.1:80", "not-sent"],
-    ["getaddrinfo ENOTFOUND gateway.test", "not-sent"],
-    ["Connection refused", "not-sent"],
-    ["connect EHOSTUNREACH", "not-sent"],
-    ["connect ENETUNREACH", "not-sent"],
-    ["Failed to fetch", "unknown"],
-  ])("A failure of %j is %s", async (message, outcome) => {
+    ["connect ECONNREFUSED 127.0.0.1:80", "none"],
+    ["getaddrinfo ENOTFOUND gateway.test", "none"],
+    ["Connection refused", "none"],
+    ["connect EHOSTUNREACH", "none"],
+    ["connect ENETUNREACH", "none"],
+    ["Failed to fetch", "maybe"],
+  ])("A failure of %j is %s", async (message, billing) => {
     const { completeChat, client } = await clientWithout(["transport/repeat"], () =>
       Promise.reject(new TypeError("fetch failed", { cause: new Error(message) })),
     );
-    await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", outcome });
+    await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", billing });
   });
 
   test("A refusal keeps its status", async () => {
     const { completeChat, streamChat, client } = await clientWithout(["transport/repeat"], () =>
       Response.json({ error: { message: "No." } }, { status: 403 }),
     );
-    const refused = { name: "APIError", status: 403, outcome: "refused" };
+    const refused = { name: "APIError", status: 403, billing: "none" };
     await expect(completeChat(client, question)).rejects.toMatchObject(refused);
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
@@ -58,11 +58,11 @@ test("An answer whose body is no stream can't be read without transport/odd-body
   );
   await expect(completeChat(client, question)).rejects.toMatchObject({
     name: "ConnectionError",
-    outcome: "unknown",
+    billing: "maybe",
   });
   await expect(streamChat(client, question).result()).rejects.toMatchObject({
     name: "StreamError",
-    outcome: "unknown",
+    billing: "maybe",
   });
   expect(requests).toEqual(["POST", "POST"]);
 });

@@ -43,7 +43,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     async (offers) => {
       const proxy = openOnce(() => Response.json(answer), { offers });
       proxy.lose();
-      expect(await rejectionOf(create(proxy.page()))).toMatchObject({ outcome: "unknown" });
+      expect(await rejectionOf(create(proxy.page()))).toMatchObject({ billing: "maybe" });
       expect([proxy.sent.length, proxy.asked.length]).toEqual([1, 1]);
     },
   );
@@ -93,7 +93,7 @@ describe("the question for the offers", () => {
     const failed = rejectionOf(create(client));
     expect(await clock.advanceUntil(failed, 1000)).toMatchObject({
       name: "ConnectionError",
-      outcome: "unknown",
+      billing: "maybe",
     });
     expect(paths).toEqual(["/v1/images/generations", "/health", "/health", "/health"]);
     expect(clock.sleeping()).toBe(0);
@@ -159,7 +159,7 @@ describe("the idempotency-key", () => {
 
   test("is not part of a query, also where the lookup of an asset is a POST", async () => {
     const { client, requests } = clientOf(() => Response.json({ Status: "Active" }), {
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
     await getAsset(client, "a-1");
     expect(requests.map((request) => [request.method, keyOf(request)])).toEqual([["POST", null]]);

@@ -3,7 +3,7 @@ import {
   getVideoTask,
   type VideoTask,
   type VideoTaskHandle,
-  type VideoTaskWatchOptions,
+  type WatchOptions,
   watchVideoTask,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
@@ -41,7 +41,7 @@ const nonsense = () => Response.json({ code: "success", message: "", data: { sta
 /** A watched task whose queries are answered by `steps`, the last one for ever; no jitter by default. */
 function watched(
   steps: readonly Step[],
-  options: VideoTaskWatchOptions = {},
+  options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const { client, polledAt, advance, track, gateway } = polled(
@@ -310,7 +310,7 @@ describe("continues after every failure that may pass", () => {
   });
 
   test.each([
-    ["an envelope that is no success", envelope, { name: "APIError", apiCode: "db_error" }],
+    ["an envelope that is no success", envelope, { name: "APIError", code: "db_error" }],
     ["a page to sign in", page(200), { name: "APIError", status: 200 }],
     ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
   ])("polls a few more times after %s, then throws it", async (_, step, error) => {
@@ -343,9 +343,8 @@ describe("a success without a URL", () => {
     const { polledAt, over, minutes } = watched([running("90%"), noURL]);
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({
-      name: "TaskFailedError",
-      code: "task-failed",
-      reason: "result-missing",
+      name: "TaskError",
+      reason: "no-result",
       task: { state: "result-pending", rawStatus: "SUCCESS" },
       handle,
     });
@@ -383,7 +382,7 @@ describe("the end of waiting", () => {
     const { client } = polledBy(() => answer({ status: "FAILURE", fail_reason: "policy" }));
     const error = await rejectionOf(watchVideoTask(client, handle).result());
     expect(error).toMatchObject({
-      name: "TaskFailedError",
+      name: "TaskError",
       reason: "failed",
       message: "the video task failed: policy",
       task: { reason: "policy" },
@@ -445,19 +444,22 @@ describe("the end of waiting", () => {
     const failed = track(rejectionOf(watchVideoTask(client, old).result()));
     await advance(60_000);
     expect(await failed).toMatchObject({
-      name: "TaskExpiredError",
-      code: "task-expired",
+      name: "TaskError",
+      reason: "expired",
       handle: old,
       cause: { status: 404 },
     });
-    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({ name: "TaskExpiredError" });
+    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
+      name: "TaskError",
+      reason: "expired",
+    });
   });
 
   test("a task that was seen before has expired at its first 404 after its time", async () => {
     const { client, polledAt } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = watchVideoTask(client, old, { seenBefore: true }).result();
-    expect(await rejectionOf(failed)).toMatchObject({ name: "TaskExpiredError", handle: old });
+    expect(await rejectionOf(failed)).toMatchObject({ name: "TaskError", reason: "expired", handle: old });
     expect(polledAt).toHaveLength(1);
   });
 
@@ -482,7 +484,7 @@ describe("the end of waiting", () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = polledBy(failed);
     const json = JSON.stringify(await rejectionOf(watchVideoTask(client, handle).result()));
-    expect(JSON.parse(json)).toMatchObject({ name: "TaskFailedError", handle, task: { state: "failed" } });
+    expect(JSON.parse(json)).toMatchObject({ name: "TaskError", handle, task: { state: "failed" } });
     expect(json).not.toContain("sig=1");
   });
 });

@@ -5,9 +5,9 @@ import {
   createVideoTask,
   generateImages,
   getVideoTask,
-  requestEpsilon,
   streamChat,
 } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
 import { clientOf, openBody, question, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
 
@@ -31,7 +31,7 @@ const creates: [string, (client: Client) => Promise<unknown>][] = [
         URL: "https://a.test/1.png",
       }),
   ],
-  ["requestEpsilon", (client) => requestEpsilon(client, "text2video", { prompt: "A reef" })],
+  ["createEpsilonTask", (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" })],
 ];
 const verbs: typeof creates = [
   ["completeChat", (client) => completeChat(client, question)],
@@ -54,7 +54,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
       name: "APIError",
       status: 401,
       message: "the key is",
-      outcome: "refused",
+      billing: "none",
     });
     expect(body.cancelled).toBe(true);
     expect(requests).toHaveLength(1);
@@ -69,7 +69,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
     expect(await rejectionOf(ask(client))).toMatchObject({
       name: "APIError",
       status: 400,
-      outcome: "refused",
+      billing: "none",
     });
     expect(requests).toHaveLength(1);
   });
@@ -93,21 +93,21 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
         ),
     );
     const error = await rejectionOf(ask(client));
-    expect(error).toMatchObject({ name: "APIError", status: 403, outcome: "refused" });
+    expect(error).toMatchObject({ name: "APIError", status: 403, billing: "none" });
     expect((error as { body: string }).body).toHaveLength(8193);
     expect(pulled).toBeLessThanOrEqual(10);
     expect(isCancelled).toBe(true);
   });
 
   test("if a limit ends while its body is read, but the caller's abort is an abort", async () => {
-    for (const timeouts of [{ headersMs: 1000 }, { totalMs: 1000 }]) {
+    for (const timeout of [{ firstChunkMs: 1000 }, { totalMs: 1000 }]) {
       const clock = stoppedClock();
       const body = openBody();
-      const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeouts });
+      const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeout });
       const failed = rejectionOf(ask(client));
       await body.wanted();
       await clock.advance(5000);
-      expect(await failed).toMatchObject({ name: "APIError", status: 422, outcome: "refused" });
+      expect(await failed).toMatchObject({ name: "APIError", status: 422, billing: "none" });
     }
   });
 });
@@ -212,7 +212,7 @@ describe("a request that cannot be made", () => {
     test.each(verbs)("was not sent, with the reason: %s", async (_, ask) => {
       const { client, requests } = clientOf(() => Response.json({}), options);
       const error = (await rejectionOf(ask(client))) as Error;
-      expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+      expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
       expect(error.message).toContain("session expired");
       expect(error.cause).toBeInstanceOf(Error);
       expect(requests).toHaveLength(0);
@@ -247,9 +247,9 @@ describe("a request that cannot be made", () => {
       generateImages(client, sent, options),
       createVideoTask(client, sent, options),
       createAsset(client, sent, options),
-      requestEpsilon(client, "text2video", body),
+      createEpsilonTask(client, "text2video", body),
     ])
-      expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+      expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", billing: "none" });
     expect(requests).toHaveLength(0);
   });
 
@@ -263,7 +263,7 @@ describe("a request that cannot be made", () => {
     const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: gone } as const;
     expect(await rejectionOf(createAsset(client, asset))).toMatchObject({
       name: "ValidationError",
-      outcome: "not-sent",
+      billing: "none",
     });
     expect(requests).toHaveLength(0);
   });

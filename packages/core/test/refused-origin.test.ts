@@ -17,7 +17,11 @@ async function failOf(page: string, passes: readonly RequestMode[]) {
     if (pathname === "/health" && mode && passes.includes(mode)) return new Response("{}");
     throw new TypeError("Failed to fetch");
   });
-  const client = createClient({ baseURL: "https://api.test", retry: { limit: 0 }, includeUsage: false });
+  const client = createClient({
+    baseURL: "https://api.test",
+    retry: { limit: 0 },
+    gateway: { includeUsage: false },
+  });
   const error = await completeChat(client, chat).catch((error) => error);
   return { asked, error };
 }
@@ -46,7 +50,7 @@ test("A `fetch` of the app's own is not asked past: the platform's may lead else
     baseURL: "https://api.test",
     fetch,
     retry: { limit: 0 },
-    includeUsage: false,
+    gateway: { includeUsage: false },
   });
   const error = await completeChat(client, chat).catch((error) => error);
   expect(error).toMatchObject({ name: "ConnectionError" });

@@ -23,7 +23,7 @@ function gateway(...refusals: Response[]) {
   const client = createClient({
     baseURL: "https://gateway.test",
     clock,
-    retry: { limit: 3, maxDelayMs: 30_000 },
+    retry: { limit: 3, maxRetryAfterMs: 30_000 },
     fetch: async (request) => {
       sent.push(request.url);
       return (

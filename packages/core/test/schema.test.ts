@@ -1,6 +1,13 @@
 import { streamChat } from "@sluice/core";
-import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
-import { chatModels, checkChatRequest, imageModels, videoModels } from "@sluice/core/schemas";
+import {
+  chatModelOf,
+  chatModels,
+  imageModelOf,
+  imageModels,
+  videoModelOf,
+  videoModels,
+} from "@sluice/core/internal";
+import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
 
@@ -269,8 +276,8 @@ const refused: [string, object, string, string][] = [
     "max_tokens",
     "chat.delta.max-tokens",
   ],
-  ["a model that the tables do not know", { model: "alpha-v5", messages }, "model", "chat.model"],
-  ["no model", { messages }, "model", "chat.model"],
+  ["a model that the tables do not know", { model: "alpha-v5", messages }, "model", "model"],
+  ["no model", { messages }, "model", "model"],
 ];
 
 const warned: [string, object, string[]][] = [
@@ -315,23 +322,23 @@ const warned: [string, object, string[]][] = [
 
 describe("the rules of the chat models (spec, POST /v1/chat/completions)", () => {
   test.each(accepted)("accept %s", (_, request) => {
-    expect(checkChatRequest(request).issues).toEqual([]);
+    expect(checkRequest(request).issues).toEqual([]);
   });
 
   test.each(refused)("refuse %s", (_, request, path, rule) => {
-    const { issues } = checkChatRequest(request);
+    const { issues } = checkRequest(request);
     expect(issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, rule]]);
     expect(issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
   });
 
   test.each(warned)("warn about %s", (_, request, names) => {
-    const { issues, warnings } = checkChatRequest(request);
+    const { issues, warnings } = checkRequest(request);
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
 
   test.each([null, undefined, 7, "x", []])("refuse %j, which is not a request", (request) => {
-    expect(checkChatRequest(request).issues).toMatchObject([{ path: "model" }]);
+    expect(checkRequest(request).issues).toMatchObject([{ path: "model" }]);
   });
 });
 

@@ -60,7 +60,7 @@ describe("a gateway without ids of tool calls", () => {
   function chatWith(answer: string) {
     const ran: [string, unknown][] = [];
     const tools = ["read_note", "delete_note", "refresh"].map((name) =>
-      defineTool({ name, parameters: { type: "object" }, execute: (input) => ran.push([name, input]) }),
+      defineTool({ name, inputSchema: { type: "object" }, execute: (input) => ran.push([name, input]) }),
     );
     return { ...chatOf([answer, textAnswer("Done.")], { tools }), ran };
   }
@@ -124,7 +124,7 @@ describe("a tool call without a name", () => {
     const paid: unknown[] = [];
     const pay = defineTool({
       name: "pay",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: (input) => paid.push(input),
     });
     const { chat, sent } = chatOf([streamed, textAnswer("Done.")], { tools: [pay] });

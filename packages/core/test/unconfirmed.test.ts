@@ -85,7 +85,7 @@ describe("The tools of an answer", () => {
   const paid: unknown[] = [];
   const pay = defineTool({
     name: "pay",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     execute: (input) => {
       paid.push(input);
       return "paid";
@@ -126,7 +126,7 @@ describe("The tools of an answer", () => {
   });
 
   test("do not wait for an approval beside a call that is cut", async () => {
-    const careful = defineTool({ name: "pay", parameters: { type: "object" }, needsApproval: true });
+    const careful = defineTool({ name: "pay", inputSchema: { type: "object" }, needsApproval: true });
     const { chat } = chatWith(called([whole, cut], frame({}, "tool_calls") + DONE), careful as typeof pay);
     await chat.send("Pay x");
     expect(chat.getSnapshot().pendingActions).toEqual([]);

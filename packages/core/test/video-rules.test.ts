@@ -1,4 +1,4 @@
-import { checkVideoRequest, videoModels } from "@sluice/core/schemas";
+import { checkRequest, models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 
 const url = "https://media.test/a";
@@ -317,34 +317,34 @@ const warned: [string, object, string[]][] = [
   ["2.0: a role that is not known", twoOf(image("mood_board")), ["role-unlisted"]],
 ];
 
+const filmers = Object.values(models).filter((model) => model.kind === "video");
+
 describe("the rules of the video models (spec, POST /v1/video/generations)", () => {
   test.each(accepted)("accept %s", (_, request) => {
-    expect(checkVideoRequest(request)).toEqual({ issues: [], warnings: [] });
+    expect(checkRequest(request)).toEqual({ issues: [], warnings: [] });
   });
   test.each(refused)("refuse %s", (_, request, path, rule) => {
-    const { issues } = checkVideoRequest(request);
+    const { issues } = checkRequest(request);
     expect(issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, `video.${rule}`]]);
     expect(issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
   });
   test.each(warned)("warn about %s", (_, request, names) => {
-    const { issues, warnings } = checkVideoRequest(request);
+    const { issues, warnings } = checkRequest(request);
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
-  test.each(Object.keys(videoModels))("include every resolution and ratio of %s", (model) => {
-    const { resolutions, ratios } = videoModels[model as keyof typeof videoModels];
+  test.each(filmers)("include every resolution and ratio of $id", ({ id: model, resolutions, ratios }) => {
     const isBeta = model.startsWith("beta");
     for (const resolution of resolutions)
       expect(
-        checkVideoRequest(
+        checkRequest(
           isBeta ? { ...beta, model, parameters: { resolution } } : { model, content: [text], resolution },
         ).issues,
       ).toEqual([]);
     for (const ratio of ratios.filter((name) => name !== "adaptive"))
       expect(
-        checkVideoRequest(
-          isBeta ? { ...beta, model, parameters: { ratio } } : { model, content: [text], ratio },
-        ).issues,
+        checkRequest(isBeta ? { ...beta, model, parameters: { ratio } } : { model, content: [text], ratio })
+          .issues,
       ).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { isGatewayError, normalizeVideoTask } from "@sluice/core";
+import { isGatewayError, parseVideoTask } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 
 const created = 1_755_000_000;
@@ -28,7 +28,7 @@ describe("the state follows from the status alone (spec, Video task)", () => {
       enveloped({ status, result_url: video }),
       { id: "t-1", status, content: { video_url: video } },
     ]) {
-      const task = normalizeVideoTask(raw);
+      const task = parseVideoTask(raw);
       expect(task).toMatchObject({ id: "t-1", state, rawStatus: status });
       expect(task.raw).toBe(raw);
     }
@@ -36,14 +36,14 @@ describe("the state follows from the status alone (spec, Video task)", () => {
 
   test("a fail_reason is not a failure, and 100 % is not a success", () => {
     const running = enveloped({ status: "IN_PROGRESS", progress: "100%", fail_reason: "overloaded" });
-    expect(normalizeVideoTask(running)).toMatchObject({ state: "running", progress: 1 });
+    expect(parseVideoTask(running)).toMatchObject({ state: "running", progress: 1 });
     const done = enveloped({ status: "SUCCESS", result_url: video, fail_reason: video });
-    expect(normalizeVideoTask(done)).toMatchObject({ state: "succeeded", url: video });
+    expect(parseVideoTask(done)).toMatchObject({ state: "succeeded", url: video });
   });
 
   test("a success without a URL is not final", () => {
     const raw = enveloped({ status: "SUCCESS", result_url: null, fail_reason: "" });
-    expect(normalizeVideoTask(raw).state).toBe("result-pending");
+    expect(parseVideoTask(raw).state).toBe("result-pending");
   });
 });
 
@@ -60,7 +60,7 @@ describe("the URL", () => {
   ])("is found in %s, which is named in the task", (urlSource, raw) => {
     const status = "data" in raw && "code" in raw ? { data: { ...raw.data, status: "SUCCESS" } } : {};
     expect(
-      normalizeVideoTask({ status: "code" in raw ? undefined : "succeeded", ...raw, ...status }),
+      parseVideoTask({ status: "code" in raw ? undefined : "succeeded", ...raw, ...status }),
     ).toMatchObject({
       state: "succeeded",
       url: video,
@@ -76,13 +76,13 @@ describe("the last frame", () => {
     ["in the answer of the model's own", { data: { content: { video_url: video, last_frame_url: frame } } }],
     ["in the envelope", { result_url: video, last_frame_url: frame }],
   ])("is found %s", (_, fields) => {
-    const task = normalizeVideoTask(enveloped({ status: "SUCCESS", ...fields }));
+    const task = parseVideoTask(enveloped({ status: "SUCCESS", ...fields }));
     expect(task).toMatchObject({ state: "succeeded", url: video, lastFrameURL: frame });
   });
 
   test("is absent where it is no address", () => {
     const content = { video_url: video, last_frame_url: "" };
-    expect(normalizeVideoTask(enveloped({ status: "SUCCESS", content }))).not.toHaveProperty("lastFrameURL");
+    expect(parseVideoTask(enveloped({ status: "SUCCESS", content }))).not.toHaveProperty("lastFrameURL");
   });
 });
 
@@ -110,7 +110,7 @@ describe("the reason of a failure", () => {
   ])("%j gives %j", (fields, reason) => {
     const raw = enveloped({ status: "FAILURE", ...fields });
     for (const answer of [raw, raw.data]) {
-      const task = normalizeVideoTask(answer);
+      const task = parseVideoTask(answer);
       expect(task.state === "failed" && task.reason).toBe(reason);
     }
   });
@@ -118,7 +118,7 @@ describe("the reason of a failure", () => {
   test.each(["content policy", "", "success", "Success", "SUCCEED", "SUCCEEDED", "ok", "OK", "successful"])(
     "is the envelope's message only if it speaks of no success: %j",
     (message) => {
-      const task = normalizeVideoTask({ ...enveloped({ status: "FAILURE" }), message });
+      const task = parseVideoTask({ ...enveloped({ status: "FAILURE" }), message });
       expect(task.state === "failed" && task.reason).toBe(
         message === "content policy" ? "content policy" : undefined,
       );
@@ -141,13 +141,13 @@ describe("progress", () => {
     [null, undefined],
     [Number.NaN, undefined],
   ])("%j is %j", (progress, expected) => {
-    expect(normalizeVideoTask(enveloped({ status: "QUEUED", progress })).progress).toBe(expected);
+    expect(parseVideoTask(enveloped({ status: "QUEUED", progress })).progress).toBe(expected);
   });
 });
 
 describe("times", () => {
   test("are Unix milliseconds, and 0 means not known yet", () => {
-    const task = normalizeVideoTask(
+    const task = parseVideoTask(
       enveloped({ status: "QUEUED", submit_time: created, start_time: 0, finish_time: 0 }),
     );
     expect(task.submittedAt).toBe(created * 1000);
@@ -164,13 +164,13 @@ describe("times", () => {
     [undefined, { data: {} }, undefined],
     ["beta3.0-video", { finish_time: 0 }, undefined],
   ])("include the end of a URL of %s: %j gives %j", (model, fields, expiresAt) => {
-    const task = normalizeVideoTask(enveloped({ ...done, ...fields }), { model });
+    const task = parseVideoTask(enveloped({ ...done, ...fields }), { model });
     expect(task.state === "succeeded" && task.expiresAt).toBe(expiresAt);
   });
 });
 
 test("a snapshot is plain JSON", () => {
-  const task = normalizeVideoTask(enveloped({ status: "SUCCESS", result_url: video, progress: "100%" }));
+  const task = parseVideoTask(enveloped({ status: "SUCCESS", result_url: video, progress: "100%" }));
   expect(JSON.parse(JSON.stringify(task))).toEqual(task);
 });
 
@@ -184,7 +184,7 @@ test.each([
   ["data.result_url", enveloped({ status: "SUCCESS", result_url: 7 })],
 ])("an answer without a task names the place: %s in %j", (path, raw) => {
   try {
-    normalizeVideoTask(raw);
+    parseVideoTask(raw);
   } catch (error) {
     expect(isGatewayError(error) && error.name === "ResponseError" && error.path).toBe(path);
     return;

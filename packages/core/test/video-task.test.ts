@@ -1,7 +1,7 @@
 import {
   createVideoTask,
   getVideoTask,
-  normalizeVideoTask,
+  parseVideoTask,
   type VideoTaskHandle,
   watchVideoTask,
 } from "@sluice/core";
@@ -113,7 +113,7 @@ describe("createVideoTask", () => {
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
       path: "id",
-      outcome: "unknown",
+      billing: "maybe",
     });
   });
 
@@ -122,8 +122,8 @@ describe("createVideoTask", () => {
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "APIError",
       message: "no quota",
-      apiCode: "quota",
-      outcome: "unknown",
+      code: "quota",
+      billing: "maybe",
     });
   });
 
@@ -183,7 +183,7 @@ describe("getVideoTask", () => {
     expect(await rejectionOf(getVideoTask(broken.client, handle))).toMatchObject({
       name: "APIError",
       message: "try later",
-      apiCode: "db_error",
+      code: "db_error",
       handle,
     });
   });
@@ -198,7 +198,8 @@ describe("getVideoTask", () => {
     const { client } = taskOf([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
-      name: "TaskExpiredError",
+      name: "TaskError",
+      reason: "expired",
       handle: old,
     });
     expect(
@@ -217,9 +218,9 @@ describe("getVideoTask", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("reads answers with the client's normalizeVideoTask", async () => {
+  test("reads answers with the parser of the client", async () => {
     const { client } = clientOf(() => Response.json({ job: { status: "queued" } }), {
-      normalizeVideoTask: (raw, known) => normalizeVideoTask((raw as { job: unknown }).job, known),
+      gateway: { parseVideoTask: (raw, known) => parseVideoTask((raw as { job: unknown }).job, known) },
     });
     expect(await getVideoTask(client, handle)).toMatchObject({ id: "t-1", state: "queued" });
   });

@@ -11,7 +11,7 @@ function answering(answers: readonly (() => Response)[]) {
   const clock = stoppedClock();
   const made = clientOf((_, nth) => (answers[Math.min(nth, answers.length) - 1] as () => Response)(), {
     clock,
-    assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    gateway: { assetLookup: "/gamma/asset/GetAsset" },
   });
   return { clock, ...made };
 }

@@ -307,7 +307,7 @@ async function checkMoving({ watch }: Life): Promise<void> {
 /** Each end is told once, and in truth. */
 function checkEnds({ gateway, task, isRemoved, cuts, resent }: Life) {
   const mine = world.events.filter(({ taskId }) => taskId === task.gatewayId);
-  const ends = mine.filter(({ kind }) => kind === "watch");
+  const ends = mine.filter((model) => model.kind === "watch");
   const shown = ends.map(({ outcome, code }) => `${outcome} ${code}`);
   expect(new Set(shown).size, `${shown}`).toBe(ends.length);
   for (const { outcome, code } of ends) {

@@ -1,5 +1,4 @@
 import { noteOptions } from "@sluice/core/internal";
-import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
 import { systemClock, untilAborted } from "./clock.js";
 import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
@@ -10,6 +9,7 @@ import type { Exchange, Handler } from "./server/exchange.js";
 import { hash } from "./server/hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
 import { journal } from "./server/journal.js";
+import { modelIds } from "./server/model-ids.js";
 import { breakMidway, type Fault, refused } from "./server/network-faults.js";
 import { hintAbout } from "./server/path-hint.js";
 import { toRequest } from "./server/request.js";
@@ -134,7 +134,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function route(exchange: Exchange): Answer | Promise<Answer> {
     const { method, path } = exchange.record;
     const found = match(routes, path);
-    if (!found) return notFound(path, hintAbout(path, gateway.routes, exchange.origin, modelIds));
+    if (!found) return notFound(path, hintAbout(path, gateway.routes, exchange.origin, listedIds));
     const { methods, param } = found;
     if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
@@ -196,7 +196,7 @@ function messageOf(body: string): string {
   }
 }
 
-const modelIds = [chatModels, imageModels, videoModels].flatMap(Object.keys);
+const listedIds = [...modelIds("chat"), ...modelIds("image"), ...modelIds("video")];
 const UNKNOWN = "x-sluice-unknown-fields";
 const MOST_LISTED = 2000;
 

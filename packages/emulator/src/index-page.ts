@@ -1,9 +1,9 @@
-import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
 import { assetFaults } from "./assets/faults.js";
 import { chatFaults } from "./chat/faults.js";
 import { epsilonFaults } from "./epsilon/faults.js";
 import { imageFaults } from "./images/faults.js";
 import { type Answer, json } from "./server/http.js";
+import { modelIds } from "./server/model-ids.js";
 import { videoFaults } from "./videos/faults.js";
 
 /** Answers `GET /` with the endpoints, models and faults. */
@@ -15,11 +15,11 @@ export function indexPage(): Answer {
       "An offline stand-in for the multi-model gateway. Nothing here reaches a network or costs money.",
     authentication: "Authorization: Bearer <API_KEY>",
     endpoints: {
-      "POST /v1/chat/completions": Object.keys(chatModels),
-      "POST /v1/images/generations": Object.keys(imageModels),
-      "POST /v1/video/generations": Object.keys(videoModels),
+      "POST /v1/chat/completions": modelIds("chat"),
+      "POST /v1/images/generations": modelIds("image"),
+      "POST /v1/video/generations": modelIds("video"),
       "GET /v1/video/generations/{id}": "a task's state; for 24 hours",
-      "POST /gamma/asset/CreateAsset": Object.keys(assetModels),
+      "POST /gamma/asset/CreateAsset": modelIds("asset"),
       "POST /gamma/asset/GetAsset":
         "an asset's state, by { Id }; an example, since the gateway shows no lookup",
       "POST /epsilon/v1/videos/text2video": anything,

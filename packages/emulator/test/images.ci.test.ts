@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { imageModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { bodyOf, bytesOf, createFastEmulator, readPNG, send } from "./support.js";
 
@@ -20,7 +20,8 @@ async function picturesOf(fields: object) {
   );
 }
 
-describe.each(Object.entries(imageModels))("%s", (model, { sizes }) => {
+const painters = Object.values(models).filter((model) => model.kind === "image");
+describe.each(painters)("$id", ({ id: model, sizes }) => {
   test.each(sizes)("An image at %s is a PNG of as many pixels", async (wanted) => {
     const [{ response, size } = expect.fail("no image")] = await picturesOf({ model, size: wanted });
     const { width, height, rows } = await readPNG(await bytesOf(response));

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { imageModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import type { Emulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import {
@@ -41,9 +41,9 @@ test("a result has every documented field", async () => {
   });
 });
 
-test.each(Object.entries(imageModels))(
-  "%s has a size of its own where none is given, and its PNG has as many pixels",
-  async (model, { sizes }) => {
+test.each(Object.values(models).filter((model) => model.kind === "image"))(
+  "$id has a size of its own where none is given, and its PNG has as many pixels",
+  async ({ id: model, sizes }) => {
     const emulator = createFastEmulator();
     const { data } = await generate(emulator, { model });
     expect(sizes).toContain(data[0]?.size);

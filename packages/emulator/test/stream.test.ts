@@ -1,4 +1,4 @@
-import { chatModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { expect, test } from "vitest";
 import {
   ask,
@@ -61,7 +61,8 @@ test("no delta holds half a character, and emoji families stay whole", async () 
   for (const { content } of deltas) expect(content ?? "").not.toMatch(/\p{Surrogate}/u);
 });
 
-test.each(Object.keys(chatModels))(
+const chats = Object.values(models).flatMap(({ id, kind }) => (kind === "chat" ? [id] : []));
+test.each(chats)(
   "%s reports the usage of a stream on a chunk of its own, only when asked, and null until then",
   async (model) => {
     const include = (include_usage: boolean) =>

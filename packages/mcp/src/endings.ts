@@ -1,6 +1,6 @@
-import type { ChatTurn } from "@sluice/core";
+import type { ChatResult } from "@sluice/core";
 
-const ENDINGS: Partial<Readonly<Record<ChatTurn["outcome"], string>>> = {
+const ENDINGS: Partial<Readonly<Record<ChatResult["outcome"], string>>> = {
   length: "The answer is cut: it reached max_tokens.",
   "content-filter": "The answer is cut by the content filter.",
   "insufficient-resource": "The answer is cut: the gateway had no capacity left.",
@@ -8,6 +8,6 @@ const ENDINGS: Partial<Readonly<Record<ChatTurn["outcome"], string>>> = {
 };
 
 /** Says why an answer is not whole; undefined for a whole one. */
-export function shortfallOf({ outcome, refusal }: ChatTurn): string | undefined {
+export function shortfallOf({ outcome, refusal }: ChatResult): string | undefined {
   return refusal === undefined ? ENDINGS[outcome] : `The model refuses: ${refusal}`;
 }

@@ -1,4 +1,4 @@
-import { type ChatTool, defineTool } from "@sluice/core";
+import { defineTool, type Tool } from "@sluice/core";
 
 /** A tool as an MCP server lists it. */
 interface McpTool {
@@ -68,10 +68,7 @@ const TIMEOUT_MS = 300_000;
  * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await loadMcpTools(mcp) });
  * ```
  */
-export async function loadMcpTools(
-  connection: McpConnection,
-  options: McpToolOptions = {},
-): Promise<ChatTool[]> {
+export async function loadMcpTools(connection: McpConnection, options: McpToolOptions = {}): Promise<Tool[]> {
   const { only, prefix = "" } = options;
   const wanted = (await listAllTools(connection)).filter(({ name }) => !only || only.includes(name));
   const names = wanted.map(({ name }) => `${prefix}${name}`.replace(/[^\w-]/g, "_").slice(0, 64));
@@ -81,12 +78,12 @@ export async function loadMcpTools(
   return wanted.map((tool, index) => chatTool(connection, tool, names[index] ?? tool.name, options));
 }
 
-function chatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): ChatTool {
+function chatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): Tool {
   const { needsApproval = ({ annotations }) => !annotations?.readOnlyHint, timeoutMs = TIMEOUT_MS } = options;
   return defineTool<unknown, string>({
     name,
     description: tool.description ?? tool.title ?? "",
-    parameters: tool.inputSchema,
+    inputSchema: tool.inputSchema,
     needsApproval: needsApproval(tool),
     timeoutMs,
     async execute(input, { signal }) {

@@ -233,7 +233,7 @@ function readCall(value: unknown): Call {
 /** True where the gateway may have acted on a call that failed. */
 export function mayBeBilled(error: unknown, wasSent: () => boolean): boolean {
   if (!isGatewayError(error)) return wasSent();
-  return error.outcome === "unknown" || (error.outcome === undefined && wasSent());
+  return error.billing === "maybe" || (error.billing === undefined && wasSent());
 }
 
 function hashOf(text: string): string {

@@ -32,7 +32,7 @@ async function readImage(client: Client, uri: string, maxBytes: number, signal: 
   if (maxBytes <= 0) return undefined;
   const blob = uri.startsWith("file:")
     ? await readFile(fileURLToPath(uri), maxBytes)
-    : await fetchMedia(client, uri, { maxBytes, signal, timeouts: { totalMs: MAX_MS } });
+    : await fetchMedia(client, uri, { maxBytes, signal, timeout: { totalMs: MAX_MS } });
   if (!blob) return undefined;
   const [, mimeType, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(await toDataURI(blob)) ?? [];
   return mimeType && data ? { mimeType, data, size: blob.size } : undefined;

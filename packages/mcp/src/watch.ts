@@ -2,8 +2,8 @@ import {
   type Client,
   isGatewayError,
   type VideoTask,
-  type VideoTaskReference,
-  type VideoTaskWatchOptions,
+  type VideoTaskHandle,
+  type WatchOptions,
   watchVideoTask,
 } from "@sluice/core";
 import { isAbsent } from "@sluice/core/internal";
@@ -33,8 +33,8 @@ export class NoTask extends Error {
  */
 export async function* watchTask(
   client: Client,
-  task: VideoTaskReference,
-  { signal, ...options }: VideoTaskWatchOptions & { signal: AbortSignal },
+  task: VideoTaskHandle,
+  { signal, ...options }: WatchOptions<VideoTask> & { signal: AbortSignal },
 ): AsyncGenerator<VideoTask, void, undefined> {
   const unknown = new AbortController();
   let absent = 0;

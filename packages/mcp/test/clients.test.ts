@@ -3,7 +3,7 @@ import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport as OldTransport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { type ChatTool, createClient } from "@sluice/core";
+import { createClient, type Tool } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createMcpServer } from "@sluice/mcp";
 import { loadMcpTools } from "@sluice/mcp/tools";
@@ -87,9 +87,7 @@ test.each(["legacy", "auto"] as const)(
       true,
       false,
     ]);
-    const context = { signal: new AbortController().signal } as Parameters<
-      NonNullable<ChatTool["execute"]>
-    >[1];
+    const context = { signal: new AbortController().signal } as Parameters<NonNullable<Tool["execute"]>>[1];
     expect(await start?.execute?.({ input: { prompt: "A reef" } }, context)).toContain(
       "The video is started",
     );

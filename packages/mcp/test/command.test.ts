@@ -367,7 +367,7 @@ describe("The code at the end", () => {
     const { out } = await sluice(["image", "Hi [[drop]]", "--json"]);
     expect(JSON.parse(out)).toMatchObject({
       code: 3,
-      error: { name: "ConnectionError", outcome: "unknown" },
+      error: { name: "ConnectionError", billing: "maybe" },
     });
   });
 });

@@ -1,6 +1,6 @@
 import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
-import { type ChatTool, createClient } from "@sluice/core";
+import { createClient, type Tool } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { loadMcpTools } from "@sluice/mcp/tools";
 import { createChatStore } from "@sluice/stores";
@@ -34,14 +34,14 @@ async function serverOf(tools: readonly (typeof read | typeof remove)[], answer:
   return { mcp, calls };
 }
 
-const context: Parameters<NonNullable<ChatTool["execute"]>>[1] = {
+const context: Parameters<NonNullable<Tool["execute"]>>[1] = {
   signal: new AbortController().signal,
   toolCallId: "call",
   messages: [],
-  kept: undefined,
-  keep: async () => {},
-  progress: () => {},
-  show: () => {},
+  savedState: undefined,
+  saveState: async () => {},
+  reportProgress: () => {},
+  attachFile: () => {},
 };
 const hello = { content: [{ type: "text", text: "hello" }] };
 
@@ -102,7 +102,7 @@ test("A chat runs a remote tool once the user has approved it", async () => {
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await loadMcpTools(mcp) });
   await chat.send('Use the tool: remove "notes.txt"');
   const [action] = chat.getSnapshot().pendingActions;
-  expect(action).toMatchObject({ kind: "approval", name: "remove_file" });
+  expect(action).toMatchObject({ type: "approval", name: "remove_file" });
   expect(calls).toEqual([]);
   await chat.approve(action?.toolCallId ?? "");
   await expect.poll(() => chat.getSnapshot().status).toBe("ready");

@@ -45,7 +45,7 @@ const calls = {
   [VIDEO]: { input: { prompt: "A reef" } },
   asset_create: { GroupId: "g", Name: "n", AssetType: "Image", URL: "https://files.example/1.png" },
 };
-const short = { headersMs: 100, firstChunkMs: 100, chunkMs: 100 };
+const short = { firstChunkMs: 100, chunkMs: 100 };
 
 test.each(names.flatMap((loss) => Object.keys(calls).map((tool) => ({ loss, tool }))))(
   "One call of the tool $tool is billed once, whatever is lost: $loss",
@@ -53,7 +53,7 @@ test.each(names.flatMap((loss) => Object.keys(calls).map((tool) => ({ loss, tool
     for (const idempotencyKeys of [true, false]) {
       const { bills, fetch } = losing(loss);
       const { call } = await connected({
-        client: { fetch, idempotencyKeys, timeouts: short, retry: { limit: 2, maxDelayMs: 10 } },
+        client: { fetch, idempotencyKeys, timeout: short, retry: { limit: 2, maxRetryAfterMs: 10 } },
       });
       const input = { ...calls[tool as keyof typeof calls], idempotency_key: "k-0123456789" };
       expect((await call(tool, input)).isError).toBe(true);
@@ -84,7 +84,7 @@ test.each(
       ...(command === "chat" ? [] : ["--out", out]),
     ],
     env: { [secret]: "sk-0123456789" },
-    client: { fetch, timeouts: short, retry: { limit: 2, maxDelayMs: 10 } },
+    client: { fetch, timeout: short, retry: { limit: 2, maxRetryAfterMs: 10 } },
     signal: new AbortController().signal,
     input: async () => "",
     out: { write: () => {} },

@@ -142,8 +142,8 @@ describe("The ledger in the folder", () => {
   test("lets two sessions with one key at once pay once", async () => {
     const folder = await opened();
     const clock = { now: () => Date.now(), sleep: async () => {} };
-    const one = await connected({ server: { folder }, client: { timeouts: LONG } });
-    const two = await connected({ server: { folder }, client: { clock, timeouts: LONG } });
+    const one = await connected({ server: { folder }, client: { timeout: LONG } });
+    const two = await connected({ server: { folder }, client: { clock, timeout: LONG } });
     const both = await Promise.all(
       [one, two].map(({ call }) => call(IMAGE, { ...reef, idempotency_key: key })),
     );
@@ -259,6 +259,6 @@ describe("The ledger in the folder", () => {
   });
 });
 
-const LONG = { headersMs: Number.POSITIVE_INFINITY };
+const LONG = { firstChunkMs: Number.POSITIVE_INFINITY };
 const busy = async () =>
   Response.json({ error: { message: "busy" } }, { status: 429, headers: { "retry-after": "1" } });

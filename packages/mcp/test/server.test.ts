@@ -81,7 +81,10 @@ describe("The list of tools", () => {
 
   test("has asset_status where the client can look an asset up", async () => {
     const assetLookup = async () => ({ Status: "Active" });
-    const { mcp, call } = await connected({ client: { assetLookup }, server: { models: ["gamma-asset"] } });
+    const { mcp, call } = await connected({
+      client: { gateway: { assetLookup } },
+      server: { models: ["gamma-asset"] },
+    });
     expect((await mcp.listTools()).tools.map(({ name }) => name)).toEqual(["asset_create", "asset_status"]);
     expect(textOf(await call("asset_status", { id: "a-1" }))).toBe("The asset a-1 is active.");
   });

@@ -26,20 +26,20 @@ export interface FetchMediaOptions {
   /** Largest size of the file, in bytes. No more is read of a larger one. @default 104_857_600 */
   readonly maxBytes?: number | undefined;
   /**
-   * Limits of waiting: `headersMs` (1 min by default), `chunkMs` (1 min) and `totalMs` (10 min). Each one replaces the
+   * Limits of waiting: `firstChunkMs` (1 min by default), `chunkMs` (1 min) and `totalMs` (10 min). Each one replaces the
    * client's.
    */
-  readonly timeouts?: RequestOptions["timeouts"];
+  readonly timeout?: RequestOptions["timeout"];
 }
 
 const MAX_BYTES = 104_857_600;
-const HEADERS_MS = 60_000;
+const FIRST_CHUNK_MS = 60_000;
 const TOTAL_MS = 600_000;
 
 /**
  * Reads the file of a result: an image, a video, a last frame. Its server gets no header of the client, no key and no
  * cookie (wire 3.20). Redirects are followed. It is not repeated, and emits no events. The client gives its `fetch` and
- * its `timeouts`; a `fetch` that reaches one server alone reaches no files of others.
+ * its `timeout`; a `fetch` that reaches one server alone reaches no files of others.
  *
  * @param url http(s) address of the file, or its `data:` URL, for which nothing is sent
  * @returns the file, which `FormData`, `URL.createObjectURL` and the body of a request take as it is; `arrayBuffer()` has
@@ -59,12 +59,12 @@ const TOTAL_MS = 600_000;
 export async function fetchMedia(
   client: Client,
   url: string | URL,
-  { signal, maxBytes = MAX_BYTES, timeouts }: FetchMediaOptions = {},
+  { signal, maxBytes = MAX_BYTES, timeout }: FetchMediaOptions = {},
 ): Promise<Blob> {
   const exchange = openExchange(
     client,
-    { kind: "archive", path: "", headersMs: HEADERS_MS },
-    { signal, timeouts: { totalMs: client.timeouts.totalMs ?? TOTAL_MS, ...timeouts } },
+    { kind: "archive", path: "", firstChunkMs: FIRST_CHUNK_MS },
+    { signal, timeout: { totalMs: client.timeout.totalMs ?? TOTAL_MS, ...timeout } },
   );
   try {
     exchange.signal.throwIfAborted();
@@ -103,11 +103,11 @@ function requestFor(url: string | URL, signal: AbortSignal): Request {
   });
 }
 
-async function answerOf(client: Client, { signal, abort, headersMs }: Exchange, request: Request) {
+async function answerOf(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
   signal.throwIfAborted();
   const answered = new AbortController();
-  atLimit(client.clock, headersMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
+  atLimit(client.clock, firstChunkMs, answered.signal, () =>
+    abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
   );
   try {
     return await unlessAborted(client.fetch(request), signal);
@@ -167,5 +167,5 @@ function tooLarge(maxBytes: number): ResponseError {
 
 /** Nothing was asked of the gateway: reading again is safe. */
 function unreadable(reason: string, cause?: unknown): ConnectionError {
-  return new ConnectionError(`the file could not be read: ${reason}`, "not-sent", { cause });
+  return new ConnectionError(`the file could not be read: ${reason}`, "none", { cause });
 }

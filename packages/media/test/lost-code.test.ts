@@ -22,5 +22,5 @@ test("A file is uploaded without uploads/kept-uploads, and its id is not kept", 
   const { uploadMedia } = await import("@sluice/media");
   const file = new File(["abc"], "a.png", { type: "image/png" });
   expect(await uploadMedia(client, file, { storage: memoryStorage() })).toMatchObject({ id: "u-1" });
-  expect(events).toContain("storage-failure");
+  expect(events).toContain("storage-error");
 });

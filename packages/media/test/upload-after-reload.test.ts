@@ -124,10 +124,10 @@ describe("an upload with a storage", () => {
 
   test("Another user of the browser does not continue an upload", async () => {
     const { leave, open, uploads } = browser();
-    await leave(film(), open({ scope: "ann" }));
-    await open({ scope: "bob" }).upload(film());
+    await leave(film(), open({ user: "ann" }));
+    await open({ user: "bob" }).upload(film());
     expect(uploads.log).toEqual(anew);
-    await open({ scope: "ann" }).upload(film());
+    await open({ user: "ann" }).upload(film());
     expect(uploads.log).toEqual(onward);
   });
 
@@ -148,7 +148,7 @@ describe("an upload with a storage", () => {
     await page.upload(film());
     await clock.advance(10_000);
     expect(uploads.log).toEqual(anew);
-    expect(events.filter(({ type }) => type === "storage-failure").length).toBeGreaterThan(0);
+    expect(events.filter(({ type }) => type === "storage-error").length).toBeGreaterThan(0);
   });
 
   test("A storage of nonsense is read as an empty one", async () => {
@@ -242,7 +242,7 @@ describe("an upload with a storage", () => {
     };
     const gone = Object.assign(film(), { slice });
     const error = await rejectionOf(uploadMedia(client, gone, { storage }));
-    expect(error).toMatchObject({ name: "ValidationError", outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "ValidationError", billing: "none" });
     const signal = AbortSignal.abort(new Error("left"));
     await expect(uploadMedia(client, film(), { storage, signal })).rejects.toThrow("left");
     expect(uploads.log).toEqual([]);

@@ -23,13 +23,9 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
   /** The steps of all calls, in short. */
   const steps = () =>
     events.map((event) => {
-      const { type, attempt, status, delayMs, outcome, errorCode } = event as unknown as Record<
-        string,
-        unknown
-      >;
-      return [type, attempt, status, delayMs, outcome, errorCode]
-        .filter((fact) => fact !== undefined)
-        .join(" ");
+      const { type, attempt, status, delayMs, outcome, error } = event as unknown as Record<string, unknown>;
+      const name = type === "end" && error instanceof Error ? error.name : undefined;
+      return [type, attempt, status, delayMs, outcome, name].filter((fact) => fact !== undefined).join(" ");
     });
   return { client, clock, requests, events, upload, steps };
 }
@@ -52,7 +48,7 @@ describe("The events of an upload", () => {
       "response 2 201",
       "request 3",
       "response 3 200",
-      "end success",
+      "end complete",
     ]);
     expect(new Set(events.map((event) => "callId" in event && event.callId)).size).toBe(1);
     expect(events[0]).toMatchObject({ kind: "upload", path: "/v1/uploads" });
@@ -61,7 +57,7 @@ describe("The events of an upload", () => {
   test("have the error of one that was refused", async () => {
     const { upload, steps, events } = live(() => refused(413, "storage_full"));
     const error = await rejectionOf(upload());
-    expect(steps()).toEqual(["request 1", "response 1 413", "end not-sent api"]);
+    expect(steps()).toEqual(["request 1", "response 1 413", "end not-sent APIError"]);
     expect(events.at(-1)).toMatchObject({ error });
   });
 });
@@ -70,10 +66,10 @@ describe("The events of a search for copies", () => {
   test("have its end, also where it fails", async () => {
     const found = live(() => Response.json({ files: [] }));
     await getArchivedMedia(found.client, { tasks: ["a"] });
-    expect(found.steps()).toEqual(["request 1", "response 1 200", "end success"]);
+    expect(found.steps()).toEqual(["request 1", "response 1 200", "end complete"]);
     const lost = live(() => refused(403, "forbidden"));
     await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
-    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end refused api"]);
+    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end error APIError"]);
     expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
   });
 });
@@ -120,7 +116,7 @@ test.each<[number, string, number]>([
   [500, "server_error", 6],
 ])("An upload that is always answered with %i (%s) sends %i requests", async (status, code, count) => {
   const { upload, requests } = live(() => refused(status, code));
-  expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, outcome: "not-sent" });
+  expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, billing: "none" });
   expect(requests).toHaveLength(count);
 });
 
@@ -132,7 +128,7 @@ test.each([
     throw new TypeError("fetch failed", { cause: reason && Object.assign(new Error("refused"), reason) });
   });
   const error = await rejectionOf(upload());
-  expect(error).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+  expect(error).toMatchObject({ name: "ConnectionError", billing: "none" });
   expect((error as Error).message).toContain(words);
 });
 
@@ -276,7 +272,7 @@ describe("The answer of an archive", () => {
 test("A search for copies without an answer ends after a minute", async () => {
   const { client, clock } = live(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
   const error = await rejectionOf(clock.advanceUntil(getArchivedMedia(client, { tasks: ["a"] }), 1000));
-  expect(error).toMatchObject({ name: "TimeoutError", phase: "headers" });
+  expect(error).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
   expect(clock.now()).toBe(60_000);
 });
 

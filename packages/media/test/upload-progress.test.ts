@@ -74,7 +74,7 @@ describe("an upload whose proxy never stores more", () => {
 
   test.each(never)("An upload whose proxy %s ends with an error, after waits", async (_, answer) => {
     const { ended, sentBytes, delays } = live(answer);
-    expect((await ended()).outcome).toBe("not-sent");
+    expect((await ended()).billing).toBe("none");
     expect(delays.length).toBeGreaterThan(0);
     expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000].slice(0, delays.length));
     expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
@@ -104,7 +104,7 @@ describe("an upload whose proxy never stores more", () => {
   test("A proxy that stores byte by byte is sent no more than three copies and a part", async () => {
     let offset = 0;
     const { ended, sentBytes } = live(() => at(++offset));
-    expect(await ended()).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+    expect(await ended()).toMatchObject({ name: "ConnectionError", billing: "none" });
     expect(sentBytes()).toBeGreaterThan(2 * SIZE);
     expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
   });
@@ -112,7 +112,7 @@ describe("an upload whose proxy never stores more", () => {
   test("A file of one whole part is sent three times and once more, and then given up", async () => {
     const { ended, sentBytes } = live(dropped);
     const error = await ended(new Blob([new Uint8Array(PART)]));
-    expect([error.outcome, sentBytes()]).toEqual(["not-sent", 4 * PART]);
+    expect([error.billing, sentBytes()]).toEqual(["none", 4 * PART]);
     expect(error.message).toContain("was given up");
   });
 
@@ -266,7 +266,7 @@ describe("what fails before it is sent", () => {
     const { ended, log, delays } = live(() => at(0));
     expect(await ended(changed())).toMatchObject({
       name: "ValidationError",
-      outcome: "not-sent",
+      billing: "none",
       message: expect.stringMatching(/may have changed since it was chosen/),
     });
     expect([log, delays]).toEqual([[], []]);
@@ -279,7 +279,7 @@ describe("what fails before it is sent", () => {
     const { ended, log, delays } = live(() => at(0), settings);
     expect(await ended()).toMatchObject({
       name: "ConfigurationError",
-      outcome: "not-sent",
+      billing: "none",
       message: expect.stringContaining("session expired"),
     });
     expect([log, delays]).toEqual([[], []]);
@@ -289,7 +289,7 @@ describe("what fails before it is sent", () => {
     const { ended, log } = live(() => at(0), { baseURL: "/api" });
     expect(await ended()).toMatchObject({
       name: "ConfigurationError",
-      outcome: "not-sent",
+      billing: "none",
       message: expect.stringContaining("a server needs the whole address"),
     });
     expect(log).toEqual([]);
@@ -306,7 +306,7 @@ describe("what fails before it is sent", () => {
     const media = [{ type: "reference_video", url: changed() }] as const;
     const request = { model: "beta3.0-video", input: { prompt: "Video 1", media } } as const;
     const { error } = await createVideoTaskStore(client).create(request);
-    expect(error).toMatchObject({ outcome: "not-sent", message: expect.stringMatching(/may have changed/) });
+    expect(error).toMatchObject({ billing: "none", message: expect.stringMatching(/may have changed/) });
     expect(log).toEqual([]);
   });
 });
@@ -319,8 +319,8 @@ test("The progress of a second file begins where the first one ended", async () 
   const store = createVideoTaskStore(client);
   const shares: number[] = [];
   store.subscribe(() => {
-    const { uploadProgress } = store.getSnapshot();
-    if (uploadProgress !== undefined) shares.push(uploadProgress);
+    const { phase, progress } = store.getSnapshot();
+    if (phase === "uploading" && progress !== undefined) shares.push(progress);
   });
   const clip = (fill: number) => ({
     type: "reference_video" as const,

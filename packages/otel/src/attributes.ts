@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import type { ClientEvent, RequestIdentity } from "@sluice/core";
+import type { CallInfo, ClientEvent } from "@sluice/core";
 import { known } from "./known.js";
 
 /** A step of a call. */
@@ -11,8 +11,8 @@ export type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 /** The end of a tool's run. */
 export type ToolEndEvent = Extract<ToolEvent, { readonly type: "tool-end" }>;
 /** A request that belongs to a call. */
-export type CallRequest = RequestIdentity & Pick<CallEvent, "callId" | "kind">;
-type Settings = NonNullable<RequestIdentity["settings"]>;
+export type CallRequest = CallInfo & Pick<CallEvent, "callId" | "kind">;
+type Settings = NonNullable<CallInfo["settings"]>;
 
 /** Names of operations that the conventions do not have. */
 const OTHERS = { video: "get_task", epsilon: "get_task", upload: "upload_media", archive: "get_archive" };
@@ -105,17 +105,17 @@ export function usageAttributes({ usage = {} }: Pick<EndEvent, "usage">): Attrib
   };
 }
 
-/** Names the class of an error: the HTTP status of a refusal, else the error's `code`; undefined where there is none. */
-export function errorTypeOf({ error, errorCode }: Pick<EndEvent, "error" | "errorCode">): string | undefined {
-  const { status } = (error ?? {}) as { readonly status?: unknown };
-  if (errorCode === undefined) return undefined;
-  return typeof status === "number" && status >= 400 ? String(status) : errorCode;
+/** Names the class of the error of a call: undefined where it has none, or was stopped. */
+export function errorTypeOf({ error, outcome }: Pick<EndEvent, "error" | "outcome">): string | undefined {
+  return error instanceof Error && outcome !== "stopped" ? errorClassOf(error) : undefined;
 }
 
-/** Names the class of the error that a retry follows. */
-export function retryErrorOf(error: Error): string {
-  const { code = "_OTHER" } = error as { readonly code?: string };
-  return errorTypeOf({ error, errorCode: code }) ?? code;
+/** Names the class of an error: the HTTP status of a refusal, else the name of the error. */
+export function errorClassOf(error: Error): string {
+  const { status } = error as { readonly status?: unknown };
+  if (typeof status === "number" && status >= 400) return String(status);
+  // the name of an error that a tool threw is the app's, and may be any text
+  return /^[\w.$]{1,60}$/.test(error.name) ? error.name : "_OTHER";
 }
 
 /** Returns the attributes that the span of a tool has from its begin. */
@@ -131,11 +131,9 @@ export function toolAttributes({ name, toolCallId, chatId, messageId }: ToolEven
 }
 
 /** Names the class of a tool's failure; undefined where it has not failed, or was stopped. */
-export function toolErrorOf({ outcome, error }: ToolEndEvent): string | undefined {
-  if (outcome === "done" || outcome === "cancelled") return undefined;
-  if (outcome !== "failed") return outcome.replace("-", "_");
-  // the name of an error is the app's, and may be any text
-  return error && /^[\w.$]{1,60}$/.test(error.name) ? error.name : "_OTHER";
+export function toolErrorOf({ state, error }: ToolEndEvent): string | undefined {
+  if (state !== "failed") return undefined;
+  return error ? errorClassOf(error) : "_OTHER";
 }
 
 /** Names the server of a client. A path, as `/api`, is that of the page. */

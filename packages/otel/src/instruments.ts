@@ -61,7 +61,7 @@ export function createInstruments(provider: MeterProvider): Instruments {
       const own = { ...base, ...(model !== undefined && { "gen_ai.response.model": model }) };
       const hasInferred = isInference(operationOf(event));
       const duration = hasInferred ? ofInference : ofOthers;
-      duration.record(event.ms / 1000, { ...own, ...(errorType && { "error.type": errorType }) });
+      duration.record(event.durationMs / 1000, { ...own, ...(errorType && { "error.type": errorType }) });
       if (!hasInferred) return;
       const usage = usageAttributes(event);
       for (const { attribute, total, each } of counts) {

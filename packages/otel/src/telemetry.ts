@@ -10,17 +10,17 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { ClientEvent, RequestIdentity } from "@sluice/core";
+import type { CallInfo, ClientEvent } from "@sluice/core";
 import {
   type CallEvent,
   type CallRequest,
   type EndEvent,
   endAttributes,
+  errorClassOf,
   errorTypeOf,
   isInference,
   operationOf,
   requestAttributes,
-  retryErrorOf,
   serverAttributes,
   type ToolEvent,
   toolAttributes,
@@ -55,7 +55,7 @@ interface Telemetry {
    * Returns the `traceparent` of a request: of its call's span, or of the active span for a request beside the calls.
    * Empty without a tracer. Spread the result into your own headers if you have some. Never throws.
    */
-  readonly headers: (request: RequestIdentity) => Readonly<Record<string, string>>;
+  readonly headers: (request: CallInfo) => Readonly<Record<string, string>>;
   /** Records an event as spans and metrics. Call it in your own `onEvent` if you have one. */
   readonly onEvent: (event: ClientEvent) => void;
 }
@@ -89,7 +89,7 @@ export function createTelemetry({
   let instruments: Instruments | undefined;
   return { headers, onEvent };
 
-  function headers(request: RequestIdentity): Readonly<Record<string, string>> {
+  function headers(request: CallInfo): Readonly<Record<string, string>> {
     const span = isOfCall(request) ? spanOf(request) : trace.getSpan(context.active());
     const traceparent = traceparentOf(span?.spanContext());
     return traceparent ? { traceparent } : {};
@@ -101,10 +101,10 @@ export function createTelemetry({
   }
 
   function noteCall(event: CallEvent): void {
-    const span = spanOf(event, event.type === "end" ? event.ms : 0);
+    const span = spanOf(event, event.type === "end" ? event.durationMs : 0);
     if (span) noteStep(span, event);
     if (event.type === "first-chunk" && isInference(operationOf(event)))
-      measures().firstChunk(baseOf(event), event.ms);
+      measures().firstChunk(baseOf(event), event.durationMs);
     if (event.type !== "end") return;
     open.close(event.callId);
     measures().call(baseOf(event), event);
@@ -120,10 +120,10 @@ export function createTelemetry({
       span.addEvent("sluice.retry", {
         "sluice.attempt": event.attempt,
         "sluice.delay_ms": event.delayMs,
-        "error.type": retryErrorOf(event.error),
+        "error.type": errorClassOf(event.error),
       });
     if (event.type === "first-chunk")
-      span.setAttribute("gen_ai.response.time_to_first_chunk", event.ms / 1000);
+      span.setAttribute("gen_ai.response.time_to_first_chunk", event.durationMs / 1000);
     if (event.type === "end") endCall(span, event);
   }
 
@@ -138,15 +138,15 @@ export function createTelemetry({
 
   function noteTool(event: ToolEvent): void {
     const key = `${event.messageId} ${event.toolCallId}`;
-    const ms = event.type === "tool-end" ? event.ms : 0;
+    const ms = event.type === "tool-end" ? event.durationMs : 0;
     const span = open.of(key, () => startTool(event, ms));
     if (event.type !== "tool-end") return;
     open.close(key);
     const errorType = toolErrorOf(event);
-    span?.setAttributes({ "sluice.outcome": event.outcome, ...(errorType && { "error.type": errorType }) });
+    span?.setAttributes({ "sluice.outcome": event.state, ...(errorType && { "error.type": errorType }) });
     if (errorType) span?.setStatus({ code: SpanStatusCode.ERROR });
     span?.end();
-    measures().tool(event.name, event.ms, errorType);
+    measures().tool(event.name, event.durationMs, errorType);
   }
 
   /**
@@ -192,7 +192,7 @@ function startedBefore(ms: number): { readonly startTime?: number } {
   return ms > 0 ? { startTime: Date.now() - ms } : {};
 }
 
-function isOfCall(request: RequestIdentity): request is CallRequest {
+function isOfCall(request: CallInfo): request is CallRequest {
   return request.callId !== undefined && request.kind !== undefined;
 }
 

@@ -90,8 +90,8 @@ describe("the span of a call", () => {
 
   test.each([
     ["[[429]]", "429"],
-    ["[[drop]]", "stream"],
-    ["[[error-frame]]", "stream"],
+    ["[[drop]]", "StreamError"],
+    ["[[error-frame]]", "StreamError"],
   ])("is an error after %s, with its class and without its words", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
     const error = await rejected(streamChat(client, ask(`Hello ${fault}`)).result());
@@ -107,7 +107,7 @@ describe("the span of a call", () => {
     expect(spans()).toMatchObject([
       {
         name: "chat alpha-v4.1-flash",
-        attributes: { "error.type": "validation", "sluice.outcome": "not-sent" },
+        attributes: { "error.type": "ValidationError", "sluice.outcome": "not-sent" },
       },
     ]);
     expect(emulator.requests).toHaveLength(0);
@@ -163,7 +163,11 @@ describe("the tools of a chat", () => {
 
   test("have execute_tool spans under the call that asked for them, in one conversation", async () => {
     const { client, spans, points } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
-    const weather = defineTool({ name: "weather", parameters, execute: () => ({ celsius: 21 }) });
+    const weather = defineTool({
+      name: "weather",
+      inputSchema: parameters,
+      execute: () => ({ celsius: 21 }),
+    });
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", id: "trip", tools: [weather] });
     await chat.send("How is the weather?");
     const [asked, tool, answered] = spans();
@@ -194,7 +198,7 @@ describe("the tools of a chat", () => {
     const { client, spans } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
     const weather = defineTool({
       name: "weather",
-      parameters,
+      inputSchema: parameters,
       execute: () => {
         throw new TypeError("no such city");
       },
@@ -267,7 +271,7 @@ describe("nothing that is exported", () => {
     );
     const note = defineTool({
       name: "note",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: ({ text }: { text: string }) => {
         throw Object.assign(new Error(`no room for ${text}`), { name: `${text} error` });
       },
@@ -276,7 +280,7 @@ describe("nothing that is exported", () => {
       model: "alpha-v4.1-flash",
       instructions: canary,
       tools: [note],
-      request: { headers: { "x-note": canary } },
+      headers: { "x-note": canary },
     });
     await chat.send(`tool please, ${canary}`);
     await chat.send(`${canary} refuse this`);
@@ -324,7 +328,7 @@ test("two calls of a tool that share an id have a span each, and so has one whos
   const { onEvent } = createTelemetry({ tracerProvider, meterProvider });
   const run = { name: "weather", toolCallId: "a", messageId: "m" };
   const start = { type: "tool-start", ...run } as const;
-  const end = { type: "tool-end", ...run, ms: 5000, outcome: "done" } as const;
+  const end = { type: "tool-end", ...run, durationMs: 5000, state: "done" } as const;
   for (const event of [start, start, end, end, { ...end, toolCallId: "b" }]) onEvent(event);
   expect(spans().map(({ name }) => name)).toEqual(Array(3).fill("execute_tool weather"));
   expect(spans()[2]?.ms).toBeGreaterThanOrEqual(4999);

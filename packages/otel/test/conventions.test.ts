@@ -98,7 +98,7 @@ async function callAll() {
   };
   const opened = openTraced({ onEvent: () => {}, fetch }, {}, emulator);
   const { client } = opened;
-  const weather = defineTool({ name: "weather", parameters: { type: "object" }, execute: () => "warm" });
+  const weather = defineTool({ name: "weather", inputSchema: { type: "object" }, execute: () => "warm" });
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", id: "trip", tools: [weather] });
   await chat.send("How is the weather?");
   await streamChat(client, { ...settings, model: "alpha-v4.1-flash", messages } as never).result();

@@ -86,7 +86,7 @@ export function openTraced(
   const telemetry = createTelemetry({ tracerProvider, meterProvider, baseURL, ...telemetryOptions });
   const client: Client = createClient({
     ...emulator.clientOptions,
-    retry: { maxDelayMs: 0 },
+    retry: { maxRetryAfterMs: 0 },
     ...options,
     headers: telemetry.headers,
     onEvent(event) {

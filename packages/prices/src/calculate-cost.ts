@@ -1,4 +1,4 @@
-import type { ChatTurn, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
+import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { isRecord } from "./is-record.js";
 import { ofPieces } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
@@ -37,7 +37,7 @@ interface PricedItem {
 }
 
 /** A result. Batches keep it without `raw`. */
-type Result = WithoutRaw<ChatTurn | ImageResult | VideoTask>;
+type Result = WithoutRaw<ChatResult | ImageResult | VideoTask>;
 type WithoutRaw<T> = T extends unknown ? Omit<T, "raw"> : never;
 
 /** A message of a chat store. */
@@ -78,7 +78,7 @@ export type Priced =
  * Calculates the cost of one value, or of several. An unknown cost is in `missing`; it never counts as free.
  *
  * - a message of a thread, or a list of them: `messages` for the shown ones, `store.getThread()` for all that were paid
- * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
+ * - a {@link ChatResult}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
  *   the gateway does not report
  * - `{ request, usage }`, for a server that knows no more of a response
  * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
@@ -114,7 +114,7 @@ function count(value: unknown, tally: Tally, request: Fields | undefined): void 
   else if ("kind" in value) countItem(value as unknown as PricedItem, tally);
   else if ("role" in value) countMessage(value as unknown as PricedMessage, tally);
   else if ("parentId" in value) count(value["message"], tally, request);
-  else if ("timing" in value) countTurn(value as unknown as ChatTurn, tally);
+  else if ("timing" in value) countTurn(value as unknown as ChatResult, tally);
   else if ("rawStatus" in value) countVideo(value as unknown as VideoTask, tally, request);
   else if ("images" in value) countImages(value as unknown as ImageResult, tally, request);
   else throw new TypeError(`calculateCost: knows no cost of { ${Object.keys(value).join(", ")} }`);
@@ -141,8 +141,7 @@ function countMessage({ role, model, usage, outcome, error }: PricedMessage, tal
 
 /** Returns true for the error of a request that the gateway did not accept. */
 function isFree(error: unknown): boolean {
-  const { outcome } = (error ?? {}) as { readonly outcome?: unknown };
-  return outcome === "refused" || outcome === "not-sent";
+  return (error as { readonly billing?: unknown } | undefined)?.billing === "none";
 }
 
 function countItem({ model, state, result, error }: PricedItem, tally: Tally): void {
@@ -151,7 +150,7 @@ function countItem({ model, state, result, error }: PricedItem, tally: Tally): v
   else if (state !== "waiting" && !isFree(error)) tally.miss("no-usage", model);
 }
 
-function countTurn({ model, usage }: ChatTurn, tally: Tally): void {
+function countTurn({ model, usage }: ChatResult, tally: Tally): void {
   tally.add(model, (rates) => chatCost(rates, usage));
 }
 
@@ -187,14 +186,14 @@ const ofCalls: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => K
 
 function countEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;
-  const { kind, model, usage, outcome, path } = event;
+  const { kind, model, usage, outcome, error, path } = event;
   const cost = ofCalls[kind];
   // a query has no model and costs nothing; a create call of epsilon has no model either
   if (!cost || (model === undefined && !/2video$/.test(path))) return;
-  if (!usage && (outcome === "refused" || outcome === "not-sent")) return;
+  if (!usage && (outcome === "not-sent" || isFree(error))) return;
   if (!usage && FAILED.includes(outcome)) tally.miss("no-usage", model);
   else tally.add(model, (rates) => cost(rates, usage));
 }
 
 /** Outcomes of calls that may be billed without a response. */
-const FAILED: readonly string[] = ["unknown", "stopped", "truncated", "error"];
+const FAILED: readonly string[] = ["stopped", "truncated", "error"];

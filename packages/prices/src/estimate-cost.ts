@@ -1,10 +1,10 @@
 import type { ChatRequest, ImageRequest, VideoRequest } from "@sluice/core";
-import { type ChatModel, chatModels, imageModels } from "@sluice/core/schemas";
+import { findModel } from "./find-model.js";
 import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
 import { type Cost, createTally, type Known, type MissingReason, rateOf } from "./tally.js";
-import { countOf, findVideoModel, requestedFacts, videoCost } from "./video-cost.js";
+import { countOf, requestedFacts, videoCost } from "./video-cost.js";
 
 /** The cost of a request before it is sent. `amount` is the maximum. */
 export interface Estimate extends Cost {
@@ -60,8 +60,8 @@ type Request = Readonly<Record<string, unknown>> & { readonly model: string };
 function rangeOf(rates: Rates, request: Request): Range {
   const { model } = request;
   if (rates.asset !== undefined) return exactly(ofPieces(rates.asset as bigint, 1));
-  if (rates.image !== undefined || Object.hasOwn(imageModels, model)) return imageRange(rates, request);
-  if (rates.second !== undefined || findVideoModel(model)) return videoRange(rates, request);
+  if (rates.image !== undefined || findModel("image", model)) return imageRange(rates, request);
+  if (rates.second !== undefined || findModel("video", model)) return videoRange(rates, request);
   return chatRange(rates, request);
 }
 
@@ -84,7 +84,7 @@ function imageRange(rates: Rates, { size, n, ...request }: Request): Range {
 function videoRange(rates: Rates, request: Request): Range {
   const facts = requestedFacts(request);
   const { duration }: { readonly duration?: Readonly<Record<string, number>> } =
-    findVideoModel(request.model) ?? {};
+    findModel("video", request.model) ?? {};
   const isChosen = facts.seconds === undefined && duration?.["auto"] !== undefined;
   const [min, max] = isChosen
     ? [duration["min"], duration["max"]].map((seconds) => videoCost(rates, { ...facts, seconds }))
@@ -100,7 +100,7 @@ function rangeFrom(min: Known | undefined, max: Known | undefined): Range {
 function chatRange(rates: Rates, request: Request): Range {
   const { input, output } = rates as Partial<Record<keyof Rates, bigint>>;
   if (input === undefined || output === undefined) return "no-price";
-  const max = countOf(request["max_tokens"]) ?? findChatModel(request.model)?.maxTokens;
+  const max = countOf(request["max_tokens"]) ?? findModel("chat", request.model)?.maxTokens;
   if (max === undefined) return "no-limit";
   const tokens = countOf(max * countResponses(request["n"]));
   if (tokens === undefined) return "no-limit";
@@ -128,10 +128,6 @@ type Message =
 function findImages(message: Message): readonly string[] {
   const urls = [message?.content].flat().map((part) => part?.image_url?.url);
   return urls.filter((url) => typeof url === "string");
-}
-
-function findChatModel(id: string): (typeof chatModels)[ChatModel] | undefined {
-  return Object.hasOwn(chatModels, id) ? chatModels[id as ChatModel] : undefined;
 }
 
 function exactly(cost: bigint): Range {

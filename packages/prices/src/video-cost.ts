@@ -1,4 +1,4 @@
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import { findModel } from "./find-model.js";
 import { isRecord } from "./is-record.js";
 import { ofSeconds, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";
@@ -41,7 +41,7 @@ function secondPrice(rates: Rates, { resolution, hasAudio }: VideoFacts): Known 
 export function requestedFacts(request: object): VideoFacts {
   const { model, parameters, input, content, ...fields } = request as Readonly<Record<string, unknown>>;
   const of = isRecord(parameters) ? { ...fields, ...parameters } : fields;
-  const row: Defaults = findVideoModel(String(model)) ?? {};
+  const row: Defaults = findModel("video", String(model)) ?? {};
   const duration = numberOf(of["duration"] ?? row.durationDefault);
   const resolution = of["resolution"] ?? row.resolutionDefault;
   const audio = of["audio"] ?? of["generate_audio"] ?? row.audioDefault ?? row.generateAudioDefault;
@@ -54,11 +54,6 @@ export function requestedFacts(request: object): VideoFacts {
     inputSeconds: refersToVideo ? undefined : 0,
     tokens: undefined,
   };
-}
-
-/** Returns the row of a video model; undefined for an unknown model. */
-export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
-  return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;
 }
 
 interface Defaults {

@@ -1,6 +1,6 @@
 import type { ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { type Cost, calculateCost, definePrices, estimateCost, type Prices } from "@sluice/prices";
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 
 /* Imaginary prices, in an imaginary currency. */
@@ -22,7 +22,7 @@ const prices = definePrices({
     "gamma-asset": { asset: 0.001 },
   },
 });
-const answer = (fields: Partial<ThreadMessage> = {}): ThreadMessage => ({
+const answer = (fields: Partial<ChatMessage> = {}): ChatMessage => ({
   id: "a",
   role: "assistant",
   content: "Blue.",
@@ -31,7 +31,7 @@ const answer = (fields: Partial<ThreadMessage> = {}): ThreadMessage => ({
   usage: { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 },
   ...fields,
 });
-const question: ThreadMessage = { id: "q", role: "user", content: "Which color?" };
+const question: ChatMessage = { id: "q", role: "user", content: "Which color?" };
 const task = (model: string, raw: object): VideoTask => ({
   id: "t",
   model,
@@ -58,7 +58,7 @@ describe("chats", () => {
   });
 
   test("a conversation costs its answers, those of hidden branches too", () => {
-    const node = (message: ThreadMessage) => ({ id: message.id, parentId: undefined, message });
+    const node = (message: ChatMessage) => ({ id: message.id, parentId: undefined, message });
     expect(calculateCost([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
     expect(calculateCost([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
       coins(0.0036),
@@ -87,9 +87,9 @@ describe("chats", () => {
 
   test("an answer that the gateway refused costs nothing, one that broke off is not known", () => {
     const { usage: _, ...lost } = answer({ outcome: "error" });
-    const failed = (outcome: string) => ({ ...lost, error: Object.assign(new Error("lost"), { outcome }) });
-    expect(calculateCost([failed("refused"), failed("not-sent")], prices)).toEqual(coins(0));
-    expect(calculateCost(failed("unknown"), prices).missing).toEqual([
+    const failed = (billing: string) => ({ ...lost, error: Object.assign(new Error("lost"), { billing }) });
+    expect(calculateCost([failed("none")], prices)).toEqual(coins(0));
+    expect(calculateCost(failed("maybe"), prices).missing).toEqual([
       { reason: "no-usage", model: "delta-5.3", count: 1 },
     ]);
   });
@@ -240,14 +240,14 @@ describe("videos", () => {
 test("a batch costs its results; requests whose end is not known are said", () => {
   const { raw: _, ...film } = task("gamma-video-1-5-pro-251215", {});
   const images = { model: "gamma-image-5-0-260128", images: [{ url: "https://files.example/1.png" }] };
-  const failed = (outcome: string) => Object.assign(new Error("lost"), { outcome });
+  const failed = (billing: string) => Object.assign(new Error("lost"), { billing });
   const model = "gamma-image-5-0-260128";
   const items = [
     { id: "0", kind: "image", model, state: "done", result: images },
     { id: "1", kind: "image", model, state: "waiting" },
     { id: "2", kind: "image", model, state: "running" },
-    { id: "3", kind: "image", model, state: "failed", error: failed("refused") },
-    { id: "4", kind: "image", model, state: "unconfirmed", error: failed("unknown") },
+    { id: "3", kind: "image", model, state: "failed", error: failed("none") },
+    { id: "4", kind: "image", model, state: "unconfirmed", error: failed("maybe") },
     { id: "5", kind: "video", model: film.model ?? "", state: "done", result: film },
   ] as const;
   expect(calculateCost(items, prices)).toEqual(
@@ -269,7 +269,7 @@ describe("events", () => {
       kind: "chat",
       path: "/v1/chat/completions",
       outcome: "complete",
-      ms: 1,
+      durationMs: 1,
       ...fields,
     }) as ClientEvent;
   const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
@@ -278,9 +278,10 @@ describe("events", () => {
     const events: readonly ClientEvent[] = [
       { type: "request", callId: "c", kind: "chat", path: "/v1/chat/completions", attempt: 1 },
       end({ model: "delta-5.3", usage }),
-      end({ model: "delta-5.3", outcome: "refused" }),
+      end({ model: "delta-5.3", outcome: "error", error: { billing: "none" } }),
+      end({ model: "delta-5.3", outcome: "not-sent" }),
       end({ kind: "image", model: "gamma-image-5-0-260128", usage: { generated_images: 2 } }),
-      end({ kind: "asset", model: "gamma-asset", outcome: "success" }),
+      end({ kind: "asset", model: "gamma-asset", outcome: "complete" }),
       end({ kind: "video", path: "/v1/video/generations/t" }),
       end({ kind: "upload", path: "/v1/media" }),
       { type: "storage-recovered" },
@@ -291,8 +292,8 @@ describe("events", () => {
   test("calls whose cost no event tells are said", () => {
     const events = [
       end({ model: "delta-5.3", outcome: "truncated" }),
-      end({ kind: "video", model: "beta3.0-video", outcome: "success", path: "/v1/video/generations" }),
-      end({ kind: "epsilon", outcome: "success", path: "/epsilon/v1/videos/text2video" }),
+      end({ kind: "video", model: "beta3.0-video", outcome: "complete", path: "/v1/video/generations" }),
+      end({ kind: "epsilon", outcome: "complete", path: "/epsilon/v1/videos/text2video" }),
     ];
     expect(calculateCost(events, prices)).toEqual(
       coins(0, [

@@ -13,7 +13,7 @@ export interface UseAssetResult
     Omit<AssetStore, "getSnapshot" | "subscribe" | "attach"> {}
 
 /**
- * Registers an image as an asset, and shows its progress until `uri` (`asset://…`) can be used in video requests.
+ * Registers an image as an asset, and shows its progress until `data.uri` (`asset://…`) can be used in video requests.
  *
  * Rendering and mounting register nothing, and a double click registers once. The client needs `assetLookup`.
  *

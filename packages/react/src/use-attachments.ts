@@ -1,5 +1,5 @@
-import { chatModelOf } from "@sluice/core/internal";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
+import { chatModelOf, chatModels } from "@sluice/core/internal";
 import { onForget } from "@sluice/stores/internal";
 import {
   type ChangeEvent,
@@ -136,14 +136,14 @@ export function useAttachments(
 /** Key of the components outside of a `GatewayProvider`, which have no client. */
 const page = {};
 const none: readonly ChatModel[] = [];
-const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].imageInput);
+const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].seesImages);
 
 function createStoreOf(_: object, read: () => UseAttachmentsOptions): AttachmentStore {
   return createAttachmentStore(read);
 }
 
 function canSee(model: string): boolean {
-  return chatModelOf(model)?.imageInput ?? true;
+  return chatModelOf(model)?.seesImages ?? true;
 }
 
 function verbsOf({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { useMemo } from "react";
 import { chatStateOf } from "./chats.js";
 import { useClient } from "./provider.js";
@@ -19,7 +19,7 @@ import { useStorePart } from "./use-store-part.js";
  * });
  * ```
  */
-export function useChatMessage(id: string, messageId: string): ThreadMessage | undefined {
+export function useChatMessage(id: string, messageId: string): ChatMessage | undefined {
   const client = useClient();
   const isHydrated = useIsHydrated();
   const chat = useMemo(() => chatStateOf(client, id), [client, id]);
@@ -27,10 +27,10 @@ export function useChatMessage(id: string, messageId: string): ThreadMessage | u
   return isHydrated ? message : undefined;
 }
 
-const indexes = new WeakMap<readonly ThreadMessage[], ReadonlyMap<string, ThreadMessage>>();
+const indexes = new WeakMap<readonly ChatMessage[], ReadonlyMap<string, ChatMessage>>();
 
 /** Finds messages by id. All rows that show one state share one index. */
-function messagesById(messages: readonly ThreadMessage[]): ReadonlyMap<string, ThreadMessage> {
+function messagesById(messages: readonly ChatMessage[]): ReadonlyMap<string, ChatMessage> {
   const known = indexes.get(messages);
   if (known) return known;
   const index = new Map(messages.map((message) => [message.id, message]));

@@ -1,4 +1,4 @@
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
 import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/stores";
 import { chats, viewOfChat } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";

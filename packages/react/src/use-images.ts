@@ -1,4 +1,4 @@
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel } from "@sluice/core";
 import type { ImageOptionsFor, ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
 import { useSyncExternalStore } from "react";
 import { images, viewOfImages } from "./images.js";

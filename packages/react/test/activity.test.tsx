@@ -53,8 +53,8 @@ function gateway() {
     {
       clock,
       baseURL: `https://${crypto.randomUUID()}.test`,
-      timeouts: { headersMs: LONG * 3, firstChunkMs: LONG * 3, chunkMs: LONG * 3 },
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      timeout: { firstChunkMs: LONG * 3, chunkMs: LONG * 3 },
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const answer = (body: object) =>
@@ -142,8 +142,10 @@ function Video() {
 }
 
 function Asset() {
-  const { status, uri, create } = useAsset({ groupId: "group-1", presence: present });
-  return <View shown={`${status}: ${uri}`} act={() => void create(new URL(picture), { name: "Reef" })} />;
+  const { status, data, create } = useAsset({ groupId: "group-1", presence: present });
+  return (
+    <View shown={`${status}: ${data?.uri}`} act={() => void create(new URL(picture), { name: "Reef" })} />
+  );
 }
 
 describe.skipIf(!Activity)("a hidden Activity", () => {

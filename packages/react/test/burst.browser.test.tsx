@@ -1,5 +1,5 @@
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { memo, startTransition, useLayoutEffect, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { clientOf, DONE, frame, inPieces, openBody, streamAnswer } from "../../c
  * in which order, which is the same on a slow machine.
  */
 
-const past: readonly ThreadMessage[] = Array.from({ length: 200 }, (_, at) => ({
+const past: readonly ChatMessage[] = Array.from({ length: 200 }, (_, at) => ({
   id: `past ${at}`,
   role: at % 2 ? "assistant" : "user",
   content: `message ${at}`,
@@ -30,7 +30,7 @@ let root: Root;
 let chat: UseChatStreamResult;
 let show: (view: View) => void;
 
-const Row = memo(function Row({ message }: { message: ThreadMessage }) {
+const Row = memo(function Row({ message }: { message: ChatMessage }) {
   log.push(`row ${message.id}`);
   // its end only: how long the browser takes to lay out a long text is not ours to measure
   return <li>{message.content.slice(-200)}</li>;

@@ -1,14 +1,12 @@
 import * as core from "@sluice/core";
 import {
   APIError,
-  AssetFailedError,
+  type Billing,
   ConfigurationError,
   ConnectionError,
-  type Outcome,
   ResponseError,
   StreamError,
-  TaskExpiredError,
-  TaskFailedError,
+  TaskError,
   TimeoutError,
   ValidationError,
 } from "@sluice/core";
@@ -23,158 +21,172 @@ afterEach(() => vi.unstubAllGlobals());
 const handle = { id: "t-1" };
 const answer = (status: number, fields: object = {}) => new APIError("no", { status, body: "", ...fields });
 const issue = (path: string, rule: string) => new ValidationError([{ path, message: "no", rule }]);
-const withOutcome = (error: Error, outcome: Outcome) => Object.assign(error, { outcome });
+const withBilling = (error: Error, billing: Billing) => Object.assign(error, { billing });
 const pending = { id: "t-1", state: "running" } as never;
+const asset = { id: "a-1", uri: "asset://a-1", state: "failed" } as never;
 
 const cases = [
-  ["ConfigurationError", new ConfigurationError("no"), "setup", "contact", false],
-  ["ValidationError", issue("prompt", "image.prompt"), "invalidInput", "check-input", false],
-  ["ValidationError of a blind model", issue("images", "chat.images"), "blindModel", "switch-model", false],
-  ["ValidationError of one image", issue("images.0", "chat.images"), "invalidInput", "check-input", false],
-  ["APIError 400", answer(400), "refusedInput", "check-input", false],
-  ["APIError 401", answer(401), "signedOut", "sign-in", false],
-  ["APIError 403", answer(403), "forbidden", "contact", false],
+  ["ConfigurationError", new ConfigurationError("no"), "setup", "contact", "none"],
+  ["ValidationError", issue("prompt", "image.prompt"), "invalidInput", "check-input", "none"],
+  ["ValidationError of a blind model", issue("images", "chat.images"), "blindModel", "switch-model", "none"],
+  ["ValidationError of one image", issue("images.0", "chat.images"), "invalidInput", "check-input", "none"],
+  ["APIError 400", answer(400), "refusedInput", "check-input", "none"],
+  ["APIError 401", answer(401), "signedOut", "sign-in", "none"],
+  ["APIError 403", answer(403), "forbidden", "contact", "none"],
   [
     "APIError 403 of a model",
-    answer(403, { apiCode: "model_not_allowed" }),
+    answer(403, { code: "model_not_allowed" }),
     "modelNotAllowed",
     "switch-model",
-    false,
+    "none",
   ],
-  ["APIError 404", answer(404), "notFound", "none", false],
+  ["APIError 404", answer(404), "notFound", "none", "none"],
   [
     "APIError 404 of another server",
     answer(404, { reason: "wrong-address" }),
     "wrongAddress",
     "contact",
-    false,
+    "none",
   ],
   [
     "APIError in the page of a site",
-    withOutcome(answer(200, { reason: "wrong-address" }), "unknown"),
+    withBilling(answer(200, { reason: "wrong-address" }), "maybe"),
     "wrongAddress",
     "contact",
-    false,
+    "none",
   ],
   [
     "APIError 404 of a server that the proxy took for the gateway",
-    answer(404, { apiCode: "upstream_type" }),
+    answer(404, { code: "upstream_type" }),
     "setup",
     "contact",
-    false,
+    "none",
   ],
-  [
-    "APIError 403 of a page",
-    answer(403, { apiCode: "origin_not_allowed" }),
-    "originRefused",
-    "contact",
-    false,
-  ],
-  ["APIError 413", answer(413), "tooLong", "check-input", false],
-  ["APIError 422", answer(422), "refusedInput", "check-input", false],
-  ["APIError 429", answer(429), "rateLimited", "wait", false],
-  ["APIError 429 of a budget", answer(429, { apiCode: "budget_exhausted" }), "budgetUsed", "wait", false],
+  ["APIError 403 of a page", answer(403, { code: "origin_not_allowed" }), "originRefused", "contact", "none"],
+  ["APIError 413", answer(413), "tooLong", "check-input", "none"],
+  ["APIError 422", answer(422), "refusedInput", "check-input", "none"],
+  ["APIError 429", answer(429), "rateLimited", "wait", "none"],
+  ["APIError 429 of a budget", answer(429, { code: "budget_exhausted" }), "budgetUsed", "wait", "none"],
   [
     "APIError 429 of a budget that all share",
-    answer(429, { apiCode: "shared_budget_exhausted" }),
+    answer(429, { code: "shared_budget_exhausted" }),
     "sharedBudgetUsed",
     "wait",
-    false,
+    "none",
   ],
-  ["APIError 500", answer(500), "serviceDown", "retry", true],
-  ["APIError 502 of the proxy's key", answer(502, { apiCode: "upstream_auth" }), "setup", "contact", false],
-  ["APIError 504 of a silent gateway", answer(504, { apiCode: "upstream_idle" }), "stalled", "retry", true],
-  ["APIError in a 200", answer(200), "modelFailed", "retry", true],
-  ["ConnectionError, not sent", new ConnectionError("no", "not-sent"), "unreachable", "retry", false],
-  ["ConnectionError, after a refusal", new ConnectionError("no", "refused"), "unreachable", "retry", false],
-  ["ConnectionError", new ConnectionError("no", "unknown"), "connectionLost", "retry", true],
+  ["APIError 500", answer(500), "serviceDown", "retry", "maybe"],
+  ["APIError 502 of the proxy's key", answer(502, { code: "upstream_auth" }), "setup", "contact", "none"],
+  ["APIError 504 of a silent gateway", answer(504, { code: "upstream_idle" }), "stalled", "retry", "maybe"],
+  ["APIError in a 200", answer(200), "modelFailed", "retry", "maybe"],
+  ["ConnectionError, not sent", new ConnectionError("no", "none"), "unreachable", "retry", "none"],
+  ["ConnectionError, after a refusal", new ConnectionError("no", "none"), "unreachable", "retry", "none"],
+  ["ConnectionError", new ConnectionError("no", "maybe"), "connectionLost", "retry", "maybe"],
   [
     "ConnectionError of a page whose origin is refused",
-    Object.assign(new ConnectionError("no", "unknown"), { reason: "origin-refused" }),
+    Object.assign(new ConnectionError("no", "maybe"), { reason: "origin-refused" }),
     "originRefused",
     "contact",
-    false,
+    "none",
   ],
-  ["TimeoutError until headers", new TimeoutError("no", "headers"), "timedOut", "retry", true],
-  ["TimeoutError between chunks", new TimeoutError("no", "chunk"), "stalled", "retry", true],
+  ["TimeoutError until the first chunk", new TimeoutError("no", "first-chunk"), "timedOut", "retry", "maybe"],
+  ["TimeoutError between chunks", new TimeoutError("no", "chunk"), "stalled", "retry", "maybe"],
   [
     "TimeoutError of a task",
     Object.assign(new TimeoutError("no", "deadline"), { handle }),
     "videoLate",
     "wait",
-    false,
+    "none",
   ],
   [
     "StreamError, truncated",
     new StreamError("no", { reason: "truncated", partial: {} }),
     "cutOff",
     "retry",
-    true,
+    "maybe",
+  ],
+  [
+    "StreamError, interrupted",
+    new StreamError("no", { reason: "interrupted", partial: {} }),
+    "cutOff",
+    "retry",
+    "maybe",
   ],
   [
     "StreamError, malformed",
     new StreamError("no", { reason: "malformed", partial: {} }),
     "damaged",
     "retry",
-    true,
+    "maybe",
   ],
   [
     "StreamError of the server",
     new StreamError("no", { reason: "server-error", partial: {} }),
     "modelFailed",
     "retry",
-    true,
+    "maybe",
   ],
-  ["ResponseError", new ResponseError("no", { path: "data", body: "" }), "unreadable", "retry", true],
+  ["ResponseError", new ResponseError("no", { path: "data", body: "" }), "unreadable", "retry", "maybe"],
   [
-    "TaskFailedError",
-    new TaskFailedError("no", { reason: "failed", task: pending }),
+    "TaskError",
+    new TaskError("no", { reason: "failed", task: pending }),
     "videoFailed",
     "check-input",
-    true,
+    "maybe",
   ],
   [
-    "TaskFailedError without a URL",
-    new TaskFailedError("no", { reason: "result-missing", task: pending }),
+    "TaskError without a URL",
+    new TaskError("no", { reason: "no-result", task: pending }),
     "videoMissing",
     "wait",
-    true,
+    "maybe",
   ],
-  ["TaskExpiredError", new TaskExpiredError("no", handle as never), "videoExpired", "retry", false],
-  ["AssetFailedError", new AssetFailedError("no", pending), "assetFailed", "check-input", true],
-  ["an image that failed", { message: "the gateway gave no image" }, "imageFailed", "check-input", true],
-  ["a storage that is full", new DOMException("no", "QuotaExceededError"), "storageFull", "none", false],
+  [
+    "TaskError of an expired task",
+    new TaskError("no", { reason: "expired" }),
+    "videoExpired",
+    "retry",
+    "none",
+  ],
+  [
+    "TaskError of an asset",
+    new TaskError("no", { reason: "failed", task: asset }),
+    "assetFailed",
+    "check-input",
+    "maybe",
+  ],
+  ["an image that failed", { message: "the gateway gave no image" }, "imageFailed", "check-input", "maybe"],
+  ["a storage that is full", new DOMException("no", "QuotaExceededError"), "storageFull", "none", "none"],
   [
     "a text that the model has no room for",
-    answer(400, { apiCode: "context_length_exceeded" }),
+    answer(400, { code: "context_length_exceeded" }),
     "tooLong",
     "check-input",
-    false,
+    "none",
   ],
-  ["an abort", new DOMException("no", "AbortError"), "stopped", "none", true],
-  ["an error of somebody else", new RangeError("no"), "unexpected", "retry", false],
-  ["something that is no error", "no", "unexpected", "retry", false],
-  ["nothing", null, "unexpected", "retry", false],
-  ["APIError without a status", { name: "APIError" }, "unexpected", "retry", false],
-  ["APIError 408", answer(408), "timedOut", "retry", true],
+  ["an abort", new DOMException("no", "AbortError"), "stopped", "none", "maybe"],
+  ["an error of somebody else", new RangeError("no"), "unexpected", "retry", "none"],
+  ["something that is no error", "no", "unexpected", "retry", "none"],
+  ["nothing", null, "unexpected", "retry", "none"],
+  ["APIError without a status", { name: "APIError" }, "unexpected", "retry", "none"],
+  ["APIError 408", answer(408), "timedOut", "retry", "maybe"],
   [
     "APIError 400 with a name of objects",
-    answer(400, { apiCode: "constructor" }),
+    answer(400, { code: "constructor" }),
     "refusedInput",
     "check-input",
-    false,
+    "none",
   ],
   [
     "ValidationError of an earlier page load",
     { name: "ValidationError" },
     "invalidInput",
     "check-input",
-    false,
+    "none",
   ],
 ] as const;
 
-test.each(cases)("%s is described", (_, error, kind, action, mayBeBilled) => {
-  expect(describeError(error)).toMatchObject({ kind, action, mayBeBilled });
+test.each(cases)("%s is described", (_, error, kind, action, billing) => {
+  expect(describeError(error)).toMatchObject({ kind, action, billing });
 });
 
 test("The error of a later step says that the answers before it may be billed, and never that nothing was sent", () => {
@@ -185,8 +197,8 @@ test("The error of a later step says that the answers before it may be billed, a
     new APIError("who?", { status: 401, body: "" }),
     new Error("in a prompt"),
   ]) {
-    const { hint, mayBeBilled } = describeError(Object.assign(error, { outcome: "unknown" }));
-    expect(mayBeBilled).toBe(true);
+    const { hint, billing } = describeError(Object.assign(error, { billing: "maybe" }));
+    expect(billing).toBe("maybe");
     expect(hint).toContain("may have been charged");
     expect(hint).not.toMatch(/nothing was sent/i);
   }
@@ -195,31 +207,31 @@ test("The error of a later step says that the answers before it may be billed, a
 test("every error of the family is among those that are described", () => {
   const classes = Object.keys(core).filter((name) => name.endsWith("Error") && !/^(is|Gateway)/.test(name));
   const described = cases.map(([name]) => name.split(/[ ,]/)[0]);
-  expect(classes.length).toBeGreaterThan(8);
+  expect(classes.length).toBeGreaterThan(7);
   expect(classes.filter((name) => !described.includes(name))).toEqual([]);
 });
 
 test("a page without a network is offline", () => {
   vi.stubGlobal("navigator", { onLine: false });
-  expect(describeError(new ConnectionError("no", "not-sent")).title).toBe("You seem to be offline");
+  expect(describeError(new ConnectionError("no", "none")).title).toBe("You seem to be offline");
 });
 
 describe("the bill", () => {
-  test("is mentioned where the outcome is unknown, and only there", () => {
-    const hintOf = (outcome: Outcome) => describeError(withOutcome(answer(500), outcome)).hint;
-    expect(hintOf("unknown")).toBe("Try again in a few minutes. You may have been charged.");
-    expect(hintOf("refused")).toBe("Try again in a few minutes.");
+  test("is mentioned where the billing is maybe, and only there", () => {
+    const hintOf = (billing: Billing) => describeError(withBilling(answer(500), billing)).hint;
+    expect(hintOf("maybe")).toBe("Try again in a few minutes. You may have been charged.");
+    expect(hintOf("none")).toBe("Try again in a few minutes.");
   });
 
-  test("follows the outcome of a state where the error has none", () => {
-    const abort = new DOMException("no", "AbortError");
-    expect(describeError(abort, { outcome: "not-sent" })).toMatchObject({ hint: "", mayBeBilled: false });
-    expect(describeError(abort, { outcome: "unknown" }).hint).toBe("You may have been charged.");
+  test("follows the billing of a stopped request", () => {
+    const stopped = (billing: Billing) => withBilling(new DOMException("no", "AbortError"), billing);
+    expect(describeError(stopped("none"))).toMatchObject({ hint: "", billing: "none" });
+    expect(describeError(stopped("maybe")).hint).toBe("You may have been charged.");
   });
 
   test("is not mentioned where only a poll failed", () => {
-    const poll = Object.assign(new ConnectionError("no", "unknown"), { handle });
-    expect(describeError(poll)).toMatchObject({ kind: "connectionLost", mayBeBilled: false });
+    const poll = Object.assign(new ConnectionError("no", "maybe"), { handle });
+    expect(describeError(poll)).toMatchObject({ kind: "connectionLost", billing: "none" });
   });
 });
 

@@ -56,7 +56,7 @@ function gateway() {
       clock,
       random: () => 0.5,
       baseURL: `https://refreshed-${gateways}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const creates = () =>
@@ -125,8 +125,8 @@ function editor(client: Client, useView: () => View, Mode: typeof Fragment | typ
 const receipt = { id: "t-1", model: videoRequest.model, status: "queued", created_at: 1_755_000_000 };
 
 function useVideo(): View {
-  const { status, isCreating, progress, data, create } = useVideoTask({ presence: present });
-  const shown = data?.url ?? (isCreating ? "submitting" : `${status} ${progress}`);
+  const { status, phase, progress, data, create } = useVideoTask({ presence: present });
+  const shown = data?.url ?? (phase === "creating" ? "submitting" : `${status} ${progress}`);
   return { shown, act: () => void create(videoRequest) };
 }
 
@@ -156,12 +156,12 @@ function useListedVideo(): View {
 let registered: string[] = [];
 
 function useHero(): View {
-  const { uri, phase, status, create } = useAsset({
+  const { data, phase, status, create } = useAsset({
     groupId: "group-1",
     presence: present,
     onCreate: (handle) => registered.push(handle.uri),
   });
-  return { shown: uri ?? phase ?? status, act: () => void create("https://files.test/hero.png") };
+  return { shown: data?.uri ?? phase ?? status, act: () => void create("https://files.test/hero.png") };
 }
 
 function useReef(id?: string): View {
@@ -226,7 +226,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     const { shown, press, sameHooks } = editor(client, useHero, Mode);
     await press();
     await sameHooks();
-    expect(shown()).toBe("second, state of first: sending");
+    expect(shown()).toBe("second, state of first: creating");
     await press();
     expect(creates()).toBe(1);
     await answer({ Id: "a-1" });

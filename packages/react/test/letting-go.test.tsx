@@ -28,7 +28,7 @@ function page(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
   const clock = stoppedClock();
   const connection = openBody();
   const long = { firstChunkMs: 1e9, chunkMs: 1e9 };
-  const { client, requests } = clientOf(() => streamAnswer(connection.body), { clock, timeouts: long });
+  const { client, requests } = clientOf(() => streamAnswer(connection.body), { clock, timeout: long });
   const app = (id?: string) => {
     const content = (
       <GatewayProvider client={client}>

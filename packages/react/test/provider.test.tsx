@@ -1,5 +1,4 @@
-import { type ClientOptions, createClient } from "@sluice/core";
-import type { ChatModel } from "@sluice/core/schemas";
+import { type ChatModel, type ClientOptions, createClient } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { render } from "@testing-library/react";
 import { StrictMode, useState } from "react";
@@ -23,7 +22,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs());
 
 function CreatesClient({ scope = "ada" }: { scope?: string }) {
-  return <GatewayProvider client={createClient({ ...options, scope })} />;
+  return <GatewayProvider client={createClient({ ...options, user: scope })} />;
 }
 function KeepsClient() {
   const [client] = useState(() => createClient(options));

@@ -71,8 +71,8 @@ async function happens(it: () => unknown): Promise<void> {
 function clientFor(emulator: ReturnType<typeof createEmulator>, scope: string | undefined): Client {
   return createClient({
     ...emulator.clientOptions,
-    scope,
-    assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    user: scope,
+    gateway: { assetLookup: "/gamma/asset/GetAsset" },
   });
 }
 

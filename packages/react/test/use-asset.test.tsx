@@ -25,7 +25,7 @@ function gatewayOf(statuses: readonly string[]) {
       clock,
       random: () => 0.5,
       baseURL: `https://assets-${gateways}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const creates = () => requests.filter(({ url }) => url.endsWith("CreateAsset")).length;
@@ -33,10 +33,10 @@ function gatewayOf(statuses: readonly string[]) {
 }
 
 function Hero(props: Pick<UseAssetOptions, "assetId" | "onSuccess" | "onError">) {
-  const { create, phase, status, uri } = useAsset({ ...props, groupId: "group-1", presence: present });
+  const { create, phase, status, data } = useAsset({ ...props, groupId: "group-1", presence: present });
   return (
     <>
-      <output>{uri ?? phase ?? status}</output>
+      <output>{data?.uri ?? phase ?? status}</output>
       <button type="button" onClick={() => void create("https://files.test/hero.png")}>
         register
       </button>
@@ -58,8 +58,8 @@ test("registers once for a double click, also in StrictMode, and returns the uri
   expect([shown(), creates()]).toEqual(["idle", 0]);
   fireEvent.click(screen.getByRole("button"));
   fireEvent.click(screen.getByRole("button"));
-  expect(shown()).toBe("reading");
-  await waitFor(() => expect(shown()).toBe("preparing"));
+  expect(shown()).toBe("uploading");
+  await waitFor(() => expect(shown()).toBe("processing"));
   await act(() => settled());
   await act(() => clock.advance(3000));
   await waitFor(() => expect(shown()).toBe("asset://a-1"));
@@ -80,7 +80,7 @@ test("watches an existing asset, and sends nothing on a server", async () => {
 
 test.each([
   ["Active", "asset://a-1", "success"],
-  ["Failed", "error", "error AssetFailedError"],
+  ["Failed", "error", "error TaskError"],
 ])("an asset that is %s calls back once, however many components show it", async (word, shows, expected) => {
   const { client, clock } = gatewayOf(["Processing", word]);
   const reported: string[] = [];

@@ -43,7 +43,7 @@ function Page() {
 function Counter({ label }: { label: string }) {
   const add = defineTool({
     name: "add",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     needsApproval: true,
     execute: () => void ran.push(label),
   });

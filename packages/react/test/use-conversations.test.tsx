@@ -720,7 +720,7 @@ test("a removed conversation with a message that can't be deleted is kept for th
       : kept.write(collection, changes);
   const page = await opened({ storage: { ...kept, write } });
   await act(() => page.clock.advance(2000));
-  await waitFor(() => expect(page.events.map(({ type }) => type)).toContain("storage-failure"));
+  await waitFor(() => expect(page.events.map(({ type }) => type)).toContain("storage-error"));
   await act(() => settled());
   expect([...(await kept.read("conversations")).keys()]).toEqual(["old"]);
 });
@@ -988,7 +988,7 @@ test("a storage that is refused leaves a list of this page, and is reported", as
   await page.answer("Because of waves");
   await shows(page, ["Why?: ready"]);
   expect(await page.list().search("waves")).toHaveLength(1);
-  expect(page.events.map(({ type }) => type)).toContain("storage-failure");
+  expect(page.events.map(({ type }) => type)).toContain("storage-error");
 });
 
 test("The list lasts as long as the page without a storage, also over a route change", async () => {
@@ -997,7 +997,7 @@ test("The list lasts as long as the page without a storage, also over a route ch
   await page.answer("Because");
   await page.show({ activeId: "another" });
   await shows(page, ["Why?: ready"]);
-  expect(page.events.map(({ type }) => type)).not.toContain("storage-failure");
+  expect(page.events.map(({ type }) => type)).not.toContain("storage-error");
 });
 
 test("a server renders no conversation", async () => {

@@ -23,7 +23,7 @@ function Painter(props: Partial<UseImagesOptions<typeof model>> & { label?: stri
     <section aria-label={label}>
       <output>{images.status}</output>
       <p>{images.data?.images.map(({ url, error }) => url ?? error.message).join(", ")}</p>
-      <i>{images.error ? `${images.error.name}, ${images.outcome}` : "no error"}</i>
+      <i>{images.error ? `${images.error.name}, ${images.error.billing}` : "no error"}</i>
       <button type="button" onClick={() => void images.generate({ prompt: "A reef" })}>
         paint
       </button>
@@ -113,7 +113,7 @@ describe("useImages", () => {
     const before = renders;
     press("paint");
     expect([status(), renders - before, requests.length]).toEqual(["error", 1, 0]);
-    expect(screen.getByText("ValidationError, not-sent")).toBeTruthy();
+    expect(screen.getByText("ValidationError, none")).toBeTruthy();
   });
 
   test("stop shows that the request may be billed, and reset deletes it", async () => {
@@ -122,7 +122,7 @@ describe("useImages", () => {
     await act(settled);
     press("stop");
     expect(status()).toBe("error");
-    expect(screen.getByText("AbortError, unknown")).toBeTruthy();
+    expect(screen.getByText("AbortError, maybe")).toBeTruthy();
     expect(signals[0]?.aborted).toBe(true);
     press("reset");
     expect(status()).toBe("idle");

@@ -56,13 +56,13 @@ interface VideoProps {
 }
 
 function Video(props: VideoProps) {
-  const { status, isCreating, progress, data, create, reset } = useVideoTask({
+  const { status, phase, progress, data, create, reset } = useVideoTask({
     ...props,
     presence: present,
   });
   return (
     <section>
-      <output>{isCreating ? `${status}, submitting` : status}</output>
+      <output>{phase === "creating" ? `${status}, submitting` : status}</output>
       <p>{data?.url ?? progress ?? "nothing"}</p>
       <button type="button" onClick={() => void create(request, { label: "Reef" })}>
         submit

@@ -5,11 +5,10 @@ export type { TurnRunner } from "./chat/chat.js";
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
 export type {
-  MessageOutcome,
-  ThreadMessage,
-  ThreadNode,
-  ThreadToolCall,
-  ThreadTurn,
+  ChatMessage,
+  ChatNode,
+  ChatToolCall,
+  ChatTurn,
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";

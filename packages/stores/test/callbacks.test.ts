@@ -150,7 +150,7 @@ test.each([
   const onError = (error: Error) => failed.push(error);
   const { chat } = chatOf(frame({ content: text }) + frame({}, reason) + DONE, { onError });
   const turn = await chat.send("Hello?");
-  const error = { name: "StreamError", reason: "server-error", apiCode: reason, partial: { content: text } };
+  const error = { name: "StreamError", reason: "server-error", code: reason, partial: { content: text } };
   expect(turn).toMatchObject({ outcome: "error", error });
   expect(chat.getSnapshot()).toMatchObject({ status: "error", error: turn.error });
   expect(failed).toEqual([turn.error]);

@@ -1,5 +1,5 @@
 import { defineTool } from "@sluice/core";
-import { createChatStore, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
@@ -7,7 +7,7 @@ import { chatOf, hasCall, liveChat, until } from "./support/chat.js";
 
 const answers = ["first", "second", "third", "fourth"].map(textAnswer);
 
-function texts(messages: readonly ThreadMessage[]): string[] {
+function texts(messages: readonly ChatMessage[]): string[] {
   return messages.map(({ content }) => content);
 }
 
@@ -15,10 +15,10 @@ describe("branches of a chat", () => {
   test("regenerate makes a second version and keeps the first, and select shows either", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
-    const [question, first] = chat.getSnapshot().messages as [ThreadMessage, ThreadMessage];
+    const [question, first] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
     expect(first).not.toHaveProperty("branches");
     await chat.regenerate();
-    const second = chat.getSnapshot().messages[1] as ThreadMessage;
+    const second = chat.getSnapshot().messages[1] as ChatMessage;
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
     expect(second.branches).toEqual([first.id, second.id]);
     expect(chat.branches(first.id)).toEqual([first.id, second.id]);
@@ -38,7 +38,7 @@ describe("branches of a chat", () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     await chat.send("And now?");
-    const [first] = chat.getSnapshot().messages as [ThreadMessage];
+    const [first] = chat.getSnapshot().messages as [ChatMessage];
     expect(await chat.edit(first.id, "Good day")).toMatchObject({ outcome: "complete" });
     expect(await sent(2)).toEqual([{ role: "user", content: "Good day" }]);
     expect(texts(chat.getSnapshot().messages)).toEqual(["Good day", "third"]);
@@ -70,9 +70,9 @@ describe("branches of a chat", () => {
   test("the text of a failed answer stays as a branch when it is retried", async () => {
     const { chat } = chatOf([frame({ content: "Hal" }), textAnswer("Whole")]);
     expect(await chat.send("Hello")).toMatchObject({ outcome: "truncated" });
-    const cut = chat.getSnapshot().messages[1] as ThreadMessage;
+    const cut = chat.getSnapshot().messages[1] as ChatMessage;
     await chat.retry();
-    const whole = chat.getSnapshot().messages[1] as ThreadMessage;
+    const whole = chat.getSnapshot().messages[1] as ChatMessage;
     expect(whole).toMatchObject({ content: "Whole", outcome: "complete", branches: [cut.id, whole.id] });
     chat.switchBranch(cut.id);
     expect(chat.getSnapshot().messages[1]).toMatchObject({ content: "Hal", outcome: "truncated" });
@@ -92,7 +92,7 @@ describe("branches of a chat", () => {
   test("a new version is shown, also if another one was chosen before", async () => {
     const { chat } = chatOf(answers);
     await chat.send("Hello");
-    const first = chat.getSnapshot().messages[1] as ThreadMessage;
+    const first = chat.getSnapshot().messages[1] as ChatMessage;
     await chat.regenerate();
     chat.switchBranch(first.id);
     await chat.regenerate();
@@ -104,7 +104,7 @@ describe("branches of a chat", () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: () =>
         new Promise<string>((resolve) => {
           finish = resolve;
@@ -117,7 +117,7 @@ describe("branches of a chat", () => {
       },
     );
     await chat.send("Hello");
-    const first = chat.getSnapshot().messages[1] as ThreadMessage;
+    const first = chat.getSnapshot().messages[1] as ChatMessage;
     const turn = chat.regenerate();
     await until(chat, hasCall("running"));
     await settled();
@@ -135,7 +135,7 @@ describe("branches of a chat", () => {
     one?.send(textAnswer("first"));
     one?.end();
     await first;
-    const firstAnswer = chat.getSnapshot().messages[1] as ThreadMessage;
+    const firstAnswer = chat.getSnapshot().messages[1] as ChatMessage;
     const second = chat.regenerate();
     await two?.wanted();
     two?.send(frame({ content: "sec" }));

@@ -26,7 +26,7 @@ describe("the instructions of a chat", () => {
 
   test("are read for each request: after a tool call, retry, regenerate and reset", async () => {
     let made = 0;
-    const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+    const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
     const answers = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
     const { chat, requests, sent } = chatOf(answers, {
       tools: [look],
@@ -109,7 +109,7 @@ describe("the instructions of a chat", () => {
 
   test("keep the result of a tool if they fail after the call, and retry() continues", async () => {
     let made = 0;
-    const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+    const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
     const { chat, sent } = chatOf([callAnswer({ a: ["look", "{}"] }), hello], {
       tools: [look],
       instructions() {
@@ -119,7 +119,7 @@ describe("the instructions of a chat", () => {
       },
     });
     expect(await chat.send("one")).toMatchObject({
-      outcome: "interrupted",
+      outcome: "error",
       messages: [{}, { toolCalls: [{}] }],
     });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });

@@ -1,5 +1,5 @@
 import { type ClientOptions, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
@@ -73,7 +73,13 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
   async (idempotencyKey) => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     const storage = memoryStorage();
-    const message = { role: "assistant", content: "", outcome: "interrupted", idempotencyKey };
+    const message = {
+      role: "assistant",
+      content: "",
+      outcome: "truncated",
+      error: { reason: "interrupted" },
+      idempotencyKey,
+    };
     await storage.write("chat/a", new Map([["m-1", { message, parent: null, revision: 1 }]]));
     const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage, instructions: "Be brief" });
     const turn = await chat.retry();
@@ -105,7 +111,7 @@ describe("The key of an answer", () => {
 
   const fails = () => Response.json({ error: { message: "broken" } }, { status: 400 });
   const says = () => streamAnswer(textAnswer("Hi"));
-  const isQuestion = (record: unknown) => (record as { message?: ThreadMessage }).message?.role === "user";
+  const isQuestion = (record: unknown) => (record as { message?: ChatMessage }).message?.role === "user";
 
   test("is the same where two devices retry a failed answer, and another one than that of the answer", async () => {
     const { open, copyOf, keys } = devices((nth) => (nth === 0 ? fails() : says()));
@@ -131,7 +137,7 @@ describe("The key of an answer", () => {
   });
 
   test("is the same for each step of a turn that two devices take, and differs from step to step", async () => {
-    const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "seen" });
+    const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
     const calls = () => streamAnswer(callAnswer({ "c-1": ["look", "{}"] }));
     const { open, copyOf, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), { tools: [look] });
     const storage = memoryStorage();

@@ -9,7 +9,7 @@ type Prepare = NonNullable<ChatStoreOptions["prepareMessages"]>;
 type Messages = readonly ChatRequestMessage[];
 
 const hello = textAnswer("Hello");
-const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
 const system = (content: string) => ({ role: "system", content });
 const user = (content: string) => ({ role: "user", content });
 const lost = (id: string) => ({
@@ -112,7 +112,7 @@ describe("prepareMessages", () => {
         return messages;
       },
     });
-    expect(await chat.send("one")).toMatchObject({ outcome: "interrupted" });
+    expect(await chat.send("one")).toMatchObject({ outcome: "error" });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
   });
@@ -193,27 +193,15 @@ describe("prepareMessages", () => {
 
   test("ends with the total limit of a request if it never settles", async () => {
     const { chat, clock, requests } = chatOf([hello], {
-      request: { timeouts: { totalMs: 5000 } },
+      timeout: { totalMs: 5000 },
       prepareMessages: () => never,
     });
     const turn = await clock.advanceUntil(chat.send("one"), 1000);
     expect(turn).toMatchObject({
       outcome: "not-sent",
-      error: { name: "TimeoutError", phase: "total", outcome: "not-sent" },
+      error: { name: "TimeoutError", phase: "total", billing: "none" },
     });
     expect(requests).toHaveLength(0);
-  });
-
-  test("ends with the signal of the requests if it never settles", async () => {
-    const controller = new AbortController();
-    const { chat } = chatOf([hello], {
-      request: { signal: controller.signal },
-      prepareMessages: () => never,
-    });
-    const turn = chat.send("one");
-    await settled();
-    controller.abort();
-    expect(await turn).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
   });
 
   test("leaves a turn alone that was stopped before its late result", async () => {

@@ -19,7 +19,7 @@ const model = "alpha-v4.1-flash";
 const whenBusy = "queue" as const;
 const guarded = defineTool({
   name: "pay",
-  parameters: { type: "object" },
+  inputSchema: { type: "object" },
   needsApproval: true,
   execute: () => "paid",
 });

@@ -6,7 +6,7 @@ import {
   streamResumption,
   TimeoutError,
 } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
@@ -235,7 +235,7 @@ describe("an answer that cannot be resumed", () => {
   });
 
   /** An answer that is cut, and whose rest gets no headers. */
-  function unheard(timeouts: object) {
+  function unheard(timeout: object) {
     const clock = stoppedClock();
     const { client, requests } = resumingClient(
       ({ method }) => {
@@ -246,7 +246,7 @@ describe("an answer that cannot be resumed", () => {
       },
       { clock },
     );
-    return { clock, requests, stream: streamChat(client, question, { timeouts }) };
+    return { clock, requests, stream: streamChat(client, question, { timeout }) };
   }
 
   test("has the text so far if the whole time ends", async () => {
@@ -259,12 +259,12 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test("A rest without headers is requested again, and has the text so far at last", async () => {
-    const { clock, requests, stream } = unheard({ headersMs: 20_000 });
+    const { clock, requests, stream } = unheard({ firstChunkMs: 20_000 });
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 5000);
     expect(error).toMatchObject({
       reason: "truncated",
       partial,
-      cause: { name: "TimeoutError", phase: "headers" },
+      cause: { name: "TimeoutError", phase: "first-chunk" },
     });
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET", "GET", "GET", "GET"]);
     expect([clock.sleeping(), stream.streamId]).toEqual([0, "s-1"]);
@@ -307,7 +307,7 @@ describe("an answer that cannot be resumed", () => {
       const { stream, attempts } = streaming(cuts, {}, broken);
       expect(await rejectionOf(stream.result())).toMatchObject({
         reason: "truncated",
-        apiCode: code,
+        code: code,
         partial,
       });
       expect(attempts().length).toBe(
@@ -457,7 +457,7 @@ function page(
   const proxy = keptAnswer(events, cuts, { clock, retry: { limit: 0 } });
   const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
   const chat = createChatStore(proxy.client, open);
-  const last = () => chat.getSnapshot().messages.at(-1) as ThreadMessage;
+  const last = () => chat.getSnapshot().messages.at(-1) as ChatMessage;
   const ended = () => until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
   return { ...proxy, chat, clock, last, ended };
 }
@@ -465,14 +465,14 @@ function page(
 /** Records that a closed page left behind, in a storage that no tab uses. */
 async function leftBy(
   storage: RecordStorage,
-  change: (message: ThreadMessage) => object = (message) => message,
+  change: (message: ChatMessage) => object = (message) => message,
 ) {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
   const records = new Map(await storage.read("chat/a"));
   for (const [key, record] of records) {
     if (typeof record !== "object" || record === null) continue;
-    const node = record as { message: ThreadMessage };
+    const node = record as { message: ChatMessage };
     if (node.message.role === "assistant") records.set(key, { ...node, message: change(node.message) });
   }
   await copy.write(`chat/${id}`, records);
@@ -480,7 +480,7 @@ async function leftBy(
 }
 
 /** A page that is left in the middle of an answer, two events of which have come. */
-async function leftInTheMiddle(events: readonly string[], change?: (message: ThreadMessage) => object) {
+async function leftInTheMiddle(events: readonly string[], change?: (message: ChatMessage) => object) {
   const storage = memoryStorage();
   const cut = new TextEncoder().encode(numbered(events.slice(0, 2))).length;
   const before = page(storage, events, [{ bytes: cut, ending: "silence" }]);
@@ -513,7 +513,7 @@ describe("a chat behind a proxy that keeps its answers", () => {
   test("stores the id of a kept answer while the answer is in flight", async () => {
     const left = await leftInTheMiddle(counted);
     const records = [...(await left.storage.read(`chat/${left.id}`)).values()] as {
-      message?: ThreadMessage;
+      message?: ChatMessage;
     }[];
     expect(records.find(({ message }) => message?.role === "assistant")?.message).toMatchObject({
       content: "one two ",
@@ -541,7 +541,11 @@ describe("a chat behind a proxy that keeps its answers", () => {
     const after = page(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.attempts()).toEqual([]);
   });
 });
@@ -623,8 +627,11 @@ describe("a reloaded chat", () => {
     const after = page(left.storage, counted, [gone()], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
-    expect(after.last()).not.toHaveProperty("error");
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.last()).not.toHaveProperty("streamId");
     expect(after.attempts()).toEqual(["GET"]);
   });
@@ -635,7 +642,11 @@ describe("a reloaded chat", () => {
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
     chat.subscribe(() => {});
     await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
-    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(requests).toEqual([]);
   });
 
@@ -645,7 +656,11 @@ describe("a reloaded chat", () => {
     const after = page(left.storage, lost, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.attempts()).toEqual(["GET"]);
   });
 
@@ -656,7 +671,7 @@ describe("a reloaded chat", () => {
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({ content: "one two three", outcome: "error" });
-    expect(after.last().error).toMatchObject({ apiCode: "upstream_idle" });
+    expect(after.last().error).toMatchObject({ code: "upstream_idle" });
   });
 
   test("runs the tools of the rest of an answer once, and sends their results", async () => {
@@ -667,7 +682,7 @@ describe("a reloaded chat", () => {
     const add = defineTool({
       name: "add",
       description: "adds",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: () => {
         runs += 1;
         return 3;
@@ -710,7 +725,11 @@ describe("a reloaded chat", () => {
     const after = page(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.attempts()).toEqual([]);
   });
 
@@ -738,7 +757,8 @@ describe("a reloaded chat", () => {
     await until(after.chat, ({ messages }) => messages.at(-2)?.outcome !== undefined);
     expect(after.chat.getSnapshot().messages.at(-2)).toMatchObject({
       content: "one two ",
-      outcome: "interrupted",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
     });
     expect(after.chat.getSnapshot().messages.at(-2)).not.toHaveProperty("streamId");
     expect(after.attempts()).toEqual([]);

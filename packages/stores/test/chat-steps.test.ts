@@ -10,11 +10,11 @@ const model = "alpha-v4.1-flash";
 
 /** Kinds of failures, each with the outcome of a turn that fails in its first step and in a later one. */
 const failures = {
-  "a connection that is refused": ["not-sent", "interrupted"],
-  "headers that throw": ["not-sent", "interrupted"],
-  "a key that throws": ["not-sent", "interrupted"],
-  "a prompt that throws": ["not-sent", "interrupted"],
-  "a tool that can't be written": ["not-sent", "interrupted"],
+  "a connection that is refused": ["not-sent", "error"],
+  "headers that throw": ["not-sent", "error"],
+  "a key that throws": ["not-sent", "error"],
+  "a prompt that throws": ["not-sent", "error"],
+  "a tool that can't be written": ["not-sent", "error"],
   "status 401": ["error", "error"],
   "status 429 with a long wait": ["error", "error"],
   "status 500": ["error", "error"],
@@ -51,7 +51,7 @@ function failingChat(failure: Failure | undefined, at: number, storage?: RecordS
   });
   const look = defineTool({
     name: "look",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     execute: (_, { toolCallId }) => {
       ran.push(toolCallId);
       return `seen ${toolCallId}`;
@@ -144,11 +144,11 @@ describe("a turn of several steps", () => {
       await settled();
       expect(errors).toEqual([turn.error]);
       expect(chat.getSnapshot()).toMatchObject({ status: "error", error: turn.error });
-      const { outcome, message } = turn.error as Error & { outcome?: string };
+      const { billing, message } = turn.error as Error & { billing?: string };
       if (!isFirst) {
-        expect(outcome).toBe("unknown");
+        expect(billing).toBe("maybe");
         expect(message).not.toMatch(/nothing was sent/i);
-      } else if (turn.outcome === "not-sent") expect(["not-sent", undefined]).toContain(outcome);
+      } else if (turn.outcome === "not-sent") expect(["none", undefined]).toContain(billing);
 
       const sent = requests.length;
       expect(await chat.retry()).toMatchObject({ outcome: "complete" });
@@ -193,9 +193,9 @@ describe("a turn of several steps", () => {
     expect(error).toMatchObject({
       name: "APIError",
       status: 401,
-      outcome: "unknown",
+      billing: "maybe",
       message: expect.stringMatching(/kept.*billed.*who\?/),
-      cause: { name: "APIError", outcome: "refused" },
+      cause: { name: "APIError", billing: "none" },
     });
     expect(error).toBeInstanceOf(Error);
   });
@@ -213,13 +213,13 @@ describe("a turn of several steps", () => {
     );
     const pay = defineTool({
       name: "pay",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       needsApproval: true,
       execute: () => void ran.push("pay"),
     });
     const chat = createChatStore(client, { model, tools: [pay] });
     await chat.send("Pay");
-    expect(await chat.approve("a")).toMatchObject({ outcome: "interrupted", error: { outcome: "unknown" } });
+    expect(await chat.approve("a")).toMatchObject({ outcome: "error", error: { billing: "maybe" } });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });
     expect(ran).toEqual(["pay"]);
   });
@@ -241,7 +241,7 @@ describe("a turn of several steps", () => {
       if (chat.getSnapshot().status === "error") isBroken = false;
     });
     expect(await chat.send("Look")).toMatchObject({
-      outcome: "interrupted",
+      outcome: "error",
       error: { message: expect.stringMatching(/in options/) },
       messages: [{}, { content: "Well, ", toolCalls: [{ state: "failed" }] }],
     });
@@ -250,7 +250,7 @@ describe("a turn of several steps", () => {
 });
 
 describe("the limit of steps", () => {
-  const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+  const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
   const looks = callAnswer({ a: ["look", "{}"] });
 
   test("The limit is an outcome of the turn and its answer, and an event", async () => {

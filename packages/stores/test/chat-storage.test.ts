@@ -1,5 +1,5 @@
 import { ConfigurationError, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStore, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
@@ -55,7 +55,7 @@ describe("a chat with a storage", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
     chat.close();
     const problem = { message: "storage.watch() must return a function that ends the watching" };
-    expect(events.filter(({ type }) => type === "storage-failure")).toContainEqual(
+    expect(events.filter(({ type }) => type === "storage-error")).toContainEqual(
       expect.objectContaining({ error: expect.objectContaining(problem) }),
     );
     expect((await memory.read("chat/a")).size).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ describe("a chat with a storage", () => {
     const second = await shown(kept, { id });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "ready",
-      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "interrupted" }],
+      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "truncated" }],
     });
     const turn = second.chat.retry();
     second.answer(0, textAnswer("A whole answer"));
@@ -106,8 +106,8 @@ describe("a chat with a storage", () => {
   test("sends cancelled results for tools that a reload ended, and keeps a call that waits for approval", async () => {
     const storage = memoryStorage();
     const tools = [
-      defineTool({ name: "slow", parameters: {}, execute: () => new Promise(() => {}) }),
-      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+      defineTool({ name: "slow", inputSchema: {}, execute: () => new Promise(() => {}) }),
+      defineTool({ name: "guarded", inputSchema: {}, needsApproval: true, execute: () => "ran" }),
     ];
     const first = page(storage, { tools });
     void first.chat.send("Go");
@@ -120,7 +120,7 @@ describe("a chat with a storage", () => {
     const second = await shown(kept, { id, tools });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "requires-action",
-      pendingActions: [{ kind: "approval", toolCallId: "b" }],
+      pendingActions: [{ type: "approval", toolCallId: "b" }],
       messages: [{}, { toolCalls: [{ state: "cancelled" }, { state: "needs-approval" }] }],
     });
     const turn = second.chat.approve("b");
@@ -166,7 +166,7 @@ describe("a chat with a storage", () => {
   test("shows the results of tool calls of another tab", async () => {
     const storage = memoryStorage();
     const tools = [
-      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+      defineTool({ name: "guarded", inputSchema: {}, needsApproval: true, execute: () => "ran" }),
     ];
     const [left, right] = [await shown(storage, { tools }), await shown(storage, { tools })];
     const turn = left.chat.send("Go");
@@ -188,13 +188,13 @@ describe("a chat with a storage", () => {
       watch: (collection, listener) =>
         storage.watch(collection, (changes) => void late.push(() => listener(changes))),
     };
-    const tools = [defineTool({ name: "asked", parameters: {} })];
+    const tools = [defineTool({ name: "asked", inputSchema: {} })];
     const { chat, answer } = await shown(slow, { tools });
     const turn = chat.send("Go");
     answer(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
     await turn;
     await settled();
-    await chat.addToolResult("a", 1);
+    await chat.addToolOutput("a", 1);
     for (const tell of late) tell();
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
   });
@@ -239,7 +239,7 @@ describe("a chat with a storage", () => {
     expect(left.texts()).toEqual(["Hello", "Hi"]);
     expect(right.texts()).toEqual(["Hello", "", "And?", "Yes"]);
     const reloaded = await shown(storage);
-    const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ThreadMessage);
+    const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ChatMessage);
     for (const { chat, texts } of [left, right, reloaded])
       for (const { id, content } of ends) {
         chat.switchBranch(id);
@@ -316,7 +316,7 @@ describe("a chat with a storage", () => {
     await until(chat, ({ messages }) => messages.length === 2);
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
     leave();
-    await until(chat, ({ messages }) => messages[1]?.outcome === "interrupted");
+    await until(chat, ({ messages }) => messages[1]?.outcome === "truncated");
   });
 
   test("keeps the error of a failed answer", async () => {
@@ -383,7 +383,7 @@ describe("a chat with a storage", () => {
     answer(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const failures = () =>
-      events.flatMap((event) => (event.type === "storage-failure" ? [String(event.error)] : []));
+      events.flatMap((event) => (event.type === "storage-error" ? [String(event.error)] : []));
     await expect.poll(() => failures()).toContainEqual(expect.stringContaining("full"));
     expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
@@ -445,7 +445,8 @@ describe("a chat with a storage", () => {
       id: "6",
       role: "assistant",
       content: "",
-      outcome: "interrupted",
+      outcome: "truncated",
+      error: expect.objectContaining({ reason: "interrupted" }),
     });
   });
 
@@ -594,7 +595,7 @@ describe("a chat with a storage", () => {
       v.object({}),
       v.transform(() => 2n ** 64n),
     );
-    const { chat, answer, events, texts } = await shown(small, { schema: big });
+    const { chat, answer, events, texts } = await shown(small, { outputSchema: big });
     const ask = async (nth: number, text: string, answered: string) => {
       const turn = chat.send(text);
       await settled();
@@ -606,7 +607,7 @@ describe("a chat with a storage", () => {
     await ask(1, "x".repeat(3000), textAnswer("full"));
     await ask(2, "three", textAnswer("Hi"));
     const lost = chat.getSnapshot().messages.slice(1, 3);
-    const failures = events.filter((event) => event.type === "storage-failure");
+    const failures = events.filter((event) => event.type === "storage-error");
     expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
     // of the answer there is an earlier copy, of the question none
     expect(texts()[1]).toBe("{}");
@@ -649,7 +650,7 @@ describe("a chat with a storage", () => {
     second.answer(0, textAnswer("Yes"));
     await turn;
     expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
-    expect(second.events.filter(({ type }) => type === "storage-failure")).toMatchObject([
+    expect(second.events.filter(({ type }) => type === "storage-error")).toMatchObject([
       { error: { message: expect.stringContaining("3000 ms") } },
     ]);
     release();
@@ -678,7 +679,7 @@ describe("a chat with a storage", () => {
     expect(second.events).toEqual([]);
     failing = 2;
     const third = await shown(storage);
-    expect(third.events).toMatchObject([{ type: "storage-failure", error: { message: "connection lost" } }]);
+    expect(third.events).toMatchObject([{ type: "storage-error", error: { message: "connection lost" } }]);
     const turn = third.chat.send("Go on");
     await settled();
     third.answer(0, textAnswer("Yes"));

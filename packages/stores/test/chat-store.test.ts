@@ -275,7 +275,7 @@ describe("a chat", () => {
     const chat = createChatStore(client, () => ({
       model,
       params: { max_tokens },
-      request: { headers: { "x-turn": String(max_tokens) } },
+      headers: { "x-turn": String(max_tokens) },
     }));
     await chat.send("one");
     max_tokens = 2;

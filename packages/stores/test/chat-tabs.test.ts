@@ -1,5 +1,5 @@
 import { defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, type ChatStore, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { frame, settled } from "../../core/test/support/gateway.js";
@@ -8,14 +8,14 @@ import { page, shown } from "./support/tabs.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-const place = { parameters: { type: "object" } };
+const place = { inputSchema: { type: "object" } };
 const asked = defineTool({ name: "asked", ...place });
 
 /** Answers each pending action in every tab, as the effect of an app does for a client tool. */
 function answersAll({ chat }: { chat: ChatStore }): void {
   chat.subscribe(() => {
     for (const { toolCallId } of chat.getSnapshot().pendingActions)
-      void chat.addToolResult(toolCallId, "yes");
+      void chat.addToolOutput(toolCallId, "yes");
   });
 }
 
@@ -122,9 +122,9 @@ describe("a chat in several tabs", () => {
   test("A second result of one call is refused while another call still waits, and nothing is sent", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
+    await keep(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
     const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
-    const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolResult("a", nth)));
+    const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolOutput("a", nth)));
     expect(turns.map(({ outcome }) => outcome).sort()).toEqual(["not-sent", "tool-calls"]);
     await settled();
     expect(posts(tabs)).toBe(0);
@@ -176,7 +176,7 @@ describe("a chat in several tabs", () => {
       question,
       calling({ a: "needs-approval", b: "done" }),
       { role: "user", content: "And?" },
-      calling({ c: "needs-result" }),
+      calling({ c: "needs-output" }),
     ]);
     const { chat } = await shown(storage, { id, tools: [asked] });
     const { messages, pendingActions } = chat.getSnapshot();
@@ -205,7 +205,7 @@ describe("a chat in several tabs", () => {
     tab.answer(0, callAnswer({ a: ["asked", "{}"] }));
     await turn;
     const [sent] = tab.chat.getSnapshot().messages;
-    const next = tab.chat.addToolResult("a", "yes");
+    const next = tab.chat.addToolOutput("a", "yes");
     tab.answer(1, textAnswer("Done"));
     await next;
     expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
@@ -267,13 +267,13 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const leave = workOn(id, "2");
-    await keep(storage, id, [question, calling({ a: "running", b: "needs-result" })]);
+    await keep(storage, id, [question, calling({ a: "running", b: "needs-output" })]);
     const tab = await shown(storage, { id, tools: [asked] });
     expect(hasCall("running", "a")(tab.chat.getSnapshot())).toBe(true);
     leave();
     await until(tab.chat, hasCall("cancelled", "a"));
     expect(tab.chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
-    const turn = tab.chat.addToolResult("b", "yes");
+    const turn = tab.chat.addToolOutput("b", "yes");
     tab.answer(0, textAnswer("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect((await shown(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
@@ -282,11 +282,11 @@ describe("a chat in several tabs", () => {
   test("continues in another tab if the tab with the result was closed before it continued", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    await keep(storage, id, [question, calling({ a: "needs-output" })]);
     const tab = await shown(storage, { id, tools: [asked] });
     const leave = workOn(id, "2");
     await settled();
-    const turn = tab.chat.addToolResult("a", "mine");
+    const turn = tab.chat.addToolOutput("a", "mine");
     await settled();
     expect(tab.requests).toHaveLength(0);
     const done = calling({ a: "done" });
@@ -450,7 +450,7 @@ describe("a chat in several tabs", () => {
   test("a message that another tab removes stays removed where an earlier change to it is still being written", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    await keep(storage, id, [question, calling({ a: "needs-output" })]);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -501,7 +501,7 @@ describe("a chat in several tabs", () => {
   test("A message that a tab removes before it is closed stays removed where another tab writes it and learns of it later", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    await keep(storage, id, [question, calling({ a: "needs-output" })]);
     const { late, hold, deliver } = lateStorage(storage);
     const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
     hold();
@@ -547,7 +547,7 @@ describe("a chat in several tabs", () => {
     await left.clock.advance(150);
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
     left.chat.close();
-    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "interrupted");
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "truncated");
     expect(right.texts().at(-1)).toBe("Half");
   });
 
@@ -560,7 +560,7 @@ describe("a chat in several tabs", () => {
     await until(tab.chat, ({ status }) => status === "ready");
     await settled();
     const records = await storage.read(`chat/${id}`);
-    const stored = [...records] as [string, { message: ThreadMessage }][];
+    const stored = [...records] as [string, { message: ChatMessage }][];
     const [key, record] = stored.filter(([, { message }]) => message?.content === "Good day")[0] ?? [];
     const { outcome: _, ...message } = { ...record?.message };
     const underWay = { ...record, message: { ...message, content: "Good", streamId: "s-1" }, revision: 99 };
@@ -591,10 +591,10 @@ describe("a chat in several tabs", () => {
   test("merges changes of two tabs to the calls of one message", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
+    await keep(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
     const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
-    const turns = [left.chat.addToolResult("a", "one"), right.chat.addToolResult("b", "two")];
+    const turns = [left.chat.addToolOutput("a", "one"), right.chat.addToolOutput("b", "two")];
     for (const { connections } of tabs) {
       connections[0]?.send(textAnswer("Done"));
       connections[0]?.end();
@@ -650,14 +650,16 @@ test("works in each tab separately if locks are refused, reports this once, and 
   left.answer(0, callAnswer({ a: ["asked", "{}"] }));
   await turn;
   await settled();
-  const turns = [left.chat.addToolResult("a", 1), right.chat.addToolResult("a", 1)];
+  const turns = [left.chat.addToolOutput("a", 1), right.chat.addToolOutput("a", 1)];
   left.answer(1, textAnswer("left"));
   right.answer(0, textAnswer("right"));
   for (const { outcome } of await Promise.all(turns)) expect(outcome).toBe("complete");
   await settled();
   expect(left.chat.getSnapshot().messages.at(-1)?.branches).toHaveLength(2);
   for (const { events } of tabs)
-    expect(events.filter(({ type }) => type === "platform-limit")).toMatchObject([{ feature: "web-locks" }]);
+    expect(events.filter(({ type }) => type === "feature-unavailable")).toMatchObject([
+      { feature: "web-locks" },
+    ]);
 });
 
 test("shows an answer of another tab when it is whole, if tabs can't see each other's locks", async () => {

@@ -1,4 +1,4 @@
-import { createChatStore, memoryStorage, type ThreadMessage, type ThreadNode } from "@sluice/stores";
+import { type ChatMessage, type ChatNode, createChatStore, memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
@@ -7,7 +7,7 @@ import { chatOf, liveChat, until } from "./support/chat.js";
 const answers = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
 
 /** The thread as texts, each behind that of its parent. */
-function placesIn(nodes: readonly ThreadNode[]): string[] {
+function placesIn(nodes: readonly ChatNode[]): string[] {
   const contents = new Map(nodes.map(({ id, message }) => [id, message.content]));
   return nodes.map(({ parentId, message }) =>
     parentId === undefined ? message.content : `${contents.get(parentId)} > ${message.content}`,
@@ -18,7 +18,7 @@ async function branched() {
   const opened = chatOf(answers);
   const { chat } = opened;
   await chat.send("Hello");
-  const [question, answer] = chat.getSnapshot().messages as [ThreadMessage, ThreadMessage];
+  const [question, answer] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
   await chat.send("Go on");
   await chat.regenerate(answer.id);
   await chat.edit(question.id, "Good day");

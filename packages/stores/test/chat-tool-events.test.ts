@@ -1,4 +1,4 @@
-import { type ClientEvent, defineTool, subscribeToEvents } from "@sluice/core";
+import { type ClientEvent, defineTool, subscribeToEvents, withJSONSchema } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ describe("the events of a tool", () => {
   test("tell its run in a chat between the answer and the next request, without arguments and output", async () => {
     const weather = defineTool({
       name: "weather",
-      parameters: city,
+      inputSchema: city,
       execute: async (input) => {
         await clock.advance(250);
         return { of: input.city, text: canary };
@@ -38,7 +38,7 @@ describe("the events of a tool", () => {
     const run = { name: "weather", toolCallId: "call-1", chatId: "trip", messageId };
     expect(runs()).toEqual([
       { type: "tool-start", ...run },
-      { type: "tool-end", ...run, ms: 250, outcome: "done" },
+      { type: "tool-end", ...run, durationMs: 250, state: "done" },
     ]);
     const types = events.map(({ type }) => type);
     expect(types.indexOf("tool-start")).toBe(types.indexOf("end") + 1);
@@ -61,18 +61,18 @@ describe("the events of a tool", () => {
       headers: { "x-note": canary },
       onEvent: (event) => events.push(event),
     });
-    const note = defineTool({ name: "note", parameters: {}, execute: () => canary });
+    const note = defineTool({ name: "note", inputSchema: {}, execute: () => canary });
     const chat = createChatStore(client, {
       model: "alpha-v4.1-flash",
       id: "trip",
       instructions: canary,
       tools: [note],
-      request: { headers: { "x-other": canary } },
+      headers: { "x-other": canary },
     });
     await chat.send(canary);
     expect(events.filter(({ type }) => type === "end" || type === "tool-end")).toMatchObject([
       { outcome: "tool-calls", finishReason: "tool_calls" },
-      { outcome: "done" },
+      { state: "done" },
       { outcome: "complete", finishReason: "stop" },
     ]);
     expect(JSON.stringify(events)).not.toContain(canary);
@@ -80,10 +80,10 @@ describe("the events of a tool", () => {
 
   test("have the error that `execute` throws, unchanged", async () => {
     const error = new TypeError("no such city");
-    const throws = defineTool({ name: "weather", parameters: city, execute: () => Promise.reject(error) });
+    const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
     const { chat, runs } = toolChat(asks("weather"), [throws]);
     await chat.send("How warm?");
-    expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", outcome: "failed" }]);
+    expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", state: "failed" }]);
     expect(runs()[1]).toHaveProperty("error", error);
     expect(runs()[0]?.chatId).toBeUndefined();
   });
@@ -94,12 +94,12 @@ describe("the events of a tool", () => {
     ["are no JSON", `{"city":"${canary}`],
   ])("come together where the arguments %s, which they do not quote", async (_, text) => {
     const ran: unknown[] = [];
-    const weather = defineTool({ name: "weather", parameters: city, execute: (input) => ran.push(input) });
+    const weather = defineTool({ name: "weather", inputSchema: city, execute: (input) => ran.push(input) });
     const { chat, runs, events } = toolChat(asks("weather", text), [weather]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([
       { type: "tool-start", toolCallId: "call-1" },
-      { type: "tool-end", ms: 0, outcome: "invalid-arguments", error: { message: expect.any(String) } },
+      { type: "tool-end", durationMs: 0, state: "failed", error: { name: "ValidationError" } },
     ]);
     expect(ran).toEqual([]);
     const texts = events.map((event) => JSON.stringify(event) + String("error" in event && event.error));
@@ -109,10 +109,10 @@ describe("the events of a tool", () => {
   test("tell an output that has no JSON as a failure, and do not quote it", async () => {
     const output: Record<string, unknown> = {};
     output[canary] = output;
-    const loops = defineTool({ name: "loops", parameters: {}, execute: () => output });
+    const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
     const { chat, runs } = toolChat(asks("loops", "{}"), [loops]);
     await chat.send("Loop");
-    expect(runs()[1]).toMatchObject({ type: "tool-end", outcome: "failed" });
+    expect(runs()[1]).toMatchObject({ type: "tool-end", state: "failed" });
     expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
   });
 
@@ -120,7 +120,7 @@ describe("the events of a tool", () => {
     let finish = (_: string): void => {};
     const slow = defineTool({
       name: "slow",
-      parameters: {},
+      inputSchema: {},
       execute: () => new Promise<string>((resolve) => (finish = resolve)),
     });
     const { chat, runs } = toolChat(asks("slow", "{}"), [slow]);
@@ -132,7 +132,7 @@ describe("the events of a tool", () => {
     await settled();
     finish("late");
     await settled();
-    expect(runs().map((event) => [event.type, "outcome" in event && event.outcome])).toEqual([
+    expect(runs().map((event) => [event.type, "state" in event && event.state])).toEqual([
       ["tool-start", false],
       ["tool-end", "cancelled"],
     ]);
@@ -152,8 +152,7 @@ describe("the events of a tool", () => {
     );
     const tool = defineTool({
       name: "slow",
-      parameters: parameters as never,
-      jsonSchema: { type: "object" },
+      inputSchema: withJSONSchema(parameters as never, { type: "object" }),
       execute: (input) => ran.push(input),
     });
     const { chat, runs } = toolChat(asks("slow", "{}"), [tool]);
@@ -172,7 +171,7 @@ describe("the events of a tool", () => {
   test("tell the end of a tool's time", async () => {
     const silent = defineTool({
       name: "silent",
-      parameters: {},
+      inputSchema: {},
       timeoutMs: 1000,
       execute: () => new Promise<never>(() => {}),
     });
@@ -184,23 +183,28 @@ describe("the events of a tool", () => {
     await turn;
     expect(runs()).toMatchObject([
       { type: "tool-start" },
-      { type: "tool-end", ms: 1000, outcome: "timeout", error: { message: expect.stringContaining("1000") } },
+      {
+        type: "tool-end",
+        durationMs: 1000,
+        state: "failed",
+        error: { name: "TimeoutError", message: expect.stringContaining("1000") },
+      },
     ]);
   });
 
   test("come for each run of a tool that waited for the user, and for none that the app answers", async () => {
-    const pay = defineTool({ name: "pay", parameters: {}, needsApproval: true, execute: () => "paid" });
-    const ask = defineTool({ name: "ask", parameters: {} });
+    const pay = defineTool({ name: "pay", inputSchema: {}, needsApproval: true, execute: () => "paid" });
+    const ask = defineTool({ name: "ask", inputSchema: {} });
     const { chat, runs } = toolChat(callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }), [
       pay,
       ask,
     ]);
     await chat.send("Pay");
     expect(runs()).toEqual([]);
-    await Promise.all([chat.approve("a"), chat.addToolResult("b", "yes")]);
+    await Promise.all([chat.approve("a"), chat.addToolOutput("b", "yes")]);
     expect(runs()).toMatchObject([
       { type: "tool-start", name: "pay", toolCallId: "a" },
-      { type: "tool-end", name: "pay", toolCallId: "a", outcome: "done" },
+      { type: "tool-end", name: "pay", toolCallId: "a", state: "done" },
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { defineTool } from "@sluice/core";
-import { createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
@@ -14,17 +14,17 @@ const film = { type: "video/mp4", url: "https://files.test/a.mp4" };
 function draw(execute: (context: Context) => unknown) {
   return defineTool({
     name: "draw",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     execute: (_, context) => execute(context),
   });
 }
 
-const answerOf = (messages: readonly ThreadMessage[]) => messages.find(({ toolCalls }) => toolCalls);
+const answerOf = (messages: readonly ChatMessage[]) => messages.find(({ toolCalls }) => toolCalls);
 
 describe("a tool", () => {
   test("shows images and files beside the answer that calls it, once each, and the model gets neither", async () => {
-    const tool = draw(({ show }) => {
-      for (const file of [image, film, image, film]) show(file);
+    const tool = draw(({ attachFile }) => {
+      for (const file of [image, film, image, film]) attachFile(file);
       return "drawn";
     });
     const { chat, sent } = chatOf(answers, { tools: [tool] });
@@ -38,9 +38,9 @@ describe("a tool", () => {
 
   test("shows a file and its progress while it runs", async () => {
     let finish: (output: string) => void = () => {};
-    const tool = draw(({ progress, show }) => {
-      progress(0.4);
-      show(image);
+    const tool = draw(({ reportProgress, attachFile }) => {
+      reportProgress(0.4);
+      attachFile(image);
       return new Promise((resolve) => {
         finish = resolve;
       });
@@ -60,29 +60,29 @@ describe("a tool", () => {
     ["no type", { type: "", url: "https://files.test/a.png" }],
     ["nothing", undefined],
   ])("fails if it shows %s", async (_, file) => {
-    const { chat } = chatOf(answers, { tools: [draw(({ show }) => show(file as typeof image))] });
+    const { chat } = chatOf(answers, { tools: [draw(({ attachFile }) => attachFile(file as typeof image))] });
     const turn = await chat.send("Draw");
     expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
-      { state: "failed", error: expect.stringContaining("show()") },
+      { state: "failed", error: expect.stringContaining("attachFile()") },
     ]);
     expect(answerOf(turn.messages)).not.toHaveProperty("files");
   });
 
   test("keeps nothing that has no JSON", async () => {
-    const { chat } = chatOf(answers, { tools: [draw(({ keep }) => keep(1n))] });
+    const { chat } = chatOf(answers, { tools: [draw(({ saveState }) => saveState(1n))] });
     const turn = await chat.send("Draw");
     expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
-      { state: "failed", error: expect.stringContaining("keep()") },
+      { state: "failed", error: expect.stringContaining("saveState()") },
     ]);
   });
 
-  test("leaves what it has kept with a call that was stopped, and drops it with a result", async () => {
+  test("leaves what it has saved with a call that was stopped, and drops it with a result", async () => {
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => {
       begin = resolve;
     });
-    const tool = draw(async ({ keep, signal }) => {
-      await keep({ task: 7 });
+    const tool = draw(async ({ saveState, signal }) => {
+      await saveState({ task: 7 });
       begin();
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
@@ -92,26 +92,26 @@ describe("a tool", () => {
     chat.stop();
     await turn;
     expect(answerOf(chat.getSnapshot().messages)?.toolCalls).toMatchObject([
-      { state: "cancelled", kept: { task: 7 } },
+      { state: "cancelled", savedState: { task: 7 } },
     ]);
     const { chat: other } = chatOf(answers, {
-      tools: [draw(({ keep }) => keep(1).then(() => "drawn"))],
+      tools: [draw(({ saveState }) => saveState(1).then(() => "drawn"))],
     });
     const call = answerOf((await other.send("Draw")).messages)?.toolCalls?.[0];
     expect(call).toMatchObject({ state: "done", output: "drawn" });
-    expect(call).not.toHaveProperty("kept");
+    expect(call).not.toHaveProperty("savedState");
   });
 
-  test("leaves what it has kept with a call whose time is over", async () => {
+  test("leaves what it has saved with a call whose time is over", async () => {
     const tool = defineTool({
       name: "draw",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       timeoutMs: 5000,
-      execute: (_, { keep }) => keep({ task: 7 }).then(() => new Promise<string>(() => {})),
+      execute: (_, { saveState }) => saveState({ task: 7 }).then(() => new Promise<string>(() => {})),
     });
     const { chat, clock } = chatOf(answers, { tools: [tool] });
     const turn = await clock.advanceUntil(chat.send("Draw"), 1000);
-    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([{ state: "failed", kept: { task: 7 } }]);
+    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([{ state: "failed", savedState: { task: 7 } }]);
   });
 
   test("changes nothing after its call has ended", async () => {
@@ -123,9 +123,9 @@ describe("a tool", () => {
     const { chat } = chatOf(answers, { tools: [tool] });
     await chat.send("Draw");
     const before = chat.getSnapshot().messages;
-    late?.show(image);
-    late?.progress(1);
-    await late?.keep(1);
+    late?.attachFile(image);
+    late?.reportProgress(1);
+    await late?.saveState(1);
     expect(chat.getSnapshot().messages).toEqual(before);
   });
 });
@@ -134,9 +134,9 @@ describe("files of an answer", () => {
   test("survive a reload, and those of another type are read as absent", async () => {
     const storage = memoryStorage();
     const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
-    const tool = draw(({ show }) => {
-      show(image);
-      show(film);
+    const tool = draw(({ attachFile }) => {
+      attachFile(image);
+      attachFile(film);
       return "drawn";
     });
     const options = { id: "a", model: "alpha-v4.1-flash", storage, tools: [tool] } as const;

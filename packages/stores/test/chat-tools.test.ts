@@ -1,4 +1,4 @@
-import { type ChatTool, type ClientEvent, ConfigurationError, defineTool } from "@sluice/core";
+import { type ClientEvent, ConfigurationError, defineTool, type Tool, withJSONSchema } from "@sluice/core";
 import { type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
@@ -17,7 +17,7 @@ const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
 const weather = defineTool({
   name: "weather",
   description: "The weather of a city",
-  parameters: city,
+  inputSchema: city,
   execute: ({ city }) => ({ city, celsius: 21 }),
 });
 const asksForRome = callAnswer({ a: ["weather", '{"city":"Rome"}'] }, { reasoning_content: "Let me look." });
@@ -38,7 +38,7 @@ describe("defineTool", () => {
       ),
       unit: v.optional(v.picklist(["C", "F"]), "C"),
     });
-    expect(await defineTool({ name: "t", parameters }).definition()).toMatchObject({
+    expect(await defineTool({ name: "t", inputSchema: parameters }).definition()).toMatchObject({
       type: "function",
       function: {
         name: "t",
@@ -57,7 +57,7 @@ describe("defineTool", () => {
 
   test("accepts a JSON Schema unchanged, and a schema that writes its own", async () => {
     const parameters = { type: "object", properties: {} };
-    const { definition } = defineTool({ name: "t", parameters });
+    const { definition } = defineTool({ name: "t", inputSchema: parameters });
     expect((await definition()).function.parameters).toEqual(parameters);
     const other = {
       "~standard": {
@@ -67,7 +67,7 @@ describe("defineTool", () => {
         jsonSchema: { input: () => ({ type: "object", title: "own" }) },
       },
     };
-    const knows = defineTool({ name: "t", parameters: other });
+    const knows = defineTool({ name: "t", inputSchema: other });
     expect((await knows.definition()).function.parameters).toEqual({
       type: "object",
       title: "own",
@@ -75,13 +75,12 @@ describe("defineTool", () => {
   });
 
   test("takes the JSON Schema beside a schema that has none, and checks with the schema", async () => {
-    const parameters = onlyChecks((value) => typeof Object(value).city === "string");
+    const checks = onlyChecks((value) => typeof Object(value).city === "string");
     const jsonSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const ran: unknown[] = [];
     const weather = defineTool({
       name: "weather",
-      parameters,
-      jsonSchema,
+      inputSchema: withJSONSchema(checks, jsonSchema),
       execute: (input) => ran.push(input),
     });
     expect((await weather.definition()).function.parameters).toEqual(jsonSchema);
@@ -98,18 +97,21 @@ describe("defineTool", () => {
 
   test("takes the JSON Schema beside a schema that can write its own", async () => {
     const jsonSchema = { type: "object", description: "of the app" };
-    const tool = defineTool({ name: "t", parameters: v.object({ at: v.date() }), jsonSchema });
+    const tool = defineTool({
+      name: "t",
+      inputSchema: withJSONSchema(v.object({ at: v.date() }), jsonSchema),
+    });
     expect((await tool.definition()).function.parameters).toEqual(jsonSchema);
   });
 
   test.each([
-    ["name", () => defineTool({ name: "no spaces", parameters: {} })],
+    ["name", () => defineTool({ name: "no spaces", inputSchema: {} })],
     [
-      "parameters",
+      "inputSchema",
       () =>
         defineTool({
           name: "t",
-          parameters: { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }) } },
+          inputSchema: { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }) } },
         }),
     ],
   ])("refuses a %s that a model cannot use, and names it", (field, define) => {
@@ -120,13 +122,13 @@ describe("defineTool", () => {
 
 describe("a chat with tools", () => {
   test("does not send a tool whose schema has no JSON Schema, and names the tool", async () => {
-    const dated = defineTool({ name: "dated", parameters: v.object({ at: v.date() }) });
+    const dated = defineTool({ name: "dated", inputSchema: v.object({ at: v.date() }) });
     const { chat, requests } = chatOf([textAnswer("Yes.")], { tools: [dated] });
     expect(await chat.send("When?")).toMatchObject({
       outcome: "not-sent",
       error: {
         name: "ConfigurationError",
-        message: expect.stringMatching(/parameters of the tool "dated": .*date/),
+        message: expect.stringMatching(/inputSchema of the tool "dated": .*date/),
       },
     });
     expect(requests).toHaveLength(0);
@@ -178,7 +180,7 @@ describe("a chat with tools", () => {
     const seen: unknown[] = [];
     const look = defineTool({
       name: "look",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: (_, { toolCallId, messages }) =>
         void seen.push(
           toolCallId,
@@ -194,7 +196,7 @@ describe("a chat with tools", () => {
     const finish: Record<string, (text: string) => void> = {};
     const slow = defineTool({
       name: "slow",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: (_, { toolCallId }) =>
         new Promise<string>((resolve) => {
           finish[toolCallId] = resolve;
@@ -242,7 +244,7 @@ describe("a chat with tools", () => {
     ["the text that was thrown", "locked", "locked"],
   ])("reports what a tool throws by %s", async (_, thrown, said) => {
     const tools = [
-      defineTool({ name: "save", parameters: { type: "object" }, execute: () => Promise.reject(thrown) }),
+      defineTool({ name: "save", inputSchema: { type: "object" }, execute: () => Promise.reject(thrown) }),
     ];
     const { chat, sent } = chatOf([callAnswer({ a: ["save", "{}"] }), textAnswer("Sorry.")], { tools });
     await chat.send("Go");
@@ -258,10 +260,14 @@ describe("a chat with tools", () => {
     const parameters = { type: "object" };
     const tools = [
       weather,
-      defineTool({ name: "throws", parameters, execute: () => Promise.reject(new Error("out of order")) }),
+      defineTool({
+        name: "throws",
+        inputSchema: parameters,
+        execute: () => Promise.reject(new Error("out of order")),
+      }),
       defineTool({
         name: "circular",
-        parameters,
+        inputSchema: parameters,
         execute: () => {
           const self: { self?: unknown } = {};
           self.self = self;
@@ -284,7 +290,7 @@ describe("a chat with tools", () => {
       jsonSchema: { input: () => ({ type: "object" }) },
     },
   };
-  test.each<[string, ChatTool["schema"] | Record<string, unknown>]>([
+  test.each<[string, Tool["schema"] | Record<string, unknown>]>([
     ["a plain JSON Schema of an object", { type: "object", properties: {} }],
     ["a plain JSON Schema without a type", { properties: { city: { type: "string" } } }],
     ["an empty JSON Schema", {}],
@@ -295,7 +301,7 @@ describe("a chat with tools", () => {
     const seen: unknown[] = [];
     const tool = defineTool({
       name: "t",
-      parameters: parameters as Record<string, unknown>,
+      inputSchema: parameters as Record<string, unknown>,
       execute: (input) => void seen.push(input),
     });
     for (const text of ["null", "[]", '["x"]', '"x"', "5", "true"]) {
@@ -315,7 +321,7 @@ describe("a chat with tools", () => {
     const seen: unknown[] = [];
     const tool = defineTool({
       name: "t",
-      parameters: { type: ["array", "integer", "null"] },
+      inputSchema: { type: ["array", "integer", "null"] },
       execute: (input) => void seen.push(input),
     });
     for (const text of ["null", "[1]", "5", "5.5", '"x"']) {
@@ -329,7 +335,7 @@ describe("a chat with tools", () => {
     let reason: unknown;
     const stuck = defineTool({
       name: "stuck",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       timeoutMs: 5000,
       execute: (_, { signal }) =>
         new Promise(() => {
@@ -421,7 +427,7 @@ describe("a chat with tools", () => {
     });
     const slow = defineTool({
       name: "slow",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: () => "",
       needsApproval() {
         called();
@@ -481,7 +487,7 @@ describe("a chat with tools", () => {
     ["arguments nested too deep", `{"x":${deep(20_000)}}`, () => "", /nested/],
   ])("reports %s to the model, and the chat continues and is stored", async (_, text, execute, said) => {
     const storage = memoryStorage();
-    const tool = defineTool({ name: "odd", parameters: { type: "object" }, execute });
+    const tool = defineTool({ name: "odd", inputSchema: { type: "object" }, execute });
     const options = { id: "c", tools: [tool], storage };
     const { chat, sent } = chatOf([callAnswer({ a: ["odd", text] }), textAnswer("Sorry.")], options);
     expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
@@ -493,7 +499,7 @@ describe("a chat with tools", () => {
 
   test("accepts a result that is nested 500 deep, and no deeper", async () => {
     const tool = (levels: number) =>
-      defineTool({ name: "odd", parameters: { type: "object" }, execute: () => JSON.parse(deep(levels)) });
+      defineTool({ name: "odd", inputSchema: { type: "object" }, execute: () => JSON.parse(deep(levels)) });
     for (const [levels, state] of [
       [500, "done"],
       [501, "failed"],
@@ -507,10 +513,10 @@ describe("a chat with tools", () => {
   });
 
   test("closes the calls without a result when the answer is retried", async () => {
-    const waiting = defineTool({ name: "asked", parameters: { type: "object" } });
+    const waiting = defineTool({ name: "asked", inputSchema: { type: "object" } });
     const { chat } = chatOf([callAnswer({ a: ["asked", "{}"] }), textAnswer("Done")], { tools: [waiting] });
     await chat.send("Go");
-    expect(calls(chat)).toMatchObject([{ state: "needs-result" }]);
+    expect(calls(chat)).toMatchObject([{ state: "needs-output" }]);
     await chat.retry();
     expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
   });
@@ -519,7 +525,7 @@ describe("a chat with tools", () => {
     let seen: unknown;
     const count = defineTool({
       name: "count",
-      parameters: v.object({
+      inputSchema: v.object({
         n: v.pipe(
           v.string(),
           v.transform((text) => BigInt(text)),
@@ -556,7 +562,7 @@ test("A tool that is called with empty arguments runs with {}, and the call goes
   const inputs: unknown[] = [];
   const refresh = defineTool({
     name: "refresh",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     execute: (input) => {
       inputs.push(input);
       return "done";
@@ -575,7 +581,7 @@ test("A tool that is called with empty arguments runs with {}, and the call goes
 describe("a tool call that needs approval", () => {
   const guarded = defineTool({
     name: "delete",
-    parameters: v.object({ file: v.string() }),
+    inputSchema: v.object({ file: v.string() }),
     needsApproval: ({ file }) => file !== "tmp",
     execute: ({ file }) => `deleted ${file}`,
   });
@@ -588,7 +594,7 @@ describe("a tool call that needs approval", () => {
     expect(await chat.send("Delete")).toMatchObject({ outcome: "tool-calls" });
     expect(chat.getSnapshot()).toMatchObject({
       status: "requires-action",
-      pendingActions: [{ kind: "approval", toolCallId: "a", name: "delete", input: { file: "all" } }],
+      pendingActions: [{ type: "approval", toolCallId: "a", name: "delete", input: { file: "all" } }],
     });
     expect(calls(chat)).toMatchObject([
       { state: "needs-approval" },
@@ -627,7 +633,7 @@ describe("a tool call that needs approval", () => {
     const events: ClientEvent[] = [];
     const pay = defineTool({
       name: "pay",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: () => void ran.push("pay"),
       needsApproval: needsApproval as () => boolean,
     });
@@ -639,7 +645,7 @@ describe("a tool call that needs approval", () => {
     expect(await chat.send("Pay")).toMatchObject({ outcome: "tool-calls" });
     expect(chat.getSnapshot()).toMatchObject({
       status: "requires-action",
-      pendingActions: [{ kind: "approval", toolCallId: "a" }],
+      pendingActions: [{ type: "approval", toolCallId: "a" }],
     });
     expect(ran).toEqual([]);
     expect(events.filter(({ type }) => type === "warning")).toMatchObject([
@@ -662,7 +668,7 @@ describe("a tool call that needs approval", () => {
       [() => false, "done"],
       [async () => true, "needs-approval"],
     ] as const) {
-      const tool = defineTool({ name: "t", parameters: {}, execute: () => "ok", needsApproval });
+      const tool = defineTool({ name: "t", inputSchema: {}, execute: () => "ok", needsApproval });
       const { client } = clientOf(
         (_, nth) => streamAnswer(nth === 1 ? callAnswer({ a: ["t", "{}"] }) : textAnswer("Done.")),
         { onEvent: ({ type }) => type === "warning" && warned.push(type) },
@@ -705,7 +711,7 @@ describe("a tool call that needs approval", () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: () => {
         ran.push("slow");
         return new Promise<string>((resolve) => {
@@ -715,7 +721,7 @@ describe("a tool call that needs approval", () => {
     });
     const quick = defineTool({
       name: "quick",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       needsApproval: true,
       execute: () => void ran.push("quick"),
     });
@@ -740,7 +746,7 @@ describe("a tool call that needs approval", () => {
     });
     const doubtful = defineTool({
       name: "doubtful",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       needsApproval: () =>
         new Promise<boolean>((resolve) => {
           decide = resolve;
@@ -792,7 +798,7 @@ describe("a tool call that needs approval", () => {
 });
 
 describe("a tool without execute", () => {
-  const ask = defineTool({ name: "ask", parameters: { type: "object" } });
+  const ask = defineTool({ name: "ask", inputSchema: { type: "object" } });
   const asksTwice = callAnswer({ a: ["ask", '{"q":1}'], b: ["ask", '{"q":2}'] });
 
   test("waits for its result, and accepts each result once, in any order", async () => {
@@ -803,16 +809,16 @@ describe("a tool without execute", () => {
     expect(chat.getSnapshot()).toMatchObject({
       status: "requires-action",
       pendingActions: [
-        { kind: "result", toolCallId: "a", input: { q: 1 } },
-        { kind: "result", toolCallId: "b" },
+        { type: "output", toolCallId: "a", input: { q: 1 } },
+        { type: "output", toolCallId: "b" },
       ],
     });
-    expect(await chat.addToolResult("b", "two")).toMatchObject({ outcome: "tool-calls" });
-    expect(await chat.addToolResult("b", "other")).toMatchObject({ outcome: "not-sent" });
+    expect(await chat.addToolOutput("b", "two")).toMatchObject({ outcome: "tool-calls" });
+    expect(await chat.addToolOutput("b", "other")).toMatchObject({ outcome: "not-sent" });
     expect(requests).toHaveLength(1);
     expect(new Set(statuses)).toEqual(new Set(["requires-action"]));
-    expect(await chat.addToolResult("a", { one: 1 })).toMatchObject({ outcome: "complete" });
-    await chat.addToolResult("a", { one: 1 });
+    expect(await chat.addToolOutput("a", { one: 1 })).toMatchObject({ outcome: "complete" });
+    await chat.addToolOutput("a", { one: 1 });
     expect(requests).toHaveLength(2);
     expect((await sent(1))?.slice(2)).toMatchObject([{ content: '{"one":1}' }, { content: "two" }]);
   });
@@ -821,7 +827,7 @@ describe("a tool without execute", () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: () =>
         new Promise<string>((resolve) => {
           finish = resolve;
@@ -832,7 +838,7 @@ describe("a tool without execute", () => {
     const turn = chat.send("Go");
     await until(chat, hasCall("running"));
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "a" }]);
-    void chat.addToolResult("a", "one");
+    void chat.addToolOutput("a", "one");
     await settled();
     expect(requests).toHaveLength(1);
     finish("two");
@@ -876,7 +882,7 @@ describe("stop in a chat with tools", () => {
     let aborted = false;
     const slow = defineTool({
       name: "slow",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: (_, { signal }) =>
         new Promise<string>((resolve) => {
           finish = resolve;
@@ -903,13 +909,13 @@ describe("stop in a chat with tools", () => {
   });
 
   test("sends nothing for the result of a client tool that comes late", async () => {
-    const ask = defineTool({ name: "ask", parameters: { type: "object" } });
+    const ask = defineTool({ name: "ask", inputSchema: { type: "object" } });
     const { chat, requests, sent } = chatOf([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
       tools: [ask],
     });
     await chat.send("Ask me");
     chat.stop();
-    expect(await chat.addToolResult("a", "too late")).toMatchObject({ outcome: "not-sent" });
+    expect(await chat.addToolOutput("a", "too late")).toMatchObject({ outcome: "not-sent" });
     await settled();
     expect(requests).toHaveLength(1);
     await chat.send("Go on");

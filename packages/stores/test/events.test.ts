@@ -1,4 +1,5 @@
 import {
+  type CallInfo,
   type Client,
   type ClientEvent,
   type ClientOptions,
@@ -8,13 +9,11 @@ import {
   createVideoTask,
   generateImages,
   getAsset,
-  getEpsilonTask,
   getVideoTask,
-  type RequestIdentity,
-  requestEpsilon,
   streamChat,
   subscribeToEvents,
 } from "@sluice/core";
+import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOnce } from "../../core/src/transport/request-once.js";
@@ -77,12 +76,19 @@ describe("the events of a call", () => {
     const call = { callId, kind: "chat", model: "delta-5.3", path: "/v1/chat/completions" };
     expect(events).toMatchObject([
       { ...call, type: "request", attempt: 1 },
-      { ...call, type: "response", attempt: 1, status: 429, ms: 0, requestId: "r-1" },
+      { ...call, type: "response", attempt: 1, status: 429, durationMs: 0, requestId: "r-1" },
       { ...call, type: "retry", attempt: 1, delayMs: 0, error: { status: 429 } },
       { ...call, type: "request", attempt: 2 },
-      { ...call, type: "response", attempt: 2, status: 200, ms: 0 },
-      { ...call, type: "first-chunk", ms: 0 },
-      { ...call, type: "end", outcome: "complete", ms: 0, usage, timing: { firstTokenMs: 0, totalMs: 0 } },
+      { ...call, type: "response", attempt: 2, status: 200, durationMs: 0 },
+      { ...call, type: "first-chunk", durationMs: 0 },
+      {
+        ...call,
+        type: "end",
+        outcome: "complete",
+        durationMs: 0,
+        usage,
+        timing: { firstTokenMs: 0, totalMs: 0 },
+      },
     ]);
     expect(events).toHaveLength(7);
     expect(callId).not.toBe("");
@@ -122,15 +128,15 @@ describe("the events of a call", () => {
     const lineOf = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
     expect(typesOf(lineOf("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
     expect(lineOf("chat").slice(2)).toMatchObject([
-      { ms: 1000 },
-      { outcome: "complete", ms: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
+      { durationMs: 1000 },
+      { outcome: "complete", durationMs: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
     ]);
     expect(typesOf(lineOf("image"))).toEqual(["request", "response", "end"]);
-    expect(lineOf("image")[1]).toMatchObject({ ms: 1500 });
+    expect(lineOf("image")[1]).toMatchObject({ durationMs: 1500 });
     expect(lineOf("image")[2]).toMatchObject({
       model: "gamma-image-5-0-260128",
-      outcome: "success",
-      ms: 1500,
+      outcome: "complete",
+      durationMs: 1500,
       usage: { generated_images: 1 },
     });
     expect(typesOf(events).lastIndexOf("end")).toBe(events.length - 1);
@@ -218,7 +224,7 @@ describe("the events of a call", () => {
         Response.json({ model: "gamma-image-5-0", data: [], usage: { generated_images: 0, note: secret } }),
       );
       await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
-      expect(ends()).toMatchObject([{ responseModel: "gamma-image-5-0", outcome: "success" }]);
+      expect(ends()).toMatchObject([{ responseModel: "gamma-image-5-0", outcome: "complete" }]);
       expect(ends()[0]?.usage).toEqual({ generated_images: 0 });
     });
   });
@@ -275,15 +281,15 @@ describe("the events of a call", () => {
       "image",
       { data: [] },
       (client) => generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }),
-      "success",
+      "complete",
     ],
     [
       "video",
       { id: "t-1", created_at: 1 },
       (client) => createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }),
-      "success",
+      "complete",
     ],
-    ["video", { status: "failed" }, (client) => getVideoTask(client, video), "success"],
+    ["video", { status: "failed" }, (client) => getVideoTask(client, video), "complete"],
     [
       "asset",
       { Id: "a-1" },
@@ -295,43 +301,45 @@ describe("the events of a call", () => {
           AssetType: "Image",
           URL: "https://a.test/1.png",
         }),
-      "success",
+      "complete",
     ],
-    ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "success"],
-    ["epsilon", {}, (client) => requestEpsilon(client, "text2video", { prompt: "A reef" }), "success"],
-    ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "success"],
+    ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "complete"],
+    ["epsilon", {}, (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" }), "complete"],
+    ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "complete"],
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
     "end once for each verb of kind %s: %j",
     async (kind, answer, call, outcome) => {
-      const assetLookup: ClientOptions["assetLookup"] = (_, request) => request("/look/up");
-      const { client, events } = recorded(() => Response.json(answer), { assetLookup });
+      const gateway = { assetLookup: "/look/up" } as const;
+      const { client, events } = recorded(() => Response.json(answer), { gateway });
       await call(client);
       expect(typesOf(events)).toEqual(["request", "response", "end"]);
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
 
-      const refused = recorded(() => refusal(401), { assetLookup });
+      const refused = recorded(() => refusal(401), { gateway });
       const error = await rejectionOf(call(refused.client));
       expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
-      expect(refused.ends()).toMatchObject([{ kind, errorCode: "api", error }]);
+      expect(refused.ends()).toMatchObject([{ kind, error }]);
     },
   );
 
   test("end with the error of an answer that does not fit the spec", async () => {
     const { client, ends } = recorded(() => Response.json({ choices: [] }));
     const error = await rejectionOf(completeChat(client, question));
-    expect(ends()).toMatchObject([{ errorCode: "response", error }]);
+    expect(ends()).toMatchObject([{ error }]);
   });
 
   test("end as truncated if the stream broke off, and as unknown if no answer came", async () => {
     const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
     await rejectionOf(streamChat(cut.client, question).result());
-    expect(cut.ends()).toMatchObject([{ outcome: "truncated", errorCode: "stream" }]);
+    expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
 
     const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
-      retry: { maxDelayMs: 0 },
+      retry: { maxRetryAfterMs: 0 },
     });
     await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
-    expect(dead.ends()).toMatchObject([{ outcome: "unknown", errorCode: "connection" }]);
+    expect(dead.ends()).toMatchObject([
+      { outcome: "error", error: { name: "ConnectionError", billing: "maybe" } },
+    ]);
   });
 
   test("end once as stopped if the caller aborts: before the answer, in its middle, and twice", async () => {
@@ -344,7 +352,6 @@ describe("the events of a call", () => {
     stream.abort();
     const error = await failed;
     expect(ends()).toMatchObject([{ outcome: "stopped", error }]);
-    expect(ends()[0]?.errorCode).toBeUndefined();
 
     const controller = new AbortController();
     const silent = recorded(() => {
@@ -361,7 +368,7 @@ describe("the events of a call", () => {
 describe("headers", () => {
   /** A client that notes what its `headers` is called with, and sends the call's id. */
   function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
-    const given: RequestIdentity[] = [];
+    const given: CallInfo[] = [];
     const all = recorded(answer, {
       ...options,
       headers: (request) => {
@@ -591,8 +598,8 @@ describe("a warning", () => {
 });
 
 test("Each event of a call, and its headers function, get the settings of the request, and no text of it but its stops", async () => {
-  const asked: (RequestIdentity | undefined)[] = [];
-  const headers = (request: RequestIdentity) => {
+  const asked: (CallInfo | undefined)[] = [];
+  const headers = (request: CallInfo) => {
     asked.push(request);
     return {};
   };

@@ -122,7 +122,7 @@ describe("Forgetting a scope", () => {
         await held;
         return Response.json({ id: "film", created_at: 1 });
       },
-      { scope: "ann" },
+      { user: "ann" },
     );
     const creating = createVideoTaskStore(client, { storage }).create(request);
     await turnsUntil(() => requests.length > 0, settled);
@@ -180,7 +180,7 @@ describe("Forgetting a scope", () => {
   test("reaches a storage that this page has not used, if it is given", async () => {
     const storage = memoryStorage();
     await openPage(storage, "ann").use();
-    const { client } = clientOf(() => new Response(), { scope: "ann" });
+    const { client } = clientOf(() => new Response(), { user: "ann" });
     expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
     expect(await left(storage, "ann")).toEqual([]);
   });

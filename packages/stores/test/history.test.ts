@@ -1,5 +1,5 @@
-import { type ChatRequestMessage, repairHistory } from "@sluice/core";
-import { createChatStore, type ThreadMessage } from "@sluice/stores";
+import { type ChatRequestMessage, repairMessages } from "@sluice/core";
+import { type ChatMessage, createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, streamAnswer } from "../../core/test/support/gateway.js";
@@ -26,10 +26,10 @@ const cancelled = (id: string) => ({
   content: expect.stringContaining("cancelled"),
 });
 
-describe("repairHistory", () => {
+describe("repairMessages", () => {
   test("returns a valid history unchanged, message by message", () => {
     const history = [user, asking(call("a")), result("a"), user];
-    const repaired = repairHistory(history);
+    const repaired = repairMessages(history);
     expect(repaired).toEqual(history);
     repaired.forEach((message, index) => {
       expect(message).toBe(history[index]);
@@ -90,13 +90,13 @@ describe("repairHistory", () => {
     ],
   ])("%s", (_, history, expected) => {
     const before = JSON.stringify(history);
-    expect(repairHistory(history)).toEqual(expected);
+    expect(repairMessages(history)).toEqual(expected);
     expect(JSON.stringify(history)).toBe(before);
   });
 });
 
 describe("the messages that a chat sends", () => {
-  async function sentFor(initialMessages: readonly ThreadMessage[]) {
+  async function sentFor(initialMessages: readonly ChatMessage[]) {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Yes.")));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", initialMessages });
     await chat.send("Go on");

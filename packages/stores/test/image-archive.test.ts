@@ -83,7 +83,7 @@ test("a link that runs out while its image is shown is renewed, again and again,
   expect([url(), day.waits()]).toEqual([original("dawn"), 1]);
   day.pass(DAY_MS + 1000);
   await expect.poll(url).toBe(linkTo("dawn+"));
-  expect(store.getSnapshot()).toMatchObject({ status: "success", failures: 1 });
+  expect(store.getSnapshot()).toMatchObject({ status: "success", failedCount: 1 });
   day.pass(DAY_MS + 1000);
   await expect.poll(url).toBe(linkTo("dawn++"));
   expect(bodies.map(({ urls }) => urls)).toEqual([[original("dawn")], [linkTo("dawn+")]]);

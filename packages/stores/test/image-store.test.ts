@@ -1,7 +1,7 @@
 import type { ClientOptions } from "@sluice/core";
 import { createImageStore, type ImageStoreOptions, type SettledImages } from "@sluice/stores";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { clientOf, listenersOn, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { clientOf, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const model = "gamma-image-5-0-260128";
 type Options = ImageStoreOptions<typeof model>;
@@ -60,7 +60,7 @@ function witness() {
   return {
     reported,
     onSuccess: (_: unknown, { status }: SettledImages) => reported.push(status),
-    onError: (error: Error, { outcome }: SettledImages) => reported.push(`${error.name}, ${outcome}`),
+    onError: (error: NonNullable<SettledImages["error"]>) => reported.push(`${error.name}, ${error.billing}`),
   };
 }
 
@@ -68,7 +68,7 @@ describe("an image store", () => {
   test("sends nothing before generate, then the request with the model and its parameters", async () => {
     const params = { size: "2048x2048", watermark: false } as const;
     const { store, requests, state, bodies, answers } = live({ model, params });
-    expect(state()).toEqual({ status: "idle", failures: 0 });
+    expect(state()).toEqual({ status: "idle", failedCount: 0 });
     const before = Date.now();
     const generated = store.generate({ ...reef, watermark: true });
     const variables = { model, prompt: "A reef", size: "2048x2048", watermark: true };
@@ -78,7 +78,12 @@ describe("an image store", () => {
     await answers(1, answer(first));
     expect(await generated).toMatchObject({ status: "success", data: { images: [first], model }, variables });
     const { submittedAt } = state();
-    expect(state()).toMatchObject({ status: "success", data: { images: [first] }, failures: 0, variables });
+    expect(state()).toMatchObject({
+      status: "success",
+      data: { images: [first] },
+      failedCount: 0,
+      variables,
+    });
     expect(submittedAt).toBeGreaterThanOrEqual(before);
     expect(await bodies()).toEqual([variables]);
     expect(requests).toHaveLength(1);
@@ -103,7 +108,7 @@ describe("an image store", () => {
     expect(state()).toMatchObject({
       status: "success",
       data: { images: [first, withheld, second] },
-      failures: 1,
+      failedCount: 1,
     });
   });
 
@@ -114,8 +119,7 @@ describe("an image store", () => {
     const pending = state();
     expect(await store.generate(wreck)).toMatchObject({
       status: "error",
-      error: { name: "ConfigurationError", message: expect.stringContaining("whenBusy") },
-      outcome: "not-sent",
+      error: { name: "ConfigurationError", message: expect.stringContaining("whenBusy"), billing: "none" },
       variables: { model, ...wreck },
     });
     expect(state()).toBe(pending);
@@ -131,14 +135,13 @@ describe("an image store", () => {
     const refused = await store.generate({ ...reef, size: "1024x1024" });
     const expected = {
       status: "error",
-      error: { name: "ValidationError", issues: [{ path: "size", rule: "image.5-0.size" }] },
-      outcome: "not-sent",
+      error: { name: "ValidationError", issues: [{ path: "size", rule: "image.5-0.size" }], billing: "none" },
       variables: { size: "1024x1024" },
     };
     expect(refused).toMatchObject(expected);
     expect(state()).toMatchObject(expected);
     expect(state().submittedAt).toBeTypeOf("number");
-    expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
+    expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, none"]]);
   });
 
   test("sends a request unchanged with checks: false, also to an unknown model", async () => {
@@ -173,7 +176,7 @@ describe("an image store", () => {
     options = {
       model,
       params: { size: "2048x2048" },
-      request: { headers: { "x-team": "reef" } },
+      headers: { "x-team": "reef" },
       onSuccess: () => reported.push("too early"),
     };
     const generated = store.generate(reef);
@@ -212,34 +215,34 @@ describe("an image store", () => {
 
 describe("images that failed", () => {
   test.each([
-    [500, "unknown"],
-    [400, "refused"],
+    [500, "maybe"],
+    [400, "none"],
   ])(
-    "after HTTP %i have the outcome %s; the request is sent once, and the last images stay",
-    async (status, outcome) => {
+    "after HTTP %i have the billing %s; the request is sent once, and the last images stay",
+    async (status, billing) => {
       const { reported, ...callbacks } = witness();
       const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
       const made = store.generate(reef);
       await answers(1, answer(first, withheld));
       const { data } = await made;
       const generated = store.generate(wreck);
-      expect(state()).toMatchObject({ status: "pending", failures: 1 });
+      expect(state()).toMatchObject({ status: "pending", failedCount: 1 });
       expect(state().data).toBe(data);
       await answers(2, refusal(status));
-      const expected = { status: "error", error: { name: "APIError", status }, outcome };
+      const expected = { status: "error", error: { name: "APIError", status, billing } };
       expect(await generated).toMatchObject(expected);
       expect((await generated).data).toBeUndefined();
       await settled();
-      expect(state()).toMatchObject({ ...expected, failures: 1, variables: wreck });
+      expect(state()).toMatchObject({ ...expected, failedCount: 1, variables: wreck });
       expect(state().data).toBe(data);
       expect(requests).toHaveLength(2);
-      expect(reported).toEqual(["success", `APIError, ${outcome}`]);
+      expect(reported).toEqual(["success", `APIError, ${billing}`]);
 
       const again = store.generate(reef);
-      expect(state()).toMatchObject({ status: "pending", error: undefined, outcome: undefined });
+      expect(state()).toMatchObject({ status: "pending", error: undefined });
       await answers(3, answer(second));
       await again;
-      expect(state()).toMatchObject({ status: "success", data: { images: [second] }, failures: 0 });
+      expect(state()).toMatchObject({ status: "success", data: { images: [second] }, failedCount: 0 });
       expect(state().error).toBeUndefined();
       expect(statuses).toEqual(["pending", "success", "pending", "error", "pending", "success"]);
     },
@@ -281,10 +284,10 @@ describe("images that failed", () => {
   test("were not sent if the key function fails, and the thrown value becomes an error", async () => {
     const headers = () => Promise.reject("signed out");
     const { store, requests } = live({ model }, { headers });
-    const { error, outcome } = await store.generate(reef);
+    const { error } = await store.generate(reef);
     expect(error).toMatchObject({ name: "ConfigurationError", cause: "signed out" });
     expect(error?.message).toContain("signed out");
-    expect([error instanceof Error, outcome, requests.length]).toEqual([true, "not-sent", 0]);
+    expect([error instanceof Error, error?.billing, requests.length]).toEqual([true, "none", 0]);
   });
 });
 
@@ -297,8 +300,7 @@ describe("stop", () => {
     store.stop();
     const expected = {
       status: "error",
-      error: { name: "AbortError", message: expect.stringContaining("may bill") },
-      outcome: "unknown",
+      error: { name: "AbortError", message: expect.stringContaining("may bill"), billing: "maybe" },
       variables: { model, ...reef },
     };
     const stopped = state();
@@ -308,7 +310,7 @@ describe("stop", () => {
     store.stop();
     await settled();
     expect(state()).toBe(stopped);
-    expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, unknown"]]);
+    expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, maybe"]]);
     void store.generate(wreck);
     expect(state().status).toBe("pending");
     store.stop();
@@ -333,8 +335,12 @@ describe("stop", () => {
     void early.store.generate(reef);
     early.store.stop();
     await settled();
-    const nothing = { name: "AbortError", message: expect.stringContaining("did not take it up") };
-    expect(early.state()).toMatchObject({ outcome: "not-sent", error: nothing });
+    const nothing = {
+      name: "AbortError",
+      message: expect.stringContaining("did not take it up"),
+      billing: "none",
+    };
+    expect(early.state()).toMatchObject({ error: nothing });
     expect(early.requests).toHaveLength(0);
 
     const retried = deferred<void>();
@@ -346,23 +352,23 @@ describe("stop", () => {
     expect(limited.state().status).toBe("pending");
     limited.store.stop();
     await settled();
-    expect(limited.state()).toMatchObject({ outcome: "refused", error: nothing });
+    expect(limited.state()).toMatchObject({ error: nothing });
     expect(limited.requests).toHaveLength(1);
   });
 
   test.each([
-    [401, "refused", "did not take it up"],
-    [429, "refused", "did not take it up"],
-    [408, "unknown", "may bill"],
-    [502, "unknown", "may bill"],
-  ])("says what a %i means before its words have come: %s", async (status, outcome, message) => {
+    [401, "none", "did not take it up"],
+    [429, "none", "did not take it up"],
+    [408, "maybe", "may bill"],
+    [502, "maybe", "may bill"],
+  ])("says what a %i means before its words have come: %s", async (status, billing, message) => {
     const words = openBody();
     const { store, state, answers } = live({ model });
     void store.generate(reef);
     await answers(1, new Response(words.body, { status }));
     await settled();
     store.stop();
-    expect(state()).toMatchObject({ outcome, error: { message: expect.stringContaining(message) } });
+    expect(state()).toMatchObject({ error: { message: expect.stringContaining(message), billing } });
   });
 
   test("A stop and an answer never disagree at any moment of the answer", async () => {
@@ -387,24 +393,6 @@ describe("stop", () => {
     await settled();
     expect([state().status, statuses, reported]).toEqual(["idle", [], []]);
   });
-
-  test("A stop by the caller's signal is an error, too, and may be billed", async () => {
-    const controller = new AbortController();
-    const { store, state, arrived } = live({ model, request: { signal: controller.signal } });
-    const generated = store.generate(reef);
-    await arrived(1);
-    controller.abort();
-    expect(await generated).toMatchObject({ status: "error", outcome: "unknown" });
-    expect(state()).toMatchObject({ status: "error", error: controller.signal.reason });
-  });
-
-  test("leaves no listener on the caller's signal after the images", async () => {
-    const { signal } = new AbortController();
-    const listeners = listenersOn(signal);
-    const { client } = clientOf(() => answer(first));
-    await createImageStore(client, { model, request: { signal } }).generate(reef);
-    expect([...listeners]).toEqual([]);
-  });
 });
 
 describe("reset", () => {
@@ -414,7 +402,7 @@ describe("reset", () => {
     await answers(1, answer(first, withheld));
     await generated;
     store.reset();
-    expect(state()).toEqual({ status: "idle", failures: 0 });
+    expect(state()).toEqual({ status: "idle", failedCount: 0 });
   });
 
   test("ends the request in flight, and reports it only to its caller", async () => {
@@ -426,8 +414,7 @@ describe("reset", () => {
     expect(state().status).toBe("idle");
     expect(await generated).toMatchObject({
       status: "error",
-      error: { name: "AbortError" },
-      outcome: "unknown",
+      error: { name: "AbortError", billing: "maybe" },
     });
     await answers(1, answer(first));
     expect([state().status, reported]).toEqual(["idle", []]);
@@ -448,8 +435,7 @@ describe('whenBusy: "replace"', () => {
     expect(state()).toMatchObject({ status: "pending", variables: wreck });
     expect(await older).toMatchObject({
       status: "error",
-      error: { name: "AbortError", message: expect.stringContaining("newer") },
-      outcome: "unknown",
+      error: { name: "AbortError", message: expect.stringContaining("newer"), billing: "maybe" },
       variables: reef,
     });
     await answers(1, answer(first));
@@ -470,8 +456,7 @@ describe('whenBusy: "replace"', () => {
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({
-      error: { name: "ValidationError" },
-      outcome: "not-sent",
+      error: { name: "ValidationError", billing: "none" },
     });
     expect(state()).toBe(pending);
     await answers(1, answer(first));

@@ -62,7 +62,7 @@ function keptAnswer({ method, headers }: Request): Response {
 }
 
 describe("a kept answer that breaks off", () => {
-  test("It stays kept without chat/structured-output after a reload, and retry() gives the object", async () => {
+  test("It stays kept without chat/structured-output after a reload, and retry() gives the value", async () => {
     const { createChatStore, memoryStorage, client, requests } = await pageWithout(
       ["chat/structured-output"],
       keptAnswer,
@@ -76,7 +76,7 @@ describe("a kept answer that breaks off", () => {
         ["d", { message: { id: "d", ...draft }, parent: "q", revision: 1 }],
       ]),
     );
-    const chat = createChatStore(client, { model, id: "a", storage, schema: anything });
+    const chat = createChatStore(client, { model, id: "a", storage, outputSchema: anything });
     chat.subscribe(() => {});
     await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({
@@ -85,7 +85,7 @@ describe("a kept answer that breaks off", () => {
       streamId: "s-1",
     });
     comeBack();
-    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ object: { a: 1 } }] });
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ output: { a: 1 } }] });
     expect(requests).not.toContain("POST");
   });
 });
@@ -95,7 +95,7 @@ describe("a chat whose own code is lost", () => {
     "It works without %s, and says what is not stored",
     async (module) => {
       const { chat, events } = await storedChat(module);
-      expect(events).toContain("storage-failure");
+      expect(events).toContain("storage-error");
       expect(chat.getSnapshot().unsaved).toBe(2);
     },
   );
@@ -129,13 +129,13 @@ describe("a chat whose own code is lost", () => {
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
     const execute = vi.fn();
-    const pay = defineTool({ name: "pay", parameters: { type: "object" }, execute });
+    const pay = defineTool({ name: "pay", inputSchema: { type: "object" }, execute });
     const chat = createChatStore(client, { model, tools: [pay] });
     const turn = await chat.send("Hi");
     expect(turn).toMatchObject({
-      outcome: "interrupted",
+      outcome: "error",
       error: {
-        outcome: "unknown",
+        billing: "maybe",
         message: expect.stringContaining("earlier answers of this turn are kept"),
       },
       messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],
@@ -160,7 +160,7 @@ describe("a chat whose own code is lost", () => {
         { role: "assistant", content: "", toolCalls: [call] },
         { role: "assistant", content: "Paid." },
       ],
-      ...(part === "a schema" && { schema: anything }),
+      ...(part === "a schema" && { outputSchema: anything }),
       ...(part === "prepareMessages" && { prepareMessages: (messages) => messages }),
     });
     expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
@@ -182,7 +182,7 @@ test("A film is listed without storage/record-writer-later, and stored with the 
     core.createVideoTaskStore(client, { storage }).create({ model: "beta3.0-video", input: { prompt } });
   await create("A reef");
   expect(createVideoTaskList(client, { storage }).getSnapshot()).toHaveLength(1);
-  expect(events).toContain("storage-failure");
+  expect(events).toContain("storage-error");
   comeBack();
   await create("A whale");
   expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
@@ -211,7 +211,7 @@ describe("a user who signs out where storage/forget is lost", () => {
     await chat.send("Hi");
     await storage.write("forgotten", new Map([["notice", "another tab"]]));
     await settled();
-    expect(events).toContain("storage-failure");
+    expect(events).toContain("storage-error");
     expect(chat.getSnapshot().messages).toEqual([]);
   });
 });

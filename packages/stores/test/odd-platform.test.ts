@@ -115,7 +115,7 @@ describe("An answer that something else has read", () => {
     const { client, requests } = clientOf(() => answer(streamed));
     const lost = {
       name: "ConnectionError",
-      outcome: "unknown",
+      billing: "maybe",
       message: expect.stringMatching(/response\.clone\(\)/),
     };
     expect(await rejectionOf(streamChat(client, question).result())).toMatchObject(lost);
@@ -146,7 +146,7 @@ test("A body of anything else is refused with the way out", async () => {
     const { client } = clientOf(() => responseOf(streamOf("a", () => piece)));
     expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
       message: expect.stringMatching(/Uint8Array/),
-      outcome: "unknown",
+      billing: "maybe",
     });
   }
 });

@@ -47,10 +47,10 @@ describe("an image store behind a proxy that remembers answers", () => {
     const { store, sent, keys, lose } = opened();
     lose();
     lose();
-    expect([(await store.generate(reef)).outcome, (await store.generate(reef)).outcome]).toEqual([
-      "unknown",
-      "unknown",
-    ]);
+    expect([
+      (await store.generate(reef)).error?.billing,
+      (await store.generate(reef)).error?.billing,
+    ]).toEqual(["maybe", "maybe"]);
     expect((await store.generate({ ...reef, size: undefined })).status).toBe("success");
     expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 3]);
   });
@@ -83,7 +83,7 @@ describe("an image store behind a proxy that remembers answers", () => {
     lose();
     await store.generate(reef);
     turnAway(401);
-    expect((await store.generate(reef)).outcome).toBe("refused");
+    expect((await store.generate(reef)).error?.billing).toBe("none");
     turnAway(429);
     await store.generate(reef);
     expect((await store.generate(reef)).status).toBe("success");
@@ -111,7 +111,7 @@ describe("an image store behind a proxy that remembers answers", () => {
       wait();
       const repeated = store.generate(reef);
       store[verb]();
-      expect((await repeated).outcome).toBe("not-sent");
+      expect((await repeated).error?.billing).toBe("none");
       goOn();
       expect((await store.generate(reef)).status).toBe("success");
       expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
@@ -123,7 +123,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
   function opened() {
     const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
-      assetLookup: async () => ({ Status: "Active" }),
+      gateway: { assetLookup: async () => ({ Status: "Active" }) },
     });
     return { ...proxy, store: createAssetStore(proxy.page(), { groupId: "g" }) };
   }
@@ -144,7 +144,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
   test("registers an address once, though its store was reset before the repetition left", async () => {
     const { page, sent, keys, lose } = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
-      assetLookup: async () => ({ Status: "Active" }),
+      gateway: { assetLookup: async () => ({ Status: "Active" }) },
     });
     const { headers, wait, goOn } = waitingHeaders();
     const store = createAssetStore(page({ headers }), { groupId: "g" });
@@ -152,7 +152,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
     await store.create("https://files.test/reef.png");
     wait();
     const repeated = store.create("https://files.test/reef.png");
-    await expect.poll(() => store.getSnapshot().phase).toBe("sending");
+    await expect.poll(() => store.getSnapshot().phase).toBe("creating");
     store.reset();
     await repeated;
     goOn();
@@ -350,7 +350,7 @@ describe("a film behind a proxy that remembers answers", () => {
     lose();
     await video.create(reef);
     turnAway(401);
-    expect((await video.create(reef)).error).toMatchObject({ outcome: "refused" });
+    expect((await video.create(reef)).error).toMatchObject({ billing: "none" });
     expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
     turnAway(422);
     await video.create(reef);

@@ -41,7 +41,7 @@ function browserPage(options: VideoTaskStoreOptions = {}) {
       clock,
       random: () => 0.5,
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const video = createVideoTaskStore(client, options);
@@ -99,7 +99,7 @@ describe("a page whose browser has no network", () => {
     server.answer = answer;
     await network(true);
     expect(polls()).toBe(3);
-    expect(video.getSnapshot()).toMatchObject({ ...polling, failure: undefined });
+    expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: undefined });
   });
 
   test("tries again once a minute, when it is shown again, and when the user asks for it", async () => {
@@ -133,11 +133,14 @@ describe("a page whose browser has no network", () => {
     server.answer = lost;
     await attach();
     await network(false);
-    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", failure: { name: "ConnectionError" } });
+    expect(video.getSnapshot()).toMatchObject({
+      fetchStatus: "idle",
+      failureReason: { name: "ConnectionError" },
+    });
     server.answer = refused;
     await clock.advance(15_000);
     expect(polls()).toBe(2);
-    expect(video.getSnapshot()).toMatchObject({ ...polling, failure: { name: "APIError" } });
+    expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: { name: "APIError" } });
   });
 
   test("A hidden page does not poll, but with pollInBackground until a poll reaches no server", async () => {
@@ -179,7 +182,7 @@ describe("a page whose browser has no network", () => {
     server.answer = lost;
     await network(false);
     await clock.advance(15_000);
-    expect(video.getSnapshot()).toMatchObject({ ...polling, failure: { name: "ConnectionError" } });
+    expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: { name: "ConnectionError" } });
   });
 
   test("polls assets in the same way", async () => {

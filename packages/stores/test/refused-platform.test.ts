@@ -50,12 +50,13 @@ function openTab() {
     {
       clock,
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
       onEvent: (event) => events.push(event),
     },
   );
-  const limits = () => events.flatMap((event) => (event.type === "platform-limit" ? [event.feature] : []));
-  const failures = () => events.filter(({ type }) => type === "storage-failure");
+  const limits = () =>
+    events.flatMap((event) => (event.type === "feature-unavailable" ? [event.feature] : []));
+  const failures = () => events.filter(({ type }) => type === "storage-error");
   const posts = () => requests.filter(({ method }) => method === "POST");
   return { client, clock, requests, limits, failures, posts };
 }

@@ -25,7 +25,7 @@ function page(uploads?: MediaUploader) {
 describe("a file in a request without the option `uploads`", () => {
   const refusal = {
     name: "ConfigurationError",
-    outcome: "not-sent",
+    billing: "none",
     message: expect.stringContaining("createClient({ uploads: uploads() })"),
   };
 
@@ -40,7 +40,7 @@ describe("a file in a request without the option `uploads`", () => {
     const { client, requests } = page();
     const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
     const state = await images.generate({ prompt: "A reef", image: [file(3)] });
-    expect(state).toMatchObject({ status: "error", outcome: "not-sent", error: refusal });
+    expect(state).toMatchObject({ status: "error", error: refusal });
     expect(requests).toHaveLength(0);
   });
 });
@@ -59,7 +59,7 @@ describe("an uploader of an app", () => {
     });
     const [one, other] = [file(1), file(3)];
     const video = createVideoTaskStore(client);
-    const leave = video.subscribe(() => shares.push(video.getSnapshot().uploadProgress));
+    const leave = video.subscribe(() => shares.push(video.getSnapshot().progress));
     onTestFinished(leave);
     expect(await video.create(videoOf(one, other, one))).toMatchObject({ handle: { id: "t-1" } });
     expect(uploaded).toEqual([one, other]);

@@ -1,5 +1,4 @@
-import { type ChatRequest, type Client, streamChat } from "@sluice/core";
-import type { ChatModel } from "@sluice/core/schemas";
+import { type ChatModel, type ChatRequest, type Client, streamChat } from "@sluice/core";
 import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { test } from "vitest";
 

@@ -19,10 +19,10 @@ const forbidden = () => Response.json({ error: { message: "not yours" } }, { sta
 function pageOf(scope: string | undefined, answer: () => Response = () => streamAnswer(textAnswer("Hi"))) {
   const baseURL = "https://gateway.test";
   return clientOf(answer, {
-    scope,
+    user: scope,
     baseURL,
     clock: stoppedClock(),
-    assetLookup: (id, ask) => ask("/gamma/asset/GetAsset", { Id: id }),
+    gateway: { assetLookup: "/gamma/asset/GetAsset" },
   });
 }
 
@@ -41,7 +41,7 @@ describe("The scope of a client", () => {
     async (scope) => {
       const storage = memoryStorage();
       const { client } = pageOf(scope);
-      expect(client.scope).toBe(scope);
+      expect(client.user).toBe(scope);
       await createChatStore(client, { id: "a", model: "delta-5.3", storage }).send("Hello");
       await settled();
       const again = createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage });
@@ -50,10 +50,10 @@ describe("The scope of a client", () => {
   );
 
   test.each([
-    ["", /scope: must be the id .* got "";/],
-    [null, /scope: .* got null;/],
-    [5, /scope: .* got 5;/],
-    [{}, /scope: .* got {};/],
+    ["", /user: must be the id .* got "";/],
+    [null, /user: .* got null;/],
+    [5, /user: .* got 5;/],
+    [{}, /user: .* got {};/],
   ])("is refused as %j, with the option's name", (scope, message) => {
     expect(() => pageOf(scope as string)).toThrow(message);
   });

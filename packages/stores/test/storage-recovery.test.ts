@@ -52,7 +52,7 @@ function pageOf(storage: RecordStorage, clock = stoppedClock()) {
       clock,
       random: () => 0.5,
       onEvent: ({ type, ...event }) => {
-        if (type === "storage-failure") events.push(`failure ${"messageId" in event ? "of one" : ""}`.trim());
+        if (type === "storage-error") events.push(`failure ${"messageId" in event ? "of one" : ""}`.trim());
         if (type === "storage-recovered") events.push("recovered");
       },
     },
@@ -382,13 +382,13 @@ describe("A chat whose storage does not answer for hours", () => {
 });
 
 test("The end of an answer that its tab could not write wins over the guess of another tab, in every order", async () => {
-  const end = (outcome: string, content: string) => ({
-    message: { id: "2", role: "assistant", content, outcome },
+  const end = (outcome: string, content: string, error?: object) => ({
+    message: { id: "2", role: "assistant", content, outcome, ...(error && { error }) },
     parent: "1",
     revision: 3,
   });
   const question = { message: { id: "1", role: "user", content: "Hello" }, parent: null, revision: 0 };
-  const [known, guessed] = [end("complete", "Whole"), end("interrupted", "Who")];
+  const [known, guessed] = [end("complete", "Whole"), end("truncated", "Who", { reason: "interrupted" })];
   for (const order of [
     [known, guessed],
     [guessed, known],

@@ -2,7 +2,7 @@ import {
   type ClientOptions,
   type PollEvent,
   type VideoTask,
-  type VideoTaskWatchOptions,
+  type WatchOptions,
   watchVideoTask,
 } from "@sluice/core";
 import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
@@ -37,7 +37,7 @@ type Answer = () => Response | Promise<Response>;
 function watched(
   polls: readonly Answer[],
   streams: readonly Answer[],
-  options: VideoTaskWatchOptions = {},
+  options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const clock = stoppedClock();
@@ -121,8 +121,8 @@ describe("if a proxy offers events", () => {
     expect(final.requested).toEqual(["poll 0"]);
   });
 
-  test("pushed changes pass through the client's normalizeVideoTask", async () => {
-    const normalizeVideoTask: ClientOptions["normalizeVideoTask"] = (raw) => ({
+  test("pushed changes pass through the parser of the client", async () => {
+    const parseVideoTask: NonNullable<ClientOptions["gateway"]>["parseVideoTask"] = (raw) => ({
       id: "t-1",
       state: "unknown",
       rawStatus: (raw as { data: { status: string } }).data.status,
@@ -132,7 +132,7 @@ describe("if a proxy offers events", () => {
       [() => offering(queued)],
       [() => events(pushed(running(10)))],
       {},
-      { normalizeVideoTask },
+      { gateway: { parseVideoTask } },
     );
     await tasks.next();
     expect((await tasks.next()).value).toMatchObject({ state: "unknown", rawStatus: "IN_PROGRESS" });
@@ -264,14 +264,14 @@ describe("polling continues at the usual interval", () => {
     expect([await next(), await next()]).toEqual(["queued", "result-pending"]);
     const failed = rejectionOf(tasks.next());
     for (let count = 0; count < 3; count += 1) await pause();
-    expect(await failed).toMatchObject({ name: "TaskFailedError", reason: "result-missing" });
+    expect(await failed).toMatchObject({ name: "TaskError", reason: "no-result" });
     expect(requested).toHaveLength(5);
   });
 });
 
 describe("watching ends during pushed changes", () => {
   /** A watch that listens, and has nothing to tell. */
-  async function listening(options: VideoTaskWatchOptions = {}) {
+  async function listening(options: WatchOptions<VideoTask> = {}) {
     const body = openBody();
     const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
     await watch.next();
@@ -300,7 +300,7 @@ describe("watching ends during pushed changes", () => {
   test("Leaving the loop closes the connection and the timers", async () => {
     const body = openBody();
     const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
-      timeouts: { totalMs: 100_000 },
+      timeout: { totalMs: 100_000 },
     });
     await next();
     body.send(pushed(running(10)) + pushed(running(20)));

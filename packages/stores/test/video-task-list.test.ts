@@ -118,24 +118,6 @@ describe("an entry of a video", () => {
     expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
-  test("is removed after an abort before sending, and is unconfirmed after a later one", async () => {
-    const { client, sent } = openTab({ id: "7" }, { headers: () => new Promise(() => {}) });
-    const early = new AbortController();
-    const submitted = createVideoTaskStore(client, { request: { signal: early.signal } }).create(request);
-    await settled();
-    early.abort();
-    await submitted;
-    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
-
-    const late = new AbortController();
-    const { client: other } = clientOf(() => {
-      late.abort();
-      return new Promise(() => {});
-    });
-    await createVideoTaskStore(other, { request: { signal: late.signal } }).create(request);
-    expect(await listVideoTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
-  });
-
   test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
     const { storage, kept, writing, answer } = slowStorage();
@@ -176,7 +158,7 @@ describe("an entry of a video", () => {
     await clock.advance(3000);
     expect(await submitted).toMatchObject({ handle: { id: "7" } });
     expect(events).toContainEqual({
-      type: "storage-failure",
+      type: "storage-error",
       error: expect.objectContaining({ name: "TimeoutError" }),
     });
     answer();
@@ -213,7 +195,7 @@ test("the error of a failed video has its handle, in a store and from waiting", 
   const { handle } = await video.create(request);
   await failed(video);
   const { error } = video.getSnapshot();
-  expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
+  expect(error).toMatchObject({ name: "TaskError", reason: "failed", handle });
   expect(await rejectionOf(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
 });
 

@@ -80,22 +80,20 @@ interface Row {
   readonly usageOnRequest?: boolean;
 }
 
+const routes = { chat: "chat", image: "images", video: "videos", asset: "assets" } as const;
+
 /** Returns the models of the spec, with the fields of their requests. */
 export function specModels(): Readonly<Record<string, unknown>> {
-  const chats: Readonly<Record<string, Row>> = schemas.chatModels;
-  const tables = [
-    ["chat", schemas.chatRequests],
-    ["images", schemas.imageRequests],
-    ["videos", schemas.videoRequests],
-    ["assets", { "gamma-asset": schemas.assetRequest }],
-  ] as const;
-  const models = tables.flatMap(([route, requests]) =>
-    Object.entries(requests as Readonly<Record<string, unknown>>).map(([id, schema]) => {
-      const { maxTokens, usageOnRequest } = chats[id] ?? {};
-      const row = { route, ...(maxTokens && { maxTokens }), ...(usageOnRequest && { usageOnRequest }) };
-      return [id, { ...row, fields: shapeOf([schema as Schema]) }] as const;
-    }),
-  );
+  const models = Object.values(schemas.models).map((model) => {
+    const { maxTokens, usageOnRequest } = model as Row;
+    const row = {
+      route: routes[model.kind],
+      ...(maxTokens && { maxTokens }),
+      ...(usageOnRequest && { usageOnRequest }),
+    };
+    const schema = schemas.requestSchemas[model.id] as unknown as Schema;
+    return [model.id, { ...row, fields: shapeOf([schema]) }] as const;
+  });
   return Object.fromEntries(models);
 }
 

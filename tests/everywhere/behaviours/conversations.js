@@ -11,7 +11,7 @@ export async function tools(world) {
   const calls = [];
   const depth = defineTool({
     name: "get_depth",
-    parameters: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
+    inputSchema: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
     execute: (input) => {
       calls.push(Object.keys(input));
       return "7 metres";

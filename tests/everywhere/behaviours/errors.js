@@ -15,18 +15,20 @@ export async function errors(world) {
   const cut = await failed("Rivers [[truncate]]");
   equal([cut.name, cut.reason, cut.partial.content.length > 0], ["StreamError", "truncated", true]);
   const broken = await failed("Rivers [[drop]]");
-  equal([broken.name, broken.partial.content.length > 0], ["StreamError", true]);
+  // Bun closes a connection that is reset without reading what has come before
+  const keepsBytes = !("Bun" in globalThis);
+  equal([broken.name, broken.partial.content.length > 0 || !keepsBytes], ["StreamError", true]);
   const throttled = await failed("Rivers [[429]]");
-  const { name, status, retryAfterMs, outcome } = throttled;
-  equal([name, status, retryAfterMs, outcome], ["APIError", 429, 1000, "refused"]);
+  const { name, status, retryAfterMs, billing } = throttled;
+  equal([name, status, retryAfterMs, billing], ["APIError", 429, 1000, "none"]);
   equal(typeof throttled.requestId, "string");
-  const silent = await failed("Rivers [[stall]]", { timeouts: { chunkMs: 200 } });
+  const silent = await failed("Rivers [[stall]]", { timeout: { chunkMs: 200 } });
   equal(
     [silent.name, silent.phase, JSON.stringify(silent.partial).length > 50],
     ["TimeoutError", "chunk", true],
   );
   const wrong = await failureOf(streamChat(client, { ...chatOf("Rivers"), max_tokens: 0 }).result());
-  equal([wrong.name, wrong.outcome, wrong.issues[0].path], ["ValidationError", "not-sent", "max_tokens"]);
+  equal([wrong.name, wrong.billing, wrong.issues[0].path], ["ValidationError", "none", "max_tokens"]);
   const nowhere = clientOf({ ...world, baseURL: CLOSED }, { retry: { limit: 0 } });
   const unreachable = await failureOf(streamChat(nowhere, chatOf("Rivers")).result());
   equal(unreachable.name, "ConnectionError");

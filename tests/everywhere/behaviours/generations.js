@@ -29,14 +29,14 @@ export async function video(world) {
   await file.blob();
   const failing = await createVideoTask(client, request("A reef at dawn [[fail]]"));
   const error = await failureOf(watchVideoTask(client, failing, { intervalMs: 10 }).result());
-  equal([error.name, error.handle.id === failing.id], ["TaskFailedError", true]);
+  equal([error.name, error.handle.id === failing.id], ["TaskError", true]);
 }
 
 /** A file is registered as a form, and looked up until it is active. */
 export async function asset(world) {
   const { createAsset, createClient, generateImages, watchAsset } = world.core;
-  const assetLookup = (id, request) => request("/gamma/asset/GetAsset", { Id: id });
-  const client = createClient({ baseURL: world.baseURL, assetLookup });
+  const assetLookup = "/gamma/asset/GetAsset";
+  const client = createClient({ baseURL: world.baseURL, gateway: { assetLookup } });
   const { images } = await generateImages(client, image);
   const file = await (await fetch(images[0]?.url ?? "")).blob();
   const about = { model: "gamma-asset", GroupId: "group-1", Name: "canal.png", AssetType: "Image" };

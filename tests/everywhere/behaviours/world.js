@@ -19,7 +19,13 @@
  * @param {Partial<import("@sluice/core").ClientOptions>} [options]
  */
 export function clientOf({ core, baseURL }, options = {}) {
-  return core.createClient({ baseURL, random: () => 0, includeUsage: true, onEvent: () => {}, ...options });
+  return core.createClient({
+    baseURL,
+    random: () => 0,
+    gateway: { includeUsage: true },
+    onEvent: () => {},
+    ...options,
+  });
 }
 
 /** A text that no other request has. */

@@ -15,7 +15,7 @@ const { createChatStore, memoryStorage } = stores;
 const weather = defineTool({
   name: "weather",
   description: "The weather of a city",
-  parameters: { type: "object", properties: { city: { type: "string" } } },
+  inputSchema: { type: "object", properties: { city: { type: "string" } } },
   execute: () => "12 °C",
 });
 const client = createClient({ baseURL: location.origin });

@@ -12,7 +12,7 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
-import { chatModels, checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
+import { checkRequest, type ModelRequest, models } from "@sluice/core/schemas";
 import { createEventParser } from "@sluice/core/sse";
 import { createUploadStore, probeMedia, toDataURI, uploadMedia } from "@sluice/media";
 import { createChatStore, indexedDBStorage } from "@sluice/stores";
@@ -24,7 +24,7 @@ import { createChatStore, indexedDBStorage } from "@sluice/stores";
 
 export const client = createClient({
   baseURL: "https://proxy.example.com",
-  assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
   onEvent: (event) => {
     if (event.type === "response") console.log(event.status.toFixed());
   },
@@ -47,7 +47,7 @@ export async function ask(question: string): Promise<string> {
 export async function converse(): Promise<readonly string[]> {
   const depth = defineTool({
     name: "depth",
-    parameters: { type: "object", properties: { river: { type: "string" } } },
+    inputSchema: { type: "object", properties: { river: { type: "string" } } },
     execute: (_, { signal }) => (signal.aborted ? "unknown" : "7 metres"),
   });
   const options = { id: "rivers", model: "alpha-v4.1-flash", tools: [depth] } as const;
@@ -76,11 +76,11 @@ export async function film(file: Blob): Promise<string | undefined> {
   const { kind } = await probeMedia(file);
   const { url } = await uploadMedia(client, file, { use: "reference_video" });
   const uploads = createUploadStore(client, { use: "reference_video" });
-  const request: VideoRequests["beta3.0-video"] = {
+  const request: ModelRequest<"beta3.0-video"> = {
     model: "beta3.0-video",
     input: { prompt: `A ${kind}`, media: [{ type: "reference_video", url }] },
   };
-  const { issues } = checkVideoRequest(request);
+  const { issues } = checkRequest(request);
   if (issues.length > 0) return uploads.getSnapshot().status;
   for await (const task of watchVideoTask(client, await createVideoTask(client, request)))
     if (task.state === "succeeded") return task.url;
@@ -106,7 +106,7 @@ export function wordsFor(error: unknown): string {
   if (error instanceof StreamError) return `${error.reason}: ${error.partial.content}`;
   if (isGatewayError(error) && error.name === "ValidationError")
     return error.issues.map(({ path, message }) => `${path}: ${message}`).join();
-  return isGatewayError(error) ? (error.outcome ?? error.name) : String(error);
+  return isGatewayError(error) ? (error.billing ?? error.name) : String(error);
 }
 
 /** The readers alone. */
@@ -116,5 +116,5 @@ export function read(text: string): unknown {
   parser.push(new TextEncoder().encode(text));
   const json = createPartialJSON();
   json.push(text);
-  return [names, json.value, chatModels];
+  return [names, json.value, models];
 }

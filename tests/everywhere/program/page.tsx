@@ -63,7 +63,7 @@ function Studio() {
     <output title={baseURL}>
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
-      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress}
+      {tasks.map(({ state }) => state).join()} {asset.data?.uri} {upload.progress}
       {message?.content}
     </output>
   );

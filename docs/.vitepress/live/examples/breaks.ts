@@ -12,7 +12,7 @@ interface Place {
 export async function run({ write, choice, signal, ...place }: Place) {
   const client = createClient({
     ...place,
-    timeouts: { chunkMs: 3000 },
+    timeout: { chunkMs: 3000 },
     resume: streamResumption(),
     onEvent(event) {
       if (event.type === "request") write(`→ ${event.path}\n`);

@@ -1,5 +1,5 @@
-import { redact } from "@sluice/core";
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { errorMessages, useAsset } from "@sluice/react";
 import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
@@ -17,7 +17,7 @@ import { dismiss, type RegisteredAsset, type Registration, register, registered 
 
 /** An asset that was registered here, and if it can be used. */
 export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
-  const { uri, error, asset: seen, refetch } = useAsset({ assetId: asset.id });
+  const { data, error, asset: seen, refetch } = useAsset({ assetId: asset.id });
   const images = useImageForm();
   const videos = useVideoForm();
   const { hint } = useDescription(error);
@@ -42,11 +42,11 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
         <span dir="auto" className="min-w-0 grow truncate text-sm font-medium">
           {asset.name}
         </span>
-        <Chip isReady={uri !== undefined} hasFailed={hasFailed} isUnknown={error !== undefined} />
+        <Chip isReady={data !== undefined} hasFailed={hasFailed} isUnknown={error !== undefined} />
       </p>
       {error && <p className="text-xs text-danger">{hasFailed ? ASSET_REFUSED : hint}</p>}
       <div className="flex flex-wrap items-center gap-1">
-        {uri && (
+        {data && (
           <>
             <Button onClick={useInVideo}>
               <Clapperboard aria-hidden />
@@ -87,7 +87,7 @@ const messages = {
 /** A picture on its way to the gateway, or why it is not there. */
 export function RegistrationCard({ registration }: { readonly registration: Registration }) {
   const { id, name, picture, groupId, state, error } = registration;
-  const { title, hint, mayBeBilled } = useDescription(error, { messages });
+  const { title, hint, billing } = useDescription(error, { messages });
   return (
     <Card name={name} picture={picture}>
       <p className="flex items-center gap-2">
@@ -106,7 +106,7 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
       {state === "failed" && (
         <>
           <p role="alert" className="text-xs text-danger">
-            {redact(`${title}. ${hint}`)}
+            {title}. {hint}
           </p>
           <div className="flex gap-1">
             <Button
@@ -116,7 +116,7 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
                 void register(picture, name, groupId);
               }}
             >
-              {mayBeBilled ? "Retry anyway" : "Try again"}
+              {billing === "maybe" ? "Retry anyway" : "Try again"}
             </Button>
             <Button
               look="quiet"
@@ -207,6 +207,6 @@ function remove(asset: RegisteredAsset): void {
 }
 
 function takesAssets(model: VideoModel): boolean {
-  const { family } = videoModels[model];
+  const { family } = models[model];
   return family === "2-0" || family === "fast";
 }

@@ -1,6 +1,6 @@
 import { useStore } from "@nanostores/react";
 import type { RecordStorage } from "@sluice/core";
-import { type ThreadMessage, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import { type ChatMessage, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { createContext, use, useCallback, useEffect, useMemo } from "react";
 import { isAway, isOfOffline } from "../server.js";
 import { type ChatSettings, hasTools, targetOf, tools } from "./settings.js";
@@ -12,7 +12,7 @@ export const CONTINUE = "Continue";
 export interface ChatVerbs
   extends Pick<
     UseChatStreamResult,
-    "send" | "retry" | "regenerate" | "edit" | "switchBranch" | "approve" | "deny" | "addToolResult"
+    "send" | "retry" | "regenerate" | "edit" | "switchBranch" | "approve" | "deny" | "addToolOutput"
   > {
   /** Stops the answer of another tab. */
   readonly stopElsewhere: () => void;
@@ -34,13 +34,13 @@ export function verbsAfter(before: () => void, verbs: ChatVerbs): ChatVerbs {
     edit: then(verbs.edit),
     approve: then(verbs.approve),
     deny: then(verbs.deny),
-    addToolResult: then(verbs.addToolResult),
+    addToolOutput: then(verbs.addToolOutput),
     stopElsewhere: then(verbs.stopElsewhere),
   };
 }
 
 /** Text of the last question; a message that asks for the rest of an answer is none. */
-export function lastQuestion(messages: readonly ThreadMessage[]): string | undefined {
+export function lastQuestion(messages: readonly ChatMessage[]): string | undefined {
   return messages.findLast(({ role, content }) => role === "user" && content !== CONTINUE)?.content;
 }
 
@@ -55,11 +55,11 @@ export function useChat(id: string, settings: ChatSettings, storage?: RecordStor
     ...(hasTools(settings) && { tools }),
     ...targetOf(settings),
   });
-  const { send, stop, retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
+  const { send, stop, retry, regenerate, edit, switchBranch, approve, deny, addToolOutput } = chat;
   const stopElsewhere = useCallback(() => askToStop(id), [id]);
   const verbs: ChatVerbs = useMemo(
-    () => ({ send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult, stopElsewhere }),
-    [send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult, stopElsewhere],
+    () => ({ send, retry, regenerate, edit, switchBranch, approve, deny, addToolOutput, stopElsewhere }),
+    [send, retry, regenerate, edit, switchBranch, approve, deny, addToolOutput, stopElsewhere],
   );
   const isBusy = chat.status === "submitted" || chat.status === "streaming";
   useEffect(() => {
@@ -77,7 +77,7 @@ export function useChat(id: string, settings: ChatSettings, storage?: RecordStor
 const sentAgain = new Set<string>();
 
 /** Says if a question waits for the network: nothing of it was sent, and it has not gone out by itself before. */
-export function isWaitingForNetwork(question: ThreadMessage | undefined, error: unknown): boolean {
+export function isWaitingForNetwork(question: ChatMessage | undefined, error: unknown): boolean {
   return question?.role === "user" && isOfOffline(error) && !sentAgain.has(question.id);
 }
 
@@ -134,15 +134,15 @@ function askToStop(chat: string): void {
 /** A question and the answers to it: several where the model calls tools. */
 export interface TurnMessages {
   readonly id: string;
-  readonly question?: ThreadMessage;
-  readonly answers: readonly ThreadMessage[];
+  readonly question?: ChatMessage;
+  readonly answers: readonly ChatMessage[];
   /** Text of the last answer, as Markdown that can be read without the answer that it continues. */
   readonly text: string;
 }
 
 /** Groups messages to turns: a question, and the answers to it. */
-export function turnsOf(messages: readonly ThreadMessage[]): TurnMessages[] {
-  const turns: { id: string; question?: ThreadMessage; answers: ThreadMessage[]; text: string }[] = [];
+export function turnsOf(messages: readonly ChatMessage[]): TurnMessages[] {
+  const turns: { id: string; question?: ChatMessage; answers: ChatMessage[]; text: string }[] = [];
   for (const message of messages) {
     if (message.role === "user") {
       turns.push({ id: message.id, question: message, answers: [], text: "" });

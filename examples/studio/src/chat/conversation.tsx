@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { type ChatStatus, type ThreadMessage, useAttachments, useConversations } from "@sluice/react";
+import { type ChatMessage, type ChatStatus, useAttachments, useConversations } from "@sluice/react";
 import { Columns2, StickyNote } from "lucide-react";
 import {
   type KeyboardEvent,
@@ -239,7 +239,7 @@ function usePageTitle(title: string): void {
 
 interface StatusProps {
   readonly status: ChatStatus;
-  readonly last: ThreadMessage | undefined;
+  readonly last: ChatMessage | undefined;
 }
 
 /** The status for screen readers, which are not told every word. */

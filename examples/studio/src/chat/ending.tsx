@@ -1,6 +1,6 @@
 import { useStore } from "@nanostores/react";
 import { retryNow } from "@sluice/core";
-import type { ThreadMessage, ThreadToolCall } from "@sluice/react";
+import type { ChatMessage, ChatToolCall } from "@sluice/react";
 import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { Ending, Unanswered } from "@/components/sluice/ending";
 import { Steps } from "@/components/sluice/steps";
@@ -15,7 +15,7 @@ import { changeSettings, modelWords, toolTitles } from "./settings.js";
 const Markdown = later(async () => (await import("./diagram.js")).Markdown);
 
 interface AnswerEndingProps {
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   readonly isLast: boolean;
 }
 
@@ -36,7 +36,7 @@ export function AnswerEnding({ message, isLast }: AnswerEndingProps) {
 }
 
 interface NoAnswerProps {
-  readonly question: ThreadMessage | undefined;
+  readonly question: ChatMessage | undefined;
   readonly error: Error | undefined;
 }
 
@@ -82,7 +82,7 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
 }
 
 interface AnswerStepsProps {
-  readonly answers: readonly ThreadMessage[];
+  readonly answers: readonly ChatMessage[];
   readonly isBusy: boolean;
 }
 
@@ -112,19 +112,19 @@ const colors = [
 ] as const;
 
 /** The answer to `pick_color`. A tool without a card of its own is answered with nothing. */
-function Answering({ call }: { readonly call: ThreadToolCall }) {
-  const { addToolResult } = useVerbs();
+function Answering({ call }: { readonly call: ChatToolCall }) {
+  const { addToolOutput } = useVerbs();
   if (call.name !== "pick_color")
-    return <Button {...onPressOnce(() => void addToolResult(call.id, null))}>Skip</Button>;
+    return <Button {...onPressOnce(() => void addToolOutput(call.id, null))}>Skip</Button>;
   return (
     <div className="flex flex-wrap gap-2">
       {colors.map(({ name, hex, swatch }) => (
-        <Chip key={name} {...onPressOnce(() => void addToolResult(call.id, { name, hex }))}>
+        <Chip key={name} {...onPressOnce(() => void addToolOutput(call.id, { name, hex }))}>
           <span aria-hidden className={`size-4 rounded-full ${swatch}`} />
           {name}
         </Chip>
       ))}
-      <Chip {...onPressOnce(() => void addToolResult(call.id, { name: "none" }))}>No color</Chip>
+      <Chip {...onPressOnce(() => void addToolOutput(call.id, { name: "none" }))}>No color</Chip>
     </div>
   );
 }

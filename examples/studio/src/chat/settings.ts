@@ -1,5 +1,5 @@
-import { type ChatTool, defineTool } from "@sluice/core";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { type ChatModel, defineTool, type Tool } from "@sluice/core";
+import { models as rows } from "@sluice/core/schemas";
 import type { ChatTarget } from "@sluice/react";
 import { atom } from "nanostores";
 import * as v from "valibot";
@@ -70,7 +70,7 @@ export function toolNamesOf(settings: ChatSettings): readonly string[] | undefin
 /** Makes the model and the parameters that it has. */
 export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget {
   const target = chatTargetOf(model, values);
-  const row = chatModels[model];
+  const row = rows[model];
   const params = {
     ...target.params,
     ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
@@ -126,7 +126,7 @@ export const notes = atom<readonly string[]>([]);
 const rollDice = defineTool({
   name: "roll_dice",
   description: "Rolls dice and returns what each shows",
-  parameters: v.object({
+  inputSchema: v.object({
     count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(20), v.description("Number of dice")),
     sides: v.pipe(v.number(), v.integer(), v.minValue(2), v.maxValue(100), v.description("Sides of each")),
   }),
@@ -141,7 +141,7 @@ const rollDice = defineTool({
 const saveNote = defineTool({
   name: "save_note",
   description: "Keeps a note for the user, on this page",
-  parameters: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
+  inputSchema: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
   needsApproval: true,
   execute({ text }) {
     notes.set([...notes.get(), text]);
@@ -153,11 +153,11 @@ const saveNote = defineTool({
 const pickColor = defineTool({
   name: "pick_color",
   description: "Asks the user to pick a color; returns its name and hex code",
-  parameters: v.object({ question: v.pipe(v.string(), v.description("What the color is for")) }),
+  inputSchema: v.object({ question: v.pipe(v.string(), v.description("What the color is for")) }),
 });
 
 /** The tools of the studio. */
-export const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
+export const tools: readonly Tool[] = [rollDice, saveNote, pickColor];
 
 /** Names of the tools on their cards. */
 export const toolTitles: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { calculateCost } from "@sluice/prices";
-import type { ThreadMessage } from "@sluice/react";
+import type { ChatMessage } from "@sluice/react";
 import clsx from "clsx";
 import { RefreshCw } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
@@ -68,7 +68,7 @@ function isSame(one: TurnProps, other: TurnProps): boolean {
 }
 
 interface QuestionProps {
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   readonly isBusy: boolean;
 }
 
@@ -91,7 +91,7 @@ interface AnswerProps {
 
 /** The answers of a turn: its steps in one box, the text, and one row of actions. */
 function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps) {
-  const last = answers.at(-1) as ThreadMessage;
+  const last = answers.at(-1) as ChatMessage;
   const isInFlight = last.outcome === undefined;
   const isElsewhere = isInFlight && !isBusy;
   const isSilent = isBusy && last.content === "" && !last.reasoning && !last.toolCalls?.length;
@@ -155,7 +155,7 @@ function Actions({
   answers,
   isLast,
 }: {
-  readonly answers: readonly ThreadMessage[];
+  readonly answers: readonly ChatMessage[];
   readonly isLast: boolean;
 }) {
   const { regenerate, switchBranch } = useVerbs();
@@ -188,7 +188,7 @@ function Actions({
 }
 
 /** Numbers of a turn: they appear with the pointer or the focus, and stay where two models are compared. */
-function Stats({ answers }: { readonly answers: readonly ThreadMessage[] }) {
+function Stats({ answers }: { readonly answers: readonly ChatMessage[] }) {
   const last = answers.at(-1);
   const { firstTokenMs } = answers[0]?.timing ?? {};
   const totalMs = sum(answers.map(({ timing }) => timing?.totalMs));

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { type ThreadMessage, useChatStream } from "@sluice/react";
+import { type ChatMessage, useChatStream } from "@sluice/react";
 import { serverRunner } from "@sluice/sync";
 import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";
@@ -95,7 +95,7 @@ export function DeviceChat({ id, storage, isOffline }: DeviceChatProps) {
   );
 }
 
-function Message({ message }: { readonly message: ThreadMessage }) {
+function Message({ message }: { readonly message: ChatMessage }) {
   const { role, content, outcome, toolCalls = [], images = [] } = message;
   const isUser = role === "user";
   return (

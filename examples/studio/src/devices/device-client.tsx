@@ -24,7 +24,7 @@ function deviceClient(
     baseURL: serverURL,
     resume: streamResumption(),
     uploads: uploads(),
-    scope: `${user} on ${device}`,
+    user: `${user} on ${device}`,
     headers: { authorization: `Bearer ${encodeURIComponent(user)}` },
     ...(send && { fetch: send }),
   });

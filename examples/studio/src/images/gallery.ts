@@ -1,5 +1,4 @@
-import type { ImageResult } from "@sluice/core";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel, ImageResult } from "@sluice/core";
 import type { SettledImages } from "@sluice/react";
 import { atom } from "nanostores";
 import { client } from "../client.js";
@@ -54,9 +53,9 @@ export async function order(
   gallery.put(sheet);
   lost.set(undefined);
   await whileLocked(sheet.id, async () => {
-    const { data, outcome } = await send();
+    const { data, error } = await send();
     if (data) gallery.put({ ...sheet, images: data.images });
-    else if (outcome === "unknown") lost.set(sheet.id);
+    else if (error?.billing !== "none") lost.set(sheet.id);
     else gallery.remove(sheet.id);
   });
 }

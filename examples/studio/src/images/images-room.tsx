@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel } from "@sluice/core";
 import { useImages } from "@sluice/react";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useEffect } from "react";
@@ -37,7 +37,7 @@ type Draft = MediaDraft<ImageModel>;
 export function ImagesRoom() {
   const form = useImageForm();
   const { generate, stop, reset, ...state } = useImages<ImageModel>({ id: IMAGE_STORE, model: form.model });
-  const { status, error, outcome, variables, submittedAt } = state;
+  const { status, error, variables, submittedAt } = state;
   const kept = useStore(gallery.items);
   const lostId = useStore(lost);
   // its error stands above
@@ -62,7 +62,6 @@ export function ImagesRoom() {
   ]);
   const failure = error && {
     error,
-    outcome,
     onRetry() {
       focusButton();
       if (lostId) gallery.remove(lostId);

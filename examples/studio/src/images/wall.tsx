@@ -1,4 +1,4 @@
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel } from "@sluice/core";
 import type { ImageRequestOf } from "@sluice/react";
 import {
   Clapperboard,

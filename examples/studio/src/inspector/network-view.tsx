@@ -62,7 +62,7 @@ interface CallHeadProps {
 
 function CallHead({ call, count, isOpen, onToggle }: CallHeadProps) {
   const end = call.steps.find((step) => step.type === "end");
-  const isGood = end && ["complete", "success", "tool-calls", "length"].includes(end.outcome);
+  const isGood = end && ["complete", "tool-calls", "length"].includes(end.outcome);
   return (
     <button
       type="button"
@@ -74,7 +74,7 @@ function CallHead({ call, count, isOpen, onToggle }: CallHeadProps) {
         {callWords(call)}
         {count > 1 && <span className="text-muted"> ×{count}</span>}
       </span>
-      {end && <span className="shrink-0 text-xs text-muted tabular-nums">{seconds(end.ms)}</span>}
+      {end && <span className="shrink-0 text-xs text-muted tabular-nums">{seconds(end.durationMs)}</span>}
       <Badge tone={end ? (isGood ? "accent" : "danger") : "neutral"}>{end?.outcome ?? "in flight"}</Badge>
     </button>
   );
@@ -91,7 +91,7 @@ function CallBody({ call }: { readonly call: Call }) {
         {first && (
           <>
             <dt>First token</dt>
-            <dd>{seconds(first.ms)}</dd>
+            <dd>{seconds(first.durationMs)}</dd>
           </>
         )}
         {end?.usage?.total_tokens !== undefined && (
@@ -100,10 +100,10 @@ function CallBody({ call }: { readonly call: Call }) {
             <dd>{end.usage.total_tokens}</dd>
           </>
         )}
-        {end?.errorCode && (
+        {end?.error instanceof Error && (
           <>
             <dt>Error</dt>
-            <dd className="break-words">{end.error instanceof Error ? end.error.message : end.errorCode}</dd>
+            <dd className="break-words">{end.error.message}</dd>
           </>
         )}
       </dl>

@@ -1,5 +1,4 @@
 import { useStore } from "@nanostores/react";
-import type { Outcome } from "@sluice/core";
 import { type ErrorMessages, errorMessages } from "@sluice/react";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
@@ -232,7 +231,6 @@ export function GenerateButton({ button, isBusy, children, onPress }: GeneratePr
 
 interface FailureProps {
   readonly error: unknown;
-  readonly outcome?: Outcome | undefined;
   /** Texts of this request. */
   readonly messages?: Partial<ErrorMessages>;
   readonly onRetry?: () => void;
@@ -242,15 +240,14 @@ interface FailureProps {
 const ownMessages = { ...errorMessages, tooLong: TOO_LARGE };
 
 /** A failed request, in words for people, with one way on. */
-function Failure({ error, outcome, messages, onRetry, onDismiss }: FailureProps) {
-  const { kind, title, hint, action, mayBeBilled } = useDescription(error, {
-    outcome,
+function Failure({ error, messages, onRetry, onDismiss }: FailureProps) {
+  const { kind, title, hint, action, billing } = useDescription(error, {
     messages: { ...ownMessages, ...messages },
   });
   const canRetry = action === "retry" || action === "wait";
   // the words of these two say so themselves
   const isSaid = kind === "invalidInput" || isOfOffline(error);
-  const isUnsent = !isSaid && (outcome ?? outcomeOf(error)) === "not-sent";
+  const isUnsent = !isSaid && isOfUnsent(error);
   return (
     <div
       role="alert"
@@ -263,7 +260,7 @@ function Failure({ error, outcome, messages, onRetry, onDismiss }: FailureProps)
       </p>
       <span className="flex gap-2">
         {onRetry && canRetry && (
-          <Button {...onPressOnce(onRetry)}>{mayBeBilled ? "Retry anyway" : "Try again"}</Button>
+          <Button {...onPressOnce(onRetry)}>{billing === "maybe" ? "Retry anyway" : "Try again"}</Button>
         )}
         {onDismiss && (
           <Button look="quiet" onClick={onDismiss}>
@@ -275,9 +272,14 @@ function Failure({ error, outcome, messages, onRetry, onDismiss }: FailureProps)
   );
 }
 
-/** The outcome that an error of the library has. */
-export function outcomeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "outcome" in error ? error.outcome : undefined;
+/** Returns true for an error that says that its request was not sent. The proxy or the gateway sends an APIError. */
+function isOfUnsent(error: unknown): boolean {
+  return billingOf(error) === "none" && Object(error).name !== "APIError";
+}
+
+/** The billing that an error of the library has. */
+export function billingOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "billing" in error ? error.billing : undefined;
 }
 
 /** Pictures that the emulator paints for the examples, by the path of the file. */

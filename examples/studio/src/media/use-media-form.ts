@@ -1,11 +1,5 @@
-import {
-  checkImageRequest,
-  checkVideoRequest,
-  type ImageModel,
-  imageModels,
-  type VideoModel,
-  videoModels,
-} from "@sluice/core/schemas";
+import type { ImageModel, VideoModel } from "@sluice/core";
+import { checkRequest, models } from "@sluice/core/schemas";
 import { useState } from "react";
 import type { FieldName } from "@/components/sluice/field-labels";
 import type { FormField, FormValue, FormValues, MediaField } from "@/components/sluice/form-fields";
@@ -51,15 +45,16 @@ export interface MediaForm<Model extends string> extends FormControls {
 
 const emptyImages: MediaDraft<ImageModel> = { model: "gamma-image-5-0-260128", values: {} };
 const emptyVideos: MediaDraft<VideoModel> = { model: "beta3.0-video", values: {} };
-const imageModelNames = Object.keys(imageModels) as ImageModel[];
-const videoModelNames = Object.keys(videoModels) as VideoModel[];
+const all = Object.values(models);
+const imageModelNames = all.flatMap(({ kind, id }) => (kind === "image" ? [id] : [])) as ImageModel[];
+const videoModelNames = all.flatMap(({ kind, id }) => (kind === "video" ? [id] : [])) as VideoModel[];
 
 /** The form of the images room. The draft is the same wherever it is used, and survives a reload. */
 export function useImageForm() {
   const draft = useMediaDraft("images", emptyImages, imageModelNames);
   const { model, values } = draft.draft;
   const request = imageRequestOf(model, values);
-  const { issues, warnings } = checkImageRequest(request);
+  const { issues, warnings } = checkRequest(request);
   // an empty prompt is a warning of the library: here it is always a mistake
   const blank = [...issues, ...warnings].filter((issue) => issue.rule.endsWith("prompt-empty"));
   return { ...useForm(draft, imageModelNames, imageForm, [...issues, ...blank]), request };
@@ -70,7 +65,7 @@ export function useVideoForm({ checksFiles = false } = {}) {
   const draft = useMediaDraft("videos", emptyVideos, videoModelNames);
   const { model, values } = draft.draft;
   const request = videoRequestOf(model, values);
-  const issues = [...checkVideoRequest(request).issues, ...useFileIssues(checksFiles ? request : undefined)];
+  const issues = [...checkRequest(request).issues, ...useFileIssues(checksFiles ? request : undefined)];
   return { ...useForm(draft, videoModelNames, videoForm, issues), request };
 }
 

@@ -1,8 +1,8 @@
 import {
+  type ChatMessage,
   type Conversation,
   createChatStore,
   type InitialMessage,
-  type ThreadMessage,
   type UseConversationsResult,
 } from "@sluice/react";
 import {
@@ -143,7 +143,7 @@ async function fileOf({ id, title }: Conversation, type: ChatFile): Promise<{ te
 }
 
 /** Reads the shown branch of a stored chat. */
-function messagesOf(id: string): Promise<readonly ThreadMessage[]> {
+function messagesOf(id: string): Promise<readonly ChatMessage[]> {
   return restored(id, (chat) => chat.getSnapshot().messages);
 }
 
@@ -164,7 +164,7 @@ function restored<Result>(id: string, resultOf: (chat: Chat) => Result): Promise
   });
 }
 
-function markdownOf(title: string, messages: readonly ThreadMessage[]): string {
+function markdownOf(title: string, messages: readonly ChatMessage[]): string {
   const parts = messages
     .filter(({ content }) => content !== "")
     .map(({ role, content, model }) => `## ${role === "user" ? "You" : (model ?? "Answer")}\n\n${content}\n`);

@@ -1,4 +1,4 @@
-import type { VideoModel } from "@sluice/core/schemas";
+import type { VideoModel } from "@sluice/core";
 import type { VideoTaskEntry } from "@sluice/react";
 import { atom } from "nanostores";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";

@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { VideoModel } from "@sluice/core/schemas";
+import type { VideoModel } from "@sluice/core";
 import { useVideoTask, type VideoTaskEntry } from "@sluice/react";
 import { videoStateOf } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";

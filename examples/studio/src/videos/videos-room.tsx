@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { isGatewayError } from "@sluice/core";
-import type { VideoModel } from "@sluice/core/schemas";
+import { isGatewayError, type VideoModel } from "@sluice/core";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { ImagePlus } from "lucide-react";
 import { type RefObject, useRef } from "react";
@@ -15,6 +14,7 @@ import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
+  billingOf,
   ComposerBox,
   Drawing,
   Examples,
@@ -23,7 +23,6 @@ import {
   LastRow,
   MediaRoom,
   ModelSelect,
-  outcomeOf,
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
@@ -49,14 +48,15 @@ function isMissingRoute(error: Error): boolean {
     isGatewayError(error) &&
     error.name === "APIError" &&
     error.source === "proxy" &&
-    error.apiCode === "not_found"
+    error.code === "not_found"
   );
 }
 
 /** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
 export function VideosRoom() {
   const form = useVideoForm({ checksFiles: true });
-  const { create, reset, isCreating, uploadProgress, error } = useVideoTask(videoOptions);
+  const { create, reset, phase, progress, error } = useVideoTask(videoOptions);
+  const isCreating = phase === "uploading" || phase === "creating";
   const { tasks, remove } = useVideoTasks(videoOptions);
   const list = useRef<HTMLUListElement>(null);
   const hidden = useStore(deleted);
@@ -89,7 +89,7 @@ export function VideosRoom() {
   useRoomCommands([isCreating ? { label: "Cancel", run: reset } : { label: "Generate", run: submit }]);
   // the card of a task that may exist says so itself
   const failure = error &&
-    outcomeOf(error) !== "unknown" && {
+    billingOf(error) !== "maybe" && {
       error,
       ...(isMissingRoute(error) && filesIn(form.values).length > 0 && { messages: noFileMessages }),
       onRetry: submit,
@@ -111,7 +111,7 @@ export function VideosRoom() {
           region={region}
           button={button}
           isBusy={isCreating}
-          uploadProgress={uploadProgress}
+          uploadProgress={phase === "uploading" ? progress : undefined}
           onSubmit={submit}
           onCancel={() => {
             focusButton();

@@ -1,13 +1,13 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/react";
+import type { ChatMessage } from "@sluice/react";
 import type { ReactNode } from "react";
 import { MessageImages } from "@/components/sluice/message-images";
 import { messageWords } from "@/components/sluice/words";
 
 interface AssistantMessageProps {
   /** The answers to one question: several where the model calls tools. */
-  readonly answers: readonly ThreadMessage[];
+  readonly answers: readonly ChatMessage[];
   /** True while the answer is in flight in this tab. @default false */
   readonly isBusy?: boolean;
   /** Shows the text, for example as Markdown. `isCut` says if it ends before its end. @default as it is */

@@ -1,12 +1,12 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/react";
+import type { ChatMessage } from "@sluice/react";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { IconButton } from "@/components/sluice/button";
 import { branchWords } from "@/components/sluice/words";
 
 interface BranchesProps {
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** Shows another version: `switchBranch` of `useChatStream`. */
   readonly onSwitch: (messageId: string) => void;
   readonly words?: Partial<typeof branchWords>;

@@ -1,4 +1,5 @@
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import type { ChatTarget } from "@sluice/react";
 import { fieldLabels } from "@/components/sluice/field-labels";
 import {
@@ -49,11 +50,11 @@ export function chatModelInfo(
   values: FormValues = NO_VALUES,
   options: FormOptions = {},
 ): ChatModelInfo {
-  const row = chatModels[model];
+  const row = models[model];
   const kinds: readonly string[] = row.thinking;
   return {
     model,
-    seesImages: row.imageInput,
+    seesImages: row.seesImages,
     tools: row.tools === "unlisted" ? "unlisted" : row.tools ? "yes" : "no",
     thinking: kinds.length === 0 ? "never" : kinds.length === 1 ? "always" : "optional",
     hasJSONMode: row.jsonMode,
@@ -76,14 +77,14 @@ export function chatTargetOf(model: ChatModel, values: FormValues): ChatTarget {
   const params: Record<string, unknown> = {};
   for (const [name, value] of valuesIn(fields, values)) {
     if (name === "thinking") setAt(params, "thinking.type", value ? "enabled" : "disabled");
-    else if (name === "stop" && chatModels[model].stop === 1) setAt(params, name, (value as string[])[0]);
+    else if (name === "stop" && models[model].stop === 1) setAt(params, name, (value as string[])[0]);
     else setAt(params, name, value);
   }
   return { model, params } as ChatTarget;
 }
 
 function fieldsOf(model: ChatModel, values: FormValues, { labels = fieldLabels }: FormOptions): FormField[] {
-  const row = chatModels[model];
+  const row = models[model];
   const efforts = (["low", "high", "max"] as const).filter((effort) =>
     (row.reasoningEffort as readonly string[]).includes(effort),
   );

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage, ThreadToolCall, UseChatStreamResult } from "@sluice/react";
+import type { ChatMessage, ChatToolCall, UseChatStreamResult } from "@sluice/react";
 import { RefreshCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { AssistantMessage } from "@/components/sluice/answer";
@@ -16,12 +16,12 @@ import { chatWords, endingWords } from "@/components/sluice/words";
 
 interface TurnMessages {
   readonly id: string;
-  readonly question?: ThreadMessage;
-  readonly answers: ThreadMessage[];
+  readonly question?: ChatMessage;
+  readonly answers: ChatMessage[];
 }
 
 /** Groups messages to turns: a question, and the answers to it. */
-export function turnsOf(messages: readonly ThreadMessage[]): readonly TurnMessages[] {
+export function turnsOf(messages: readonly ChatMessage[]): readonly TurnMessages[] {
   const turns: TurnMessages[] = [];
   for (const message of messages) {
     if (message.role === "user") turns.push({ id: message.id, question: message, answers: [] });
@@ -42,7 +42,7 @@ export interface ChatTurnProps {
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
   /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
-  readonly renderTool?: (call: ThreadToolCall, answer: (output: unknown) => void) => ReactNode;
+  readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
   readonly words?: Partial<typeof chatWords>;
 }
 
@@ -85,7 +85,7 @@ export function ChatTurn(props: ChatTurnProps) {
               onApprove={approve}
               onDeny={deny}
             >
-              {renderTool?.(call, (output) => void chat.addToolResult(call.id, output))}
+              {renderTool?.(call, (output) => void chat.addToolOutput(call.id, output))}
             </ToolCallCard>
           ))}
         >

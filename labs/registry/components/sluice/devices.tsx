@@ -1,9 +1,9 @@
 "use client";
 
 import {
+  type ChatMessage,
   describeError,
   type ErrorDescription,
-  type ThreadMessage,
   type UseChatStreamResult,
 } from "@sluice/react";
 import { Square } from "lucide-react";
@@ -42,7 +42,7 @@ export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerS
 interface ElsewhereProps {
   /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** True for the last message of the chat: the one that another device may work on. */
   readonly isLast: boolean;
   readonly words?: Partial<typeof deviceWords>;
@@ -58,10 +58,10 @@ export function Elsewhere({ chat, message: { origin }, isLast, ...props }: Elsew
 
 /** Describes an error of a chat on several devices. `describeError` describes the others. */
 export function describeSyncError(
-  error: Error & { readonly apiCode?: string },
+  error: Error & { readonly code?: unknown },
   words = deviceWords.errors,
 ): Pick<ErrorDescription, "title" | "hint"> {
-  const key = error.apiCode ?? error.name;
+  const key = typeof error.code === "string" ? error.code : error.name;
   return Object.hasOwn(words, key) ? words[key as keyof typeof words] : describeError(error);
 }
 

@@ -1,6 +1,6 @@
 "use client";
 
-import { describeError, type ErrorDescription, type ThreadMessage } from "@sluice/react";
+import { type ChatMessage, describeError, type ErrorDescription } from "@sluice/react";
 import { CircleAlert, Info, RotateCw, StepForward } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
@@ -10,7 +10,7 @@ import { cn } from "@/lib/utils";
 
 interface EndingProps {
   /** The answer that ended. */
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** Asks again: `retry` of `useChatStream`. @default the end offers nothing, as that of an answer in the middle */
   readonly onRetry?: (() => unknown) | undefined;
   /** Asks for the rest of the text. @default no button for it */
@@ -50,12 +50,12 @@ export function Ending({ message, onRetry, onContinue, describe, switchModel, ..
 /** Failures after which the text so far is good, and its rest can be asked for. */
 const breaks: readonly ErrorDescription["kind"][] = ["cutOff", "connectionLost", "stalled", "timedOut"];
 
-function hasRest({ error, content, toolCalls = [] }: ThreadMessage): boolean {
+function hasRest({ error, content, toolCalls = [] }: ChatMessage): boolean {
   return content !== "" && toolCalls.length === 0 && breaks.includes(describeError(error).kind);
 }
 
 /** Says if the end of an answer offers to ask again. Another button for the same would only confuse. */
-export function canRetry({ outcome, error, content }: ThreadMessage): boolean {
+export function canRetry({ outcome, error, content }: ChatMessage): boolean {
   if (error) {
     const { action } = describeError(error);
     return isRepeatable(action) || action === "switch-model";

@@ -1,4 +1,5 @@
-import { type ImageModel, imageModels } from "@sluice/core/schemas";
+import type { ImageModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import type { ImageRequestOf } from "@sluice/react";
 import { fieldLabels } from "@/components/sluice/field-labels";
 import {
@@ -37,7 +38,7 @@ export function imageForm(
   values: FormValues = NO_VALUES,
   { labels = fieldLabels }: FormOptions = {},
 ): ImageForm {
-  const row = imageModels[model];
+  const row = models[model];
   const isSequence = values.sequential_image_generation === true;
   const logo = { isAdvanced: true, isShown: values.add_logo === true };
   return {
@@ -79,7 +80,7 @@ export function imageForm(
 }
 
 /**
- * Makes the request of a form's values, as `generate` of `useImages` takes it. `checkImageRequest` of
+ * Makes the request of a form's values, as `generate` of `useImages` takes it. `checkRequest` of
  * `@sluice/core/schemas` says what is wrong with it; the `path` of an issue is the `path` of a field.
  *
  * @example

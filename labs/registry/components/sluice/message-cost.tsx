@@ -1,7 +1,7 @@
 "use client";
 
 import type { Prices } from "@sluice/prices";
-import type { ThreadMessage } from "@sluice/react";
+import type { ChatMessage } from "@sluice/react";
 import { useDeferredValue } from "react";
 import { priceOf } from "@/components/sluice/cost-text";
 import { costWords } from "@/components/sluice/words";
@@ -15,7 +15,7 @@ interface MessageCostProps {
   /** Number of images beside it. @default 0 */
   readonly images?: number;
   /** Messages that go with it: `messages` of `useChatStream`. */
-  readonly messages: readonly ThreadMessage[];
+  readonly messages: readonly ChatMessage[];
   /** System prompt. @default none */
   readonly instructions?: string | undefined;
   /** `max_tokens` of the request. @default nothing bounds the answer */
@@ -59,10 +59,10 @@ export function MessageCost({ model, prices, messages, hasTools = false, ...prop
 const SOME_TOKENS = 1000;
 
 const TOKENS_PER_IMAGE = 10_000;
-const counted = new WeakMap<ThreadMessage, number>();
+const counted = new WeakMap<ChatMessage, number>();
 
 /** Bounds the tokens of a message that is sent again with the next one. It is counted once: a thread may be long. */
-function countMessage(message: ThreadMessage): number {
+function countMessage(message: ChatMessage): number {
   const known = counted.get(message);
   if (known !== undefined) return known;
   const { role, content, images = [], toolCalls } = message;

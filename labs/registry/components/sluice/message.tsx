@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/react";
+import type { ChatMessage } from "@sluice/react";
 import { Pencil } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
@@ -17,7 +17,7 @@ const LONG_LINES = 12;
 const LONG_CHARACTERS = 900;
 
 interface UserMessageProps {
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** True while an answer is in flight: nothing can be edited then. @default false */
   readonly isBusy?: boolean;
   /** Sends the message anew with another text: `edit` of `useChatStream`. @default no button for it */

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
 import { Brain, Check, ChevronDown, Eye, Sparkles, Wrench } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { Button } from "@/components/sluice/button";

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
 import { ChevronRight } from "lucide-react";
 import { chatModelInfo } from "@/components/sluice/chat-form";
 import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "@/components/sluice/fields";

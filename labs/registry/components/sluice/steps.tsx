@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/react";
+import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
@@ -9,7 +9,7 @@ import { cn } from "@/lib/utils";
 
 interface StepsProps {
   /** The answers to one question: several where the model calls tools. */
-  readonly answers: readonly ThreadMessage[];
+  readonly answers: readonly ChatMessage[];
   /** True while the answer is in flight in this tab. */
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
@@ -21,14 +21,14 @@ interface StepsProps {
   /** Shows the text before a tool call, for example as Markdown. @default as it is */
   readonly renderText?: (text: string, isLive: boolean) => ReactNode;
   /** Asks a user for the result of a tool that has no function. */
-  readonly renderTool?: (call: ThreadToolCall) => ReactNode;
+  readonly renderTool?: (call: ChatToolCall) => ReactNode;
   readonly words?: Partial<typeof stepWords>;
 }
 
 /** Says if a tool call waits for the user. */
-export function isAsking(answers: readonly ThreadMessage[]): boolean {
+export function isAsking(answers: readonly ChatMessage[]): boolean {
   return answers.some(({ toolCalls = [] }) =>
-    toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-result"),
+    toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-output"),
   );
 }
 
@@ -64,7 +64,7 @@ export function Steps(props: StepsProps) {
   );
 }
 
-function StepsOf(props: StepsProps & { readonly answer: ThreadMessage }) {
+function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
   const { answer, toolTitles = {}, onApprove, onDeny, renderText = plainText, renderTool } = props;
   const { content, reasoning, outcome, toolCalls = [] } = answer;
   return (
@@ -107,7 +107,7 @@ function iconOf(state: ToolCallState): ReactNode {
     case "running":
       return <LoaderCircle aria-hidden className="animate-spin" />;
     case "needs-approval":
-    case "needs-result":
+    case "needs-output":
       return <Hand aria-hidden className="text-primary" />;
     case "done":
       return <Check aria-hidden className="text-primary" />;
@@ -122,7 +122,7 @@ type Titles = NonNullable<StepsProps["toolTitles"]>;
 
 /** The step that goes on now; undefined while the text of the answer comes. */
 function doingOf(
-  answers: readonly ThreadMessage[],
+  answers: readonly ChatMessage[],
   titles: Titles,
   words: typeof stepWords,
 ): string | undefined {
@@ -133,8 +133,8 @@ function doingOf(
 }
 
 function summaryOf(
-  answers: readonly ThreadMessage[],
-  calls: readonly ThreadToolCall[],
+  answers: readonly ChatMessage[],
+  calls: readonly ChatToolCall[],
   titles: Titles,
   words: typeof stepWords,
 ): string {
@@ -145,7 +145,7 @@ function summaryOf(
   return `${used} · ${missed ? words.states[missed.state] : words.steps(count)}`;
 }
 
-function titleOf({ name }: ThreadToolCall, titles: Titles): string {
+function titleOf({ name }: ChatToolCall, titles: Titles): string {
   return titles[name] ?? name;
 }
 

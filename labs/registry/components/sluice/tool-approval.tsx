@@ -1,12 +1,12 @@
 "use client";
 
-import type { ThreadToolCall } from "@sluice/react";
+import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {
-  readonly call: ThreadToolCall;
+  readonly call: ChatToolCall;
   /** Name of the tool for people. @default its own name */
   readonly title?: string;
   /** Lets the call run: `approve` of `useChatStream`. */
@@ -46,7 +46,7 @@ export function ToolCallCard({ call, onApprove, onDeny, children, ...props }: To
           <Button {...onPressOnce(() => void onDeny(id))}>{words.deny}</Button>
         </div>
       )}
-      {state === "needs-result" && children}
+      {state === "needs-output" && children}
       {state === "done" && <Values label={words.result} value={output} />}
       {error !== undefined && <Values label={words.error} value={error} />}
     </div>

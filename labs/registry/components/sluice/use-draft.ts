@@ -100,7 +100,7 @@ function draftOf<Value>(client: Client, storage: RecordStorage, key: string, fir
 }
 
 /** The collection that `signOut` removes: the scope of the client is the beginning of its name. */
-function collectionOf({ scope }: Client): string {
+function collectionOf({ user: scope }: Client): string {
   return scope === undefined ? "drafts" : `${JSON.stringify(scope)}/drafts`;
 }
 

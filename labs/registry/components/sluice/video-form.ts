@@ -1,5 +1,5 @@
-import type { VideoRequest } from "@sluice/core";
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { VideoModel, VideoRequest } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { type FieldLabels, fieldLabels } from "@/components/sluice/field-labels";
 import {
   defaultOf,
@@ -43,7 +43,7 @@ export function videoForm(
   { labels = fieldLabels }: FormOptions = {},
 ): VideoForm {
   const mode = modeOf(model, values);
-  const maxLength = "promptMax" in videoModels[model] ? videoModels["beta3.0-video"].promptMax : undefined;
+  const maxLength = "promptMax" in models[model] ? models["beta3.0-video"].promptMax : undefined;
   return {
     model,
     mode,
@@ -61,7 +61,7 @@ export function videoForm(
 }
 
 /**
- * Makes the request of a form's values, as `create` of `useVideoTask` takes it. `checkVideoRequest` of
+ * Makes the request of a form's values, as `create` of `useVideoTask` takes it. `checkRequest` of
  * `@sluice/core/schemas` says what is wrong with it.
  *
  * @example
@@ -96,7 +96,7 @@ function pathOf(model: VideoModel, name: string): string {
 }
 
 function sizesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormField[] {
-  const row = videoModels[model];
+  const row = models[model];
   const isText = mode === "text";
   const ratios: readonly string[] = isText && "textRatios" in row ? row.textRatios : row.ratios;
   const ofImages = "ratioDefault" in row ? row.ratioDefault : undefined;
@@ -133,7 +133,7 @@ function sizesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormF
 }
 
 function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormField[] {
-  const row = videoModels[model];
+  const row = models[model];
   const isText = mode === "text";
   const on = (
     name: "audio" | "generate_audio" | "camera_fixed" | "return_last_frame" | "prompt_extend" | "watermark",
@@ -173,7 +173,7 @@ function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): Fo
 }
 
 function seedOf(model: VideoModel, labels: FieldLabels): FormField[] {
-  const row = videoModels[model];
+  const row = models[model];
   if (!("seed" in row)) return [];
   const place = { path: pathOf(model, "seed"), isAdvanced: true };
   return [{ ...partsOf(labels, "number", "seed", place), min: row.seed.min, max: row.seed.max, step: 1 }];

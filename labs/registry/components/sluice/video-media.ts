@@ -1,4 +1,5 @@
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
 import {
   type FormField,
@@ -11,16 +12,16 @@ import {
 /** Starting point of a video: a text alone, frames of the video, or things that it takes something from. */
 export type VideoMode = "text" | "frames" | "references";
 
-type MediaRole = keyof (typeof videoModels)["beta3.0-video"]["kinds"];
+type MediaRole = keyof (typeof models)["beta3.0-video"]["kinds"];
 
 // gamma models take some of them
-const { kinds } = videoModels["beta3.0-video"];
-const frames: readonly FieldName[] = videoModels["beta3.0-video"].frames;
+const { kinds } = models["beta3.0-video"];
+const frames: readonly FieldName[] = models["beta3.0-video"].frames;
 const all = Object.keys(kinds) as MediaRole[];
 
 /** True for a model that takes `input` and `parameters` instead of `content`. */
 export function isBeta(model: VideoModel): model is "beta3.0-video" | "beta3.0-video-prime" {
-  return videoModels[model].family === "beta";
+  return models[model].family === "beta";
 }
 
 /** Returns the starting point that the values give. Media that the model does not take do not count. */
@@ -64,7 +65,7 @@ function contentOf(role: FieldName, url: string): object {
 }
 
 function rolesOf(model: VideoModel): readonly MediaRole[] {
-  const row = videoModels[model];
+  const row = models[model];
   if (row.family === "beta") return all;
   const isNew = row.family === "2-0" || row.family === "fast";
   return isNew ? [...row.roles, "reference_video", "reference_audio"] : row.roles;
@@ -82,7 +83,7 @@ function isGiven(value: FormValue): boolean {
 }
 
 function sourcesOf(model: VideoModel, role: MediaRole): Pick<MediaField, "sources" | "accept"> {
-  const row = videoModels[model];
+  const row = models[model];
   if (kinds[role] === "image" && row.family === "beta")
     return {
       sources: ["file", "url"],
@@ -94,7 +95,7 @@ function sourcesOf(model: VideoModel, role: MediaRole): Pick<MediaField, "source
 }
 
 function mostOf(model: VideoModel, role: MediaRole): { readonly max?: number } {
-  const row = videoModels[model];
+  const row = models[model];
   if (row.family === "beta") return { max: row.most[role] };
   return frames.includes(role) ? { max: 1 } : {};
 }

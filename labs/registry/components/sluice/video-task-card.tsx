@@ -1,6 +1,5 @@
 "use client";
 
-import { redact } from "@sluice/core";
 import { describeError, type ErrorDescription, type VideoTaskEntry } from "@sluice/react";
 import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
 import type { ReactNode } from "react";
@@ -136,7 +135,7 @@ function Problem({ entry, onCheck, onReuse, onRetry, describe = describeError, w
   if (task?.state === "failed")
     return (
       <Message title={words.failed} action={onReuse && <Button onClick={onReuse}>{words.edit}</Button>}>
-        {task.reason ? redact(task.reason) : words.failedHint}
+        {task.reason || words.failedHint}
       </Message>
     );
   if (handle) {

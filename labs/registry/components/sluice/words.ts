@@ -1,4 +1,4 @@
-import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/react";
+import type { ChatMessage, ChatStatus, ToolCallState } from "@sluice/react";
 
 /*
  * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
@@ -66,7 +66,7 @@ export const attachmentWords = {
 export const toolStates: Readonly<Record<ToolCallState, string>> = {
   streaming: "Writing…",
   "needs-approval": "Needs your approval",
-  "needs-result": "Needs your answer",
+  "needs-output": "Needs your answer",
   running: "Running…",
   done: "Done",
   failed: "Failed",
@@ -94,10 +94,9 @@ export const stepWords = {
 };
 
 /** Reasons why an answer is not whole; absent of one that is, and of one whose error says it. */
-export const outcomeWords: { readonly [Outcome in MessageOutcome]?: string } = {
+export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outcome"]>]?: string } = {
   length: "The answer reached its length limit.",
   stopped: "Stopped",
-  interrupted: "Interrupted: the page was closed.",
   unconfirmed: "The answer may be incomplete.",
   "step-limit": "The limit of steps was reached.",
   "content-filter": "The rest was removed by a filter.",

@@ -186,13 +186,13 @@ describe("a device without a network", () => {
     phone.goOffline();
     const closed = phone.tab();
     await closed.write(chat(phone.client), new Map([["a", message("Hello")]]));
-    const outbox = await phone.local.read(`"${phone.client.scope}"/remote/outbox`);
+    const outbox = await phone.local.read(`"${phone.client.user}"/remote/outbox`);
     expect(outbox.size).toBe(1);
     // the lock of a page goes with it: another process has none of this one's
     const local = memoryStorage();
     await local.write(`"reload"/chat/trip`, new Map([["a", message("Hello")]]));
     await local.write(`"reload"/remote/outbox`, outbox);
-    const reloaded = server.device({ local, scope: "reload" });
+    const reloaded = server.device({ local, user: "reload" });
     await open(reloaded, reloaded.storage, list);
     const there = await open(laptop);
     await expect.poll(there.texts).toEqual(["a"]);
@@ -213,8 +213,8 @@ describe("a device without a network", () => {
     // the lock of a page goes with it: another process has none of this one's
     const local = memoryStorage();
     for (const name of ["conversations", "remote/conversations", "remote/outbox"])
-      await local.write(`"reload"/${name}`, await phone.local.read(`"${phone.client.scope}"/${name}`));
-    const reloaded = server.device({ local, scope: "reload" });
+      await local.write(`"reload"/${name}`, await phone.local.read(`"${phone.client.user}"/${name}`));
+    const reloaded = server.device({ local, user: "reload" });
     await open(reloaded, reloaded.storage, list);
     const all = { title: "Trip to Rome", isPinned: true, folder: "Travel", revision: expect.any(Number) };
     await expect.poll(() => there.records.get("trip")).toEqual(all);
@@ -335,7 +335,7 @@ describe("removing and forgetting", () => {
     await kept(phone);
     expect(await signOut(phone.client, { storages: [phone.storage] })).toEqual({ unsent: 0, errors: [] });
     expect(await stored(phone)).toEqual({});
-    expect((await phone.local.read(`"${phone.client.scope}"/remote/chat/trip`)).size).toBe(0);
+    expect((await phone.local.read(`"${phone.client.user}"/remote/chat/trip`)).size).toBe(0);
     await expect.poll(here.texts).toEqual([]);
     const sent = phone.requests.length;
     expect((await phone.storage.read(chat(phone.client))).size).toBe(0);
@@ -402,7 +402,7 @@ describe("two tabs of one device", () => {
 describe("the contract of a storage, for chats on the server", () => {
   const local = memoryStorage();
   const tabs = () => {
-    const { client, storage } = server.device({ local, scope: "contract" });
+    const { client, storage } = server.device({ local, user: "contract" });
     const of = (collection: string) => `${chat(client).slice(0, -4)}${collection}`;
     return {
       ...storage,

@@ -102,7 +102,7 @@ test("An answer is unread on a device that does not show it, until any device of
   act(() => laptop.show("other"));
   const news = async () => {
     await act(() => vi.advanceTimersByTimeAsync(1000));
-    return (await phone.local.read(`"${phone.client.scope}"/conversations`)).get("~news/trip");
+    return (await phone.local.read(`"${phone.client.user}"/conversations`)).get("~news/trip");
   };
   await expect.poll(news).toBeDefined();
   await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[false], [false]]));
@@ -113,7 +113,7 @@ test("An answer is unread on a device that does not show it, until any device of
     revision: 1,
   };
   const before = await news();
-  await tablet.storage.write(`"${tablet.client.scope}"/chat/trip`, new Map([["b", answer]]));
+  await tablet.storage.write(`"${tablet.client.user}"/chat/trip`, new Map([["b", answer]]));
   await expect.poll(news).not.toEqual(before);
   await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[true], [true]]));
   act(() => phone.show("trip"));

@@ -29,7 +29,7 @@ describe("a proxy that keeps no conversations", () => {
     expect(page.asked.length).toBeLessThan(40);
     expect([shown.size, (await page.local.read(page.collection)).size]).toEqual([50, 50]);
     expect(page.status()).toEqual({ isSyncing: false, unsent: 0 });
-    expect((await page.local.read(`"${page.client.scope}"/remote/outbox`)).size).toBe(0);
+    expect((await page.local.read(`"${page.client.user}"/remote/outbox`)).size).toBe(0);
   });
 
   test("A page of HTML with status 200 is no server of conversations", async () => {
@@ -160,8 +160,7 @@ describe("a server that refuses or fails", () => {
     );
     await rest();
     expect([...page.records.keys()]).toEqual(["m0", "m1", "m2", "m4", "m5", "m6", "m7"]);
-    for (const event of page.events)
-      if (event.type === "storage-failure") refused.push(event.messageId ?? "");
+    for (const event of page.events) if (event.type === "storage-error") refused.push(event.messageId ?? "");
     expect(refused).toEqual(["m3"]);
     expect(page.status()).toMatchObject({ unsent: 1, error: { status: 413 } });
     // its next change is another record
@@ -320,7 +319,7 @@ describe("a conversation that was removed for good", () => {
     expect(page.asked.filter((one) => one === "POST /records")).toHaveLength(1);
     expect([...shown.keys()]).toEqual(["a", "b"]);
     expect((await page.local.read(page.collection)).size).toBe(2);
-    const failures = page.events.filter(({ type }) => type === "storage-failure");
+    const failures = page.events.filter(({ type }) => type === "storage-error");
     expect(failures).toMatchObject([{ error: { message: expect.stringContaining("a new id") } }]);
     stop();
   });
@@ -334,7 +333,7 @@ describe("a conversation that was removed for good", () => {
     await page.write({ b: message("b") });
     await rest();
     expect([shown.size, (await page.local.read(page.collection)).size]).toEqual([0, 0]);
-    const failures = page.events.filter(({ type }) => type === "storage-failure");
+    const failures = page.events.filter(({ type }) => type === "storage-error");
     expect(failures).toMatchObject([{ error: { message: expect.stringContaining("1 unsent change") } }]);
     stop();
   });
@@ -388,7 +387,7 @@ describe("pictures in messages", () => {
     await page.write({ a: withPicture(picture), b: message("b") });
     await rest();
     expect([...page.records.keys()]).toEqual(["b"]);
-    const [failure] = page.events.filter(({ type }) => type === "storage-failure");
+    const [failure] = page.events.filter(({ type }) => type === "storage-error");
     expect(failure).toMatchObject({
       messageId: "a",
       error: { message: expect.stringContaining("mediaStore") },

@@ -54,7 +54,7 @@ test("One device is closed while the answer streams; the other sees it grow from
   expect(laptop.texts()).toEqual(["Tell", words]);
   expect(asked).toBe(1);
   // at its end, or before
-  expect(["complete", "interrupted"]).toContain((await turn).outcome);
+  expect(["complete", "truncated"]).toContain((await turn).outcome);
 });
 
 test("A turn that is stopped while its tool runs is over on all devices, and the chat goes on", async () => {
@@ -84,7 +84,7 @@ test("A chat that is closed leaves no promise open: its turns go on at the serve
   await expect.poll(() => laptop.messages()[1]?.toolCalls?.[0]?.state, PATIENCE).toBe("running");
   phone.leave();
   expect(await Promise.all(turns)).toMatchObject([
-    { outcome: "interrupted", messages: [{ content: "Walk" }], error: { name: "AbortError" } },
+    { outcome: "truncated", messages: [{ content: "Walk" }], error: { name: "AbortError" } },
     { outcome: "not-sent", messages: [], error: { name: "AbortError" } },
   ]);
   expect(phone.chat.getSnapshot().error).toBeUndefined();

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { type ChatTool, createClient } from "@sluice/core";
+import { createClient, type Tool } from "@sluice/core";
 import { type ChatStore, createChatStore } from "@sluice/stores";
 import { serverRunner } from "@sluice/sync";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -26,7 +26,7 @@ afterEach(() => {
 /** Opens a page of the user. `pass` may change its answers. */
 function openPage(
   device: string,
-  tools: readonly ChatTool[] = [],
+  tools: readonly Tool[] = [],
   pass: (request: Request, response: Response) => Response = (_, response) => response,
 ): ChatStore {
   const send = async (request: Request) => {

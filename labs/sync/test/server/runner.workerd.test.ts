@@ -247,7 +247,7 @@ describe("case 242: calls that wait for a device", () => {
       () => says("Here"),
     );
     await turn("q-1");
-    const { id } = await last({ toolCalls: [{ state: "needs-result" }] });
+    const { id } = await last({ toolCalls: [{ state: "needs-output" }] });
     const claims = await Promise.all(["a", "b", "c"].map((page) => write(`/claim/${id}/call-0`, { page })));
     expect(claims.filter(({ json }) => json.taken[`/claim/${id}/call-0`] !== undefined)).toHaveLength(1);
     await write(`/reaction/${id}/call-0`, { output: { city: "Rome" } });
@@ -264,7 +264,7 @@ describe("case 242: calls that wait for a device", () => {
       () => says("Without it"),
     );
     await turn("q-1");
-    const { id } = await last({ toolCalls: [{ state: "needs-result" }] });
+    const { id } = await last({ toolCalls: [{ state: "needs-output" }] });
     await write(`/claim/${id}/call-0`, { page: "a" });
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
     try {
@@ -493,7 +493,7 @@ describe("case 244: one bad answer", () => {
     expect(gateway.requests).toHaveLength(0);
     expect(runs.events).toMatchObject([{ outcome: "refused", code: "budget_exhausted" }]);
     const seen = (await thread()).at(-1);
-    expect(seen?.error).toMatchObject({ apiCode: "budget_exhausted", status: 429 });
+    expect(seen?.error).toMatchObject({ code: "budget_exhausted", status: 429 });
   });
 });
 

@@ -6,8 +6,8 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import {
+  type ChatResult,
   type ChatStream,
-  type ChatTurn,
   type Client,
   completeChat,
   isGatewayError,
@@ -109,7 +109,7 @@ async function* answer(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, 
   }
 }
 
-function contentOf({ message, outcome, toolCalls }: ChatTurn): LanguageModelV4Content[] {
+function contentOf({ message, outcome, toolCalls }: ChatResult): LanguageModelV4Content[] {
   const { reasoning_content: reasoning, content } = message;
   const calls = outcome === "tool-calls" ? toolCalls : [];
   return [
@@ -137,7 +137,7 @@ type Head = { readonly [Name in keyof ChatStream["head"]]: Name extends "created
 
 /** Speed of the answer, its ending in the client's words, and the id of its request. */
 function metadataOf(
-  { outcome, timing, refusal }: ChatTurn,
+  { outcome, timing, refusal }: ChatResult,
   watched: WatchedCall,
 ): Record<string, JSONObject> {
   const facts = { ...requestIdIn(watched), ...(refusal !== undefined && { refusal }) };

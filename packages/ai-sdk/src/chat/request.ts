@@ -1,19 +1,19 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
-import { chatModels } from "@sluice/core/schemas";
+import type { ModelInfo } from "@sluice/core/schemas";
 import { fieldsOf, findModel } from "../provider-options.js";
 import { createWarnings, type Warnings } from "../warnings.js";
 import { messagesOf } from "./messages.js";
 
 type Options = LanguageModelV4CallOptions;
-type Row = (typeof chatModels)[keyof typeof chatModels] | undefined;
+type Row = Extract<ModelInfo, { readonly kind: "chat" }> | undefined;
 
 /**
  * Writes a call of the SDK as a request. Settings that the model does not have are left out, with a warning. A model that
  * the tables do not have gets all of them, without checks.
  */
 export async function requestOf(client: Client, model: string, options: Options, isStream = false) {
-  const row = findModel(chatModels, model);
+  const row = findModel("chat", model);
   const warnings = createWarnings();
   const messages = await messagesOf(options.prompt, warnings);
   const body = {
@@ -21,7 +21,7 @@ export async function requestOf(client: Client, model: string, options: Options,
     ...toolsOf(options, row, warnings),
     ...formatOf(options, row, warnings),
     // the client asks known models itself
-    ...(!row && isStream && client.includeUsage && { stream_options: { include_usage: true } }),
+    ...(!row && isStream && client.gateway.includeUsage && { stream_options: { include_usage: true } }),
     ...fieldsOf(options.providerOptions),
     model,
     messages: withSchema(messages, options),

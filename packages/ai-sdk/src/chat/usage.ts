@@ -1,5 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from "@ai-sdk/provider";
-import type { ChatOutcome, ChatTurn, ChatUsage } from "@sluice/core";
+import type { ChatResult, ChatUsage, Outcome } from "@sluice/core";
 
 /** Returns the tokens of an answer as the SDK counts them; all undefined where the gateway reported none. */
 export function usageOf(usage: ChatUsage | undefined): LanguageModelV4Usage {
@@ -25,7 +25,7 @@ function less(total: number | undefined, part: number | undefined): number | und
   return total === undefined || part === undefined ? undefined : total - part;
 }
 
-const reasons: Readonly<Partial<Record<ChatOutcome, LanguageModelV4FinishReason["unified"]>>> = {
+const reasons: Readonly<Partial<Record<Outcome, LanguageModelV4FinishReason["unified"]>>> = {
   complete: "stop",
   length: "length",
   "content-filter": "content-filter",
@@ -39,6 +39,6 @@ const reasons: Readonly<Partial<Record<ChatOutcome, LanguageModelV4FinishReason[
 export function finishReasonOf({
   outcome,
   finishReason,
-}: Pick<ChatTurn, "outcome" | "finishReason">): LanguageModelV4FinishReason {
+}: Pick<ChatResult, "outcome" | "finishReason">): LanguageModelV4FinishReason {
   return { unified: reasons[outcome] ?? "error", raw: finishReason ?? undefined };
 }

@@ -110,7 +110,7 @@ async function readEach(
   if (images.length === 0 && unread.length > 0)
     // reading was refused or not sent, but another call would be paid again
     throw callErrorOf({ ...call, isMade: true }, unread[0]?.[1], {
-      outcome: "unknown",
+      billing: "maybe",
       urls: made.map(({ url }) => url),
     });
   const facts = (status: string) =>
@@ -136,5 +136,5 @@ function usageOf(results: readonly ImageResult[]): NonNullable<ImageModelV4Resul
 }
 
 function mayBeBilled(error: unknown): boolean {
-  return isGatewayError(error) && error.outcome === "unknown";
+  return isGatewayError(error) && error.billing === "maybe";
 }

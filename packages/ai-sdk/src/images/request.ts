@@ -1,6 +1,5 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { ImageRequest } from "@sluice/core";
-import { imageModels } from "@sluice/core/schemas";
 import { addressOf } from "../files.js";
 import { fieldsOf, findModel } from "../provider-options.js";
 import { createWarnings, type Warnings } from "../warnings.js";
@@ -20,7 +19,7 @@ export async function requestOf(model: string, options: ImageModelV4CallOptions)
       functionality: "mask",
       message: "the image models have no mask; describe the change in the prompt. Nothing was sent",
     });
-  const row = findModel(imageModels, model);
+  const row = findModel("image", model);
   const warnings = createWarnings();
   const size = sizeOf(options, row?.sizes, warnings);
   const image = await Promise.all(files.map(addressOf));

@@ -1,4 +1,4 @@
-import type { ChatStream, ChatTurn } from "@sluice/core";
+import type { ChatResult, ChatStream } from "@sluice/core";
 import type { UIMessageChunk } from "ai";
 import { type AnswerPart, partsOf } from "../chat/parts.js";
 import { finishReasonOf } from "../chat/usage.js";
@@ -10,7 +10,7 @@ export interface Step {
   readonly context: ToolContext;
   /** Chunks before those of the answer: the start of its message. Sent with the first part. */
   readonly opening: Iterable<UIMessageChunk>;
-  readonly metadataOf: ((turn: ChatTurn) => unknown) | undefined;
+  readonly metadataOf: ((turn: ChatResult) => unknown) | undefined;
   /** Called when the answer is whole, before a tool runs. */
   readonly onWhole: () => Promise<unknown>;
 }

@@ -49,7 +49,7 @@ const WRITE_MS = 500;
  * answer.
  */
 export function createMemory(client: Client, storage: StreamStorage | undefined): Memory {
-  const keyOf = (chatId: string) => `sluice/ai-sdk/${client.scope ?? ""}/${chatId}`;
+  const keyOf = (chatId: string) => `sluice/ai-sdk/${client.user ?? ""}/${chatId}`;
   return {
     read: (chatId) => attempt(READ_MS, async () => progressIn(await storage?.getItem(keyOf(chatId)))),
     write: (chatId, progress) =>

@@ -1,5 +1,4 @@
-import type { ChatTurn } from "@sluice/core";
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel, ChatResult } from "@sluice/core";
 import type { ToolSet } from "ai";
 import type { SluiceModelOptions } from "../provider-options.js";
 import type { StreamStorage } from "./memory.js";
@@ -43,7 +42,7 @@ export interface ChatTransportOptions {
    */
   readonly maxSteps?: number;
   /** Makes `metadata` of the message from its whole answer: usage, timing, model. @default none */
-  readonly messageMetadata?: (turn: ChatTurn) => unknown;
+  readonly messageMetadata?: (turn: ChatResult) => unknown;
   /**
    * Keeps the id of an answer in progress, so that `resume: true` of `useChat` continues it after a reload. Before there is
    * an id it keeps the key of the request, with which `regenerate()` gets the same answer. Needs a proxy with a stream log.

@@ -10,7 +10,6 @@ import {
   getVideoTask,
   type VideoTask,
   type VideoTaskHandle,
-  type VideoTaskReference,
 } from "@sluice/core";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
@@ -39,7 +38,7 @@ export function videoModelFor(
       const handle: VideoTaskHandle = await sent.catch((error) => {
         throw callErrorOf(call, error);
       });
-      const { createdAt, model } = handle;
+      const { createdAt = Date.now(), model = modelId } = handle;
       return {
         operation: { ...handle },
         warnings: [...warnings, ...watched.warnings],
@@ -61,7 +60,7 @@ export function videoModelFor(
 }
 
 /** Reads an operation, also of a storage. */
-function handleOf(operation: JSONValue): VideoTaskReference {
+function handleOf(operation: JSONValue): VideoTaskHandle {
   if (isReference(operation)) return operation;
   throw new InvalidArgumentError({
     argument: "operation",
@@ -69,7 +68,7 @@ function handleOf(operation: JSONValue): VideoTaskReference {
   });
 }
 
-function isReference(operation: unknown): operation is VideoTaskReference {
+function isReference(operation: unknown): operation is VideoTaskHandle {
   return typeof (operation as { readonly id?: unknown } | null | undefined)?.id === "string";
 }
 

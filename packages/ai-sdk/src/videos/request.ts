@@ -3,7 +3,6 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
 import type { VideoRequest } from "@sluice/core";
-import { videoModels } from "@sluice/core/schemas";
 import { addressOf } from "../files.js";
 import { fieldsOf, findModel } from "../provider-options.js";
 import { createWarnings } from "../warnings.js";
@@ -20,7 +19,7 @@ interface Medium {
  * anything is sent: another resolution than the one that was asked for would be paid.
  */
 export async function requestOf(model: string, options: CallOptions) {
-  const row = findModel(videoModels, model);
+  const row = findModel("video", model);
   const warnings = createWarnings();
   if (options.fps !== undefined) warnings.unsupported("fps");
   const media = await mediaOf(options);

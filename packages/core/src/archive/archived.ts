@@ -32,7 +32,7 @@ export interface ArchivedMedia {
 }
 
 const PATH = "/v1/archive";
-const HEADERS_MS = 60_000;
+const FIRST_CHUNK_MS = 60_000;
 /** Most names in one request. */
 const MOST = 100;
 
@@ -73,7 +73,7 @@ type Answered = ArchivedMedia & { readonly name: string };
 /** Sends one request. Not by `requestRecord`: a second chunk that needs it would make every page load more. */
 async function filesOf(client: Client, body: object, options: RequestOptions): Promise<readonly Answered[]> {
   const call = { kind: "archive", method: "post", path: PATH, body: () => body, repeat: "any" } as const;
-  const exchange = openExchange(client, { ...call, headersMs: HEADERS_MS }, options);
+  const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options);
   let files: readonly Answered[];
   try {
     const response = await send(client, exchange, { ...call, headers: options.headers });

@@ -8,7 +8,7 @@ import { checkAssetRequest } from "./schema.js";
 import { assetHandleOf } from "./watch.js";
 
 /** Five minutes: the image is part of the request's body. */
-const HEADERS_MS = 300_000;
+const FIRST_CHUNK_MS = 300_000;
 
 /** Options of `createAsset`. */
 export interface CreateAssetOptions<Checks extends boolean = boolean> extends RequestOptions<Checks> {
@@ -19,7 +19,7 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
    *
    * @default "data-uri"
    */
-  readonly upload?: "data-uri" | "multipart" | undefined;
+  readonly encoding?: "data-uri" | "multipart" | undefined;
 }
 
 /**
@@ -27,12 +27,12 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
  * active: see `watchAsset`.
  *
  * The request is repeated after a 429, which means that nothing was registered; after other failures only behind a proxy
- * that offers `once`. The error's `outcome` shows if the asset may exist.
+ * that offers `once`. The error's `billing` shows if the asset may exist.
  *
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the answer has no `Id`
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
 export async function createAsset<const Model extends string, Checks extends boolean = true>(
   client: Client,
   request: RequestFor<Model, { readonly "gamma-asset": AssetRequest }, Checks>,
-  { upload = "data-uri", ...options }: CreateAssetOptions<Checks> = {},
+  { encoding = "data-uri", ...options }: CreateAssetOptions<Checks> = {},
 ): Promise<AssetHandle> {
   return requestRecord(
     client,
@@ -59,9 +59,9 @@ export async function createAsset<const Model extends string, Checks extends boo
       subject: request,
       body() {
         assertAccepted(request, checkAssetRequest, client.warn, options);
-        return bodyOf(request as Partial<AssetRequest>, upload, options);
+        return bodyOf(request as Partial<AssetRequest>, encoding, options);
       },
-      headersMs: HEADERS_MS,
+      firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
         const id = idIn(answer, "Id", "id");
@@ -77,12 +77,12 @@ export async function createAsset<const Model extends string, Checks extends boo
 
 async function bodyOf(
   request: Partial<AssetRequest>,
-  upload: "data-uri" | "multipart",
+  encoding: "data-uri" | "multipart",
   { signal }: RequestOptions,
 ): Promise<unknown> {
   const { URL: image, ...fields } = request;
   if (!(image instanceof Blob)) return request;
-  if (upload === "data-uri") return { ...fields, URL: await textOf(image, signal) };
+  if (encoding === "data-uri") return { ...fields, URL: await textOf(image, signal) };
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
   form.append("URL", image);

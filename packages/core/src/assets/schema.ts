@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { checkByModel, type Findings, notEmpty, type RequestOf } from "../base/validate.js";
+import { type CheckResult, checkByModel, notEmpty, type RequestOf } from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import { assetModels } from "../vocabulary/media-models.js";
 
@@ -45,11 +45,6 @@ export type AssetRequest = RequestOf<typeof registration>;
 
 /**
  * Schema of a registration; `URL` may also be a `File` or `Blob`.
- *
- * @example
- * ```ts run
- * const result = assetRequest["~standard"].validate({ model: "gamma-asset" });
- * ```
  */
 export const assetRequest: v.GenericSchema<AssetRequest> = registration;
 
@@ -57,13 +52,8 @@ export const assetRequest: v.GenericSchema<AssetRequest> = registration;
  * Checks an asset registration, without sending anything.
  *
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about unknown fields
- * @example
- * ```ts
- * const { issues } = checkAssetRequest({ model: "gamma-asset", GroupId: "g-1", Name: "hero", AssetType: "Image", URL: "" });
- * // issues[0] = { path: "URL", message: "must not be empty", rule: "asset.url" }
- * ```
  */
-export function checkAssetRequest(request: unknown): Findings {
+export function checkAssetRequest(request: unknown): CheckResult {
   return checkByModel(
     request,
     { resource: "asset", models: assetModels, schemas: { "gamma-asset": registration } },

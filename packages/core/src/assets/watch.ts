@@ -1,37 +1,18 @@
 import { unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
-import {
-  defineTask,
-  getTask,
-  type TaskWatch,
-  type TaskWatchOptions,
-  watchTask,
-} from "../tasks/define-task.js";
-import type { Interval } from "../tasks/poll.js";
+import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
 import { excerpt, isRecord, reasonIn } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 import {
-  AssetFailedError,
   ConfigurationError,
   jsonOf,
   ResponseError,
+  TaskError,
   ValidationError,
   withDetails,
 } from "../vocabulary/errors.js";
-
-/** Options for waiting for an asset. Times are milliseconds. */
-export interface AssetWatchOptions extends Omit<TaskWatchOptions<Asset>, "seenBefore"> {
-  /**
-   * Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer.
-   *
-   * @default 3_000
-   */
-  readonly intervalMs?: Interval<Asset> | undefined;
-  /** Longest time of watching, in milliseconds. A request in flight counts, too. @default 300_000 (5 min) */
-  readonly deadlineMs?: number | undefined;
-}
 
 /** The words of assets, and the lookup of one. */
 export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
@@ -42,7 +23,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   deadlineMs: 300_000,
   late: (ms) => `the asset was not ready after ${ms} ms (deadlineMs); wait again by its id`,
   route:
-    "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup uses",
+    "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup has",
   handleOf: (asset) => assetHandleOf(typeof asset === "string" ? asset : asset.id),
   async read(client, handle, options) {
     const lookup = assertLookup(client, `the asset ${handle.id}`);
@@ -54,18 +35,20 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
           kind: "asset",
           path,
           body: body === undefined ? undefined : () => body,
-          headersMs: 60_000,
+          firstChunkMs: 60_000,
           repeat: "any",
           read: ({ json }) => json,
         },
         options,
       );
-    return { task: assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal)) };
+    const looked =
+      typeof lookup === "string" ? request(lookup, { Id: handle.id }) : lookup(handle.id, request);
+    return { task: assetOf(handle, await unlessAborted(looked, options.signal)) };
   },
   failureOf(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
     const message = `the asset ${asset.id} failed (${asset.rawStatus}${why}): register another image`;
-    return withDetails(new AssetFailedError(message, asset), { handle });
+    return withDetails(new TaskError(message, { reason: "failed", task: asset }), { handle });
   },
 });
 
@@ -80,7 +63,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
  * ```ts
  * const client = createClient({
  *   baseURL: "https://gateway.example.com",
- *   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+ *   gateway: { assetLookup: "/gamma/asset/GetAsset" },
  * });
  * const { state } = await getAsset(client, handle);
  * ```
@@ -98,7 +81,7 @@ export function getAsset(
  * (spec, POST /gamma/asset/CreateAsset). Iterate it for a snapshot after each change; the last one is `active` or
  * `failed`. Or await `result()` for the asset that can be used. Failed lookups (429, 5xx, the network) do not end it.
  *
- * @throws {AssetFailedError} from `result()` when its preparation fails
+ * @throws {TaskError} from `result()` when its preparation fails
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
  * @throws the errors of {@link getAsset}, when another lookup would not help
  * @example
@@ -109,7 +92,7 @@ export function getAsset(
 export function watchAsset(
   client: Client,
   asset: AssetHandle | string,
-  options: AssetWatchOptions = {},
+  options: WatchOptions<Asset> = {},
 ): TaskWatch<Asset, ActiveAsset> {
   return watchTask(assets, client, asset, options);
 }
@@ -119,9 +102,9 @@ export function watchAsset(
  *
  * @throws {ConfigurationError} when it has none
  */
-export function assertLookup({ assetLookup }: Client, what: string): AssetLookup {
+export function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
   if (assetLookup) return assetLookup;
-  throw new ConfigurationError(`${what} can't be looked up: give createClient() the option assetLookup`);
+  throw new ConfigurationError(`${what} can't be looked up: give createClient() gateway: { assetLookup }`);
 }
 
 /**

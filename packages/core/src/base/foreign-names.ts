@@ -6,7 +6,6 @@ const give = (names: Instead): Instead =>
   Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
 
 const send = give({
-  timeout: "timeouts: { totalMs }",
   maxRetries: "retry: { limit }",
   abortSignal: "signal",
 });
@@ -31,11 +30,6 @@ const functions: Readonly<Record<string, Instead>> = {
     ...give(
       Object.fromEntries(Object.entries(renamed).map(([other, name]) => [other, `params: { ${name} }`])),
     ),
-    ...give(
-      Object.fromEntries(
-        ["headers", "signal", "timeouts", "retry"].map((name) => [name, `request: { ${name} }`]),
-      ),
-    ),
     ...give({
       system: "instructions",
       messages: "initialMessages",
@@ -52,8 +46,8 @@ const functions: Readonly<Record<string, Instead>> = {
   "a request": send,
   "a message": give({ attachments: "images", files: "images" }),
   defineTool: give({
-    inputSchema: "parameters",
-    input_schema: "parameters",
+    parameters: "inputSchema",
+    input_schema: "inputSchema",
     run: "execute",
     handler: "execute",
   }),
@@ -66,7 +60,7 @@ export function insteadOf(of: string): Instead {
 
 const asSystem = 'begin `messages` with { role: "system", content: "…" }; a store has `instructions`';
 const afterRequest = Object.fromEntries(
-  ["signal", "abortSignal", "headers", "timeouts", "retry"].map((name) => [
+  ["signal", "abortSignal", "headers", "timeout", "retry"].map((name) => [
     name,
     `it belongs in the last argument, { ${name.replace("abortSignal", "signal")} }`,
   ]),

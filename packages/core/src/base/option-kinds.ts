@@ -39,8 +39,9 @@ const kinds: Readonly<Record<string, Kind>> = {
     (value) => isFunction(value) || typeof value === "object",
     'give an object, { "x-name": "value" }',
   ],
-  timeouts: settings,
+  timeout: settings,
   retry: settings,
+  gateway: [isObject, "give { assetLookup, parseVideoTask, includeUsage }"],
   params: [isObject, "give an object of the request's fields, { max_tokens: 500 }"],
   signal: [
     (value) => isObject(value) && "aborted" in (value as object),
@@ -53,7 +54,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   whenBusy: [(value) => busy.includes(String(value)), `give one of ${busy.slice(0, 3).join(", ")}`],
   maxSteps: [(value) => Number.isInteger(value) && Number(value) > 0, "give a whole number from 1 up"],
   images: [Array.isArray, "give a list of files or URLs"],
-  schema: [
+  outputSchema: [
     (value) => typeof value === "object" || isFunction(value),
     "give a schema of valibot, zod or another library",
   ],

@@ -5,26 +5,27 @@ import { unknownOptions } from "./unknown-options.js";
 
 /* Loaded in development, when options are given. `tests/rules/option-names.test.ts` compares the names with the types. */
 
-const request = "signal headers timeouts retry idempotencyKey checks";
+const sent = "headers timeout retry checks";
+const request = `signal ${sent} idempotencyKey`;
 const watch = "presence intervalMs pollInBackground";
 /** The options of `TaskStoreOptions`. */
-const task = `${watch} whenBusy request onCreate onSuccess onError`;
+const task = `${watch} whenBusy ${sent} onCreate onSuccess onError`;
 
 /** The options of each function, and of the hook that passes its own on to it. */
 const functions = {
-  createClient: `baseURL apiKey headers credentials scope fetch timeouts retry idempotencyKeys assetLookup
-    uploads resume normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
-  "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps schema jsonSchema whenBusy
-    throttleMs request checks storage runner onFinish onError`,
-  "createImageStore or useImages": "id model params whenBusy request checks onSuccess onError",
+  createClient: `baseURL apiKey headers credentials user fetch timeout retry idempotencyKeys uploads
+    resume gateway onEvent clock random dangerouslyAllowBrowser`,
+  "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps outputSchema whenBusy
+    throttleMs ${sent} storage runner onFinish onError`,
+  "createImageStore or useImages": `id model params whenBusy ${sent} onSuccess onError`,
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
-  "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
+  "createAssetStore or useAsset": `assetId groupId prepare encoding ${task}`,
   createUploadStore: "storage use headers",
-  "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
+  "a request": `${request} encoding label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore unlessSent stopOnAbort`,
   "a message": "images",
-  defineTool: "name description parameters jsonSchema execute needsApproval timeoutMs",
+  defineTool: "name description inputSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale messages",
   useConversations: "storage activeId pageSize createTitle restoreMs",
   createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict maxRequests state`,
@@ -32,9 +33,9 @@ const functions = {
 
 /** The options within an option. */
 const nested: Readonly<Record<string, string>> = {
-  timeouts: "headersMs firstChunkMs chunkMs totalMs",
-  retry: "limit maxDelayMs",
-  request: `${request} upload`,
+  timeout: "firstChunkMs chunkMs totalMs",
+  retry: "limit maxRetryAfterMs",
+  gateway: "assetLookup parseVideoTask includeUsage",
   durations: "imageMs videoMs",
 };
 

@@ -10,13 +10,13 @@ export interface Reporter {
 const reported = new WeakMap<Reporter, Set<PlatformFeature>>();
 const refusals = new WeakMap<Error, PlatformFeature>();
 
-/** Emits `platform-limit` for a feature that the browser refuses: once for each feature and client. */
+/** Emits `feature-unavailable` for a feature that the browser refuses: once for each feature and client. */
 export function reportLimit(client: Reporter, feature: PlatformFeature, cause: unknown): void {
   const features = reported.get(client) ?? new Set();
   reported.set(client, features);
   if (features.has(feature)) return;
   features.add(feature);
-  client.emit({ type: "platform-limit", feature, error: asError(cause) });
+  client.emit({ type: "feature-unavailable", feature, error: asError(cause) });
 }
 
 /** Marks the error of a storage as the browser's refusal of a feature. */
@@ -32,10 +32,10 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Emits the failure of a storage: `platform-limit` where the browser refuses the storage, otherwise `storage-failure`.
+ * Emits the failure of a storage: `feature-unavailable` where the browser refuses the storage, otherwise `storage-error`.
  */
 export function reportStorageFailure(client: Reporter, error: unknown, messageId?: string): void {
   const feature = refusals.get(error as Error);
   if (feature) reportLimit(client, feature, error);
-  else client.emit({ type: "storage-failure", error, ...(messageId !== undefined && { messageId }) });
+  else client.emit({ type: "storage-error", error, ...(messageId !== undefined && { messageId }) });
 }

@@ -52,7 +52,7 @@ function isMistake(error: AnyGatewayError): boolean {
       return error.reason !== undefined;
     case "APIError":
       return (
-        error.reason !== undefined || (error.source === "proxy" && SETUP_CODES.includes(error.apiCode ?? ""))
+        error.reason !== undefined || (error.source === "proxy" && SETUP_CODES.includes(error.code ?? ""))
       );
     default:
       return false;

@@ -1,18 +1,18 @@
-/** The field of a client that names use. */
+/** The field of a client that separates the stored data of its users. */
 export interface Scoped {
   /** The user of the client; undefined where an app has one user for each browser. */
-  readonly scope: string | undefined;
+  readonly user: string | undefined;
 }
 
 /**
- * Returns the name of a lock, a channel or a collection for the client's scope. Every name that tabs or page loads share
- * is made here, so that two users of one browser share none. Without a scope the name stays as it is.
+ * Returns the name of a lock, a channel or a collection for the client's user. Every name that tabs or page loads share
+ * is made here, so that two users of one browser share none. Without a user the name stays as it is.
  */
-export function scoped({ scope }: Scoped, name: string): string {
-  return scope === undefined ? name : `${scopeName(scope)}/${name}`;
+export function scoped({ user }: Scoped, name: string): string {
+  return user === undefined ? name : `${userPrefix(user)}/${name}`;
 }
 
-/** Text of a scope in names. JSON, because the JSON of one text is never the beginning of another's. */
-export function scopeName(scope: string): string {
-  return JSON.stringify(scope);
+/** Text of a user in names. JSON, because the JSON of one text is never the beginning of another's. */
+export function userPrefix(user: string): string {
+  return JSON.stringify(user);
 }

@@ -76,8 +76,25 @@ export type Checked<Output> =
 export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
   if (!jsonSchema && vendor !== "valibot")
     throw new ConfigurationError(
-      `${path}: the schema (${vendor}) does not know its JSON Schema; give it as \`jsonSchema\``,
+      `${path}: the schema (${vendor}) cannot write its JSON Schema; add one with withJSONSchema(schema, jsonSchema)`,
     );
+}
+
+/**
+ * Adds a JSON Schema to a schema whose library cannot write one, such as zod 3 or `zod/mini`: for `inputSchema` of a tool
+ * and `outputSchema` of a chat. The schema checks and types the value; the model gets the JSON Schema.
+ *
+ * @example
+ * ```ts
+ * const city = withJSONSchema(zodSchema, { type: "object", properties: { city: { type: "string" } } });
+ * const weather = defineTool({ name: "weather", inputSchema: city, execute: ({ city }) => forecast(city) });
+ * ```
+ */
+export function withJSONSchema<Output>(
+  { "~standard": standard }: StandardSchema<Output>,
+  jsonSchema: Readonly<Record<string, unknown>>,
+): StandardSchema<Output> {
+  return { "~standard": { ...standard, jsonSchema: { input: () => ({ ...jsonSchema }) } } };
 }
 
 /** Checks `value` with a schema. */

@@ -34,12 +34,12 @@ export function compareModels(client: Warner, id: string, subscriber: Subscriber
 /** The part of a client that its replacement is compared by. */
 export interface ReplacedClient extends Warner {
   readonly baseURL: string;
-  readonly scope: string | undefined;
+  readonly user: string | undefined;
 }
 
 /** Warns if a client has the same gateway and user as the one before. */
 export function compareClients(before: ReplacedClient, client: ReplacedClient): void {
-  if (before.baseURL !== client.baseURL || before.scope !== client.scope) return;
+  if (before.baseURL !== client.baseURL || before.user !== client.user) return;
   const message =
     "is a new one with the same baseURL, and the chats of the one before are gone: call createClient() outside of " +
     "components, or keep the client in useState()";

@@ -193,7 +193,7 @@ export function refused<const Why extends string>(
 }
 
 /** Result of the check of a request. */
-export interface Findings {
+export interface CheckResult {
   /** Broken rules: the gateway would refuse the request. */
   readonly issues: Issue[];
   /**
@@ -265,7 +265,7 @@ export function checkByModel<Request extends { readonly model: string }>(
   request: unknown,
   rules: Rules,
   warnOf: (request: Request, warn: Warn) => void,
-): Findings {
+): CheckResult {
   const issues = findIssues(request, rules);
   const warnings: Issue[] = [];
   if (issues.length > 0) return { issues, warnings };
@@ -328,7 +328,7 @@ type InOneForm<Request, Form = Request> = Form extends unknown
  */
 export function assertAccepted(
   request: unknown,
-  check: (request: unknown) => Findings,
+  check: (request: unknown) => CheckResult,
   warn: (issue: Issue) => void,
   { checks }: { readonly checks?: boolean | undefined } = {},
 ): void {

@@ -5,7 +5,7 @@ import { type Answer, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
 import { createAnswerReader, tokenCounts, type WireObject } from "./protocol/answer-reader.js";
-import type { ChatTurn } from "./protocol/delta.js";
+import type { ChatResult } from "./protocol/delta.js";
 import { reportedErrorOf } from "./protocol/reported-error.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
 import type { ChatRequests } from "./protocol/schema.js";
@@ -13,7 +13,7 @@ import { createStreamParser } from "./protocol/stream-parser.js";
 import { errorOfEnd } from "./stream-error.js";
 
 /** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
-const HEADERS_MS = 600_000;
+const FIRST_CHUNK_MS = 600_000;
 
 /**
  * Sends a chat request and returns the whole answer (spec, POST /v1/chat/completions).
@@ -21,7 +21,7 @@ const HEADERS_MS = 600_000;
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses, or reports an error beside the answer
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
  * @throws {StreamError} when the gateway streamed the answer, and the stream broke off or carried an error
  * @example
@@ -36,7 +36,7 @@ export async function completeChat<const Model extends string, Checks extends bo
   client: Client,
   request: RequestFor<Model, ChatRequests, Checks>,
   options: RequestOptions<Checks> = {},
-): Promise<ChatTurn> {
+): Promise<ChatResult> {
   return requestRecord(
     client,
     {
@@ -45,7 +45,7 @@ export async function completeChat<const Model extends string, Checks extends bo
       path: CHAT_PATH,
       subject: request,
       body: () => checkedChatRequest(client, request, false, options),
-      headersMs: HEADERS_MS,
+      firstChunkMs: FIRST_CHUNK_MS,
       repeat: "any",
       read({ json, misfit, reported, totalMs }) {
         const error = reportedErrorOf(json);
@@ -55,7 +55,7 @@ export async function completeChat<const Model extends string, Checks extends bo
         return turnOf(json, totalMs, client.warn, misfit);
       },
       readText: (answer) => streamedTurnOf(client, request, answer),
-      summary: (turn: ChatTurn) => turn,
+      summary: (turn: ChatResult) => turn,
     },
     options,
     "choices",
@@ -67,7 +67,7 @@ function streamedTurnOf(
   client: Client,
   request: object,
   { text, totalMs, requestId, reported }: Answer<undefined>,
-): ChatTurn {
+): ChatResult {
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createAnswerReader(fold.add, client.warn, several);
@@ -88,7 +88,7 @@ function turnOf(
   totalMs: number,
   warn: Client["warn"],
   misfit: Answer["misfit"],
-): ChatTurn {
+): ChatResult {
   const fold = createFold();
   const answer = createAnswerReader(fold.add, warn);
   answer.read(completion);

@@ -14,7 +14,7 @@ import {
 import { ConfigurationError, isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import { type AnswerReader, createAnswerReader } from "./protocol/answer-reader.js";
-import type { ChatDelta, ChatMessage, ChatTiming, ChatTurn } from "./protocol/delta.js";
+import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import { CHAT_PATH, checkedChatRequest, streamPath } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/schema.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
@@ -40,11 +40,11 @@ interface Reader {
   readonly opening: Promise<void>;
   readonly head: AnswerReader["head"];
   /** The message so far. */
-  readonly message: ChatMessage;
+  readonly message: AssistantMessage;
   /** Id of the answer at a proxy that stores it. */
   readonly streamId: string | undefined;
   /** The whole answer; rejects with the error that ended it. */
-  readonly turn: Promise<ChatTurn>;
+  readonly turn: Promise<ChatResult>;
   /** True once `[DONE]` has come. */
   readonly isDone: boolean;
   /** True once the bytes have ended as those of a whole answer do. */
@@ -243,7 +243,7 @@ export function openReader(
 
   /** Limits the time from sending to the first content. It also counts while the stream is not read. */
   function limitFirstChunk(): void {
-    const text = `nothing came for ${firstChunkMs} ms (timeouts.firstChunkMs)`;
+    const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
     atLimit(client.clock, firstChunkMs, settlement.signal, () => {
       if (!deltas.hasContent) late(new TimeoutError(text, "first-chunk"));
     });
@@ -335,9 +335,9 @@ function createSettlement(client: Client, exchange: Exchange) {
   const ended = new AbortController();
   let firstTokenMs: number | undefined;
   let totalMs: number | undefined;
-  let resolve!: (turn: ChatTurn) => void;
+  let resolve!: (turn: ChatResult) => void;
   let reject!: (error: unknown) => void;
-  const turn = new Promise<ChatTurn>((onResolve, onReject) => {
+  const turn = new Promise<ChatResult>((onResolve, onReject) => {
     resolve = onResolve;
     reject = onReject;
   });
@@ -355,19 +355,19 @@ function createSettlement(client: Client, exchange: Exchange) {
     begin() {
       if (firstTokenMs !== undefined) return;
       firstTokenMs = elapsedMs();
-      emitStep(client, exchange, { type: "first-chunk", ms: firstTokenMs });
+      emitStep(client, exchange, { type: "first-chunk", durationMs: firstTokenMs });
     },
     timing: (): ChatTiming => ({
       ...(firstTokenMs !== undefined && { firstTokenMs }),
       totalMs: totalMs ?? elapsedMs(),
     }),
-    succeed(turnOf: (timing: ChatTiming) => ChatTurn) {
+    succeed(turnOf: (timing: ChatTiming) => ChatResult) {
       if (settlement.isOver) return;
       const whole = turnOf(settle());
       closeExchange(client, exchange, whole);
       resolve(whole);
     },
-    fail(error: unknown, turnOf: (timing: ChatTiming) => ChatTurn) {
+    fail(error: unknown, turnOf: (timing: ChatTiming) => ChatResult) {
       settlement.failure = { error };
       closeExchange(client, exchange, turnOf(settle()), settlement.failure);
       reject(error);

@@ -21,7 +21,7 @@ const NO_RESULT = "the call was cancelled before it had a result";
  * const turn = await completeChat(client, { model: "alpha-v4.1-flash", messages });
  * ```
  */
-export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
+export function repairMessages(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
   const entries: { message: ChatRequestMessage; results: Results }[] = [];
   const lastCaller = new Map<string, Results>();
   for (const message of messages) {

@@ -58,7 +58,7 @@ interface ResumedBytes {
 /** Options of {@link resumeChat}. */
 export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idempotencyKey" | "checks"> {
   /**
-   * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeouts.totalMs`: the proxy closes
+   * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeout.totalMs`: the proxy closes
    * the gateway's connection, and all other readers get an error. Without it only this reader leaves.
    *
    * @default false
@@ -95,7 +95,7 @@ export function streamResumption({
  * `abort()` of the stream leaves the response as it is, for its other readers and for later ones. With `stopOnAbort` it
  * stops the response. The `end` event of the call has the path `/v1/chat/streams/…`: its `usage` was counted before.
  *
- * @param streamId `streamId` of the `ChatStream` or `ThreadMessage` that began the response; header `x-stream-id`
+ * @param streamId `streamId` of the `ChatStream` or `ChatMessage` that began the response; header `x-stream-id`
  * @throws {ValidationError} for a text that is not an id; nothing was sent
  * @throws {APIError} `status` 404 when the proxy stores no such response of this user: unknown, deleted, or never stored
  * @throws {StreamError} when the response broke off or carried an error, or can't be reached now (`cause`)
@@ -289,13 +289,13 @@ function openResumedBytes(
       path,
       signal: attempt.signal,
       abort,
-      headersMs: Math.min(exchange.headersMs, exchange.chunkMs),
+      firstChunkMs: Math.min(exchange.firstChunkMs, exchange.chunkMs),
       retry: { ...exchange.retry, limit: 0 },
       // the gateway has answered, also if this request fails
-      state: { outcome: "unknown" },
+      state: { delivery: "unknown" },
     };
     const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
-    state.outcome = "unknown";
+    state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, as of a network that wants a sign-in
     throw await errorOf(response, client, signal);

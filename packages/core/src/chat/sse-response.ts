@@ -52,11 +52,11 @@ const statuses: { readonly [name: string]: number } = {
 
 /** Makes the body of an error in the form that OpenAI-style clients read. */
 function wireError(error: unknown): object {
-  const { name, message, code, type, apiCode, param, reason, issues } = error as Partial<
-    Record<"name" | "message" | "code" | "type" | "apiCode" | "param" | "reason", string>
+  const { name, message, type, code, param, reason, issues } = error as Partial<
+    Record<"name" | "message" | "type" | "code" | "param" | "reason", string>
   > & { issues?: readonly { path: string }[] };
   // code by which this library recognises a stream that was cut
-  const known = reason === "truncated" ? "upstream_cut" : (apiCode ?? (name === "APIError" ? null : code));
+  const known = reason === "truncated" ? "upstream_cut" : (code ?? (name === "APIError" ? null : name));
   return { message, type: type ?? "gateway_error", code: known, param: param ?? issues?.[0]?.path ?? null };
 }
 

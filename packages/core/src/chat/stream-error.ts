@@ -1,13 +1,13 @@
 import type { Client } from "../client.js";
 import { apiErrorOf, type ErrorFields, excerpt, wordsOf } from "../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
-import type { ChatMessage } from "./protocol/delta.js";
+import type { AssistantMessage } from "./protocol/delta.js";
 import type { StreamEnd } from "./protocol/stream-parser.js";
 
 /** The facts about a stream that its errors carry. */
 export interface StreamFacts {
   /** The message so far. */
-  readonly partial: ChatMessage;
+  readonly partial: AssistantMessage;
   readonly requestId: string | undefined;
 }
 
@@ -53,15 +53,15 @@ function serverError(
   facts: StreamFacts,
 ): Error {
   const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
-  return streamError(reason, scrub(message), facts, { type, apiCode: code });
+  return streamError(reason, scrub(message), facts, { type, code });
 }
 
 function streamError(
   reason: StreamFailure,
   text: string,
   { partial, requestId }: StreamFacts,
-  fields: { type?: string | undefined; apiCode?: string | undefined },
+  fields: { type?: string | undefined; code?: string | undefined },
   cause?: unknown,
-): StreamError<ChatMessage> {
+): StreamError<AssistantMessage> {
   return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });
 }

@@ -1,18 +1,18 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { ChatDelta, ChatMessage, ChatTiming, ChatTurn } from "./protocol/delta.js";
+import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import { type AnswerSource, openReader, over, type Step } from "./reader.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
  * request. The stream can be read once, and is read from the network only as fast as it is consumed. A loop that
- * does not ask for a delta for `timeouts.chunkMs` loses its connection.
+ * does not ask for a delta for `timeout.chunkMs` loses its connection.
  */
 export interface ChatStream extends AsyncIterable<ChatDelta> {
   /** Message so far; whole once the stream has ended. After `result()` it may be ahead of a slow loop. */
-  readonly snapshot: ChatMessage;
+  readonly snapshot: AssistantMessage;
   /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
   /** Facts of the response, known from its first delta on. */
@@ -39,7 +39,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
    * at any time, also in a loop: it reads on at full speed, and the loop gets each delta later, in order. They are kept
    * in memory until then.
    */
-  result(): Promise<ChatTurn>;
+  result(): Promise<ChatResult>;
   /** Ends the request now. Pending promises reject with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
 }
@@ -55,7 +55,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `first-chunk`, `chunk` or `total`; with `partial` once the stream had begun
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`; with `partial` once the stream had begun
  * @throws {StreamError} when the stream broke off or carried an error; `partial` has the message so far
  * @example
  * ```ts

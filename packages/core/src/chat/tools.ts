@@ -33,42 +33,42 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** The messages of the chat up to the call. */
   readonly messages: readonly ToolContextMessage[];
-  /** Value that an earlier run of this call has kept; undefined in the first one. */
-  readonly kept: unknown;
+  /** Value that an earlier run of this call has saved; undefined in the first one. */
+  readonly savedState: unknown;
   /**
-   * Keeps a value with the call: JSON, such as the handle of a task. After a reload the call runs again with it, where
-   * the chat has a `storage` and the browser has Web Locks. A running call that has kept nothing is cancelled instead.
+   * Saves a value with the call: JSON, such as the handle of a task. After a reload the call runs again with it, where
+   * the chat has a `storage` and the browser has Web Locks. A running call that has saved nothing is cancelled instead.
    * Resolves when the storage has it, after 0.5 s at most.
    *
    * @throws {TypeError} for a value that has no JSON
    */
-  keep(value: unknown): Promise<void>;
+  saveState(value: unknown): Promise<void>;
   /** Reports the share of the work that is done, from 0 to 1, as `progress` of the call. */
-  progress(share: number): void;
+  reportProgress(share: number): void;
   /**
-   * Shows a file beside the answer: in its `images` if the type begins with `image/`, otherwise in its `files`. The model
+   * Attaches a file to the response: in its `images` if the type begins with `image/`, otherwise in its `files`. The model
    * does not get it.
    *
    * @throws {TypeError} for an address that is neither http(s) nor a data URL of an image, a video or a sound
    */
-  show(file: ThreadFile): void;
+  attachFile(file: ThreadFile): void;
 }
 
 /** A tool that a chat runs when the model calls it. Created by {@link defineTool}. */
-export interface ChatTool<Input = unknown, Output = unknown> {
+export interface Tool<Input = unknown, Output = unknown> {
   /** Name by which the model calls the tool. */
   readonly name: string;
   /**
    * Writes the tool as a request offers it to the model.
    *
-   * @throws {ConfigurationError} if the schema of `parameters` cannot be written as JSON Schema
+   * @throws {ConfigurationError} if the schema of `inputSchema` cannot be written as JSON Schema
    */
   definition(): Promise<ToolDefinition>;
-  /** Checks and types the arguments; absent where `parameters` was plain JSON Schema. */
+  /** Checks and types the arguments; absent where `inputSchema` was a plain JSON Schema. */
   readonly schema?: StandardSchema<Input>;
   /** Milliseconds until a call that is still running counts as failed. */
   readonly timeoutMs: number;
-  /** Runs the call; absent where the call waits for `addToolResult`. */
+  /** Runs the call; absent where the call waits for `addToolOutput`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
   /** True if the user has to approve a call first. Only `false` lets it run at once. */
   needsApproval(input: Input): boolean | Promise<boolean>;
@@ -81,18 +81,12 @@ export interface ToolOptions<Input, Output> {
   /** Explanation for the model: what the tool does and when to call it. */
   readonly description?: string;
   /**
-   * Arguments of the tool: a valibot schema, another schema that has a JSON Schema, or a plain JSON Schema.
-   * Of a plain one only the outermost `type` is checked, `"object"` where it has none.
+   * Schema of the arguments: a valibot schema, another schema that has a JSON Schema, or a plain JSON Schema. Of a plain
+   * one only the outermost `type` is checked, `"object"` where it has none. `withJSONSchema` adds a JSON Schema to a
+   * schema whose library cannot write one.
    */
-  readonly parameters: StandardSchema<Input> | Readonly<Record<string, unknown>>;
-  /**
-   * JSON Schema of `parameters`, for the model. Needed where the library cannot write it, as zod 3 and `zod/mini`.
-   * `parameters` checks and types the arguments.
-   *
-   * @default what `parameters` writes
-   */
-  readonly jsonSchema?: Readonly<Record<string, unknown>>;
-  /** Runs the call. Without it the call waits for `addToolResult`. */
+  readonly inputSchema: StandardSchema<Input> | Readonly<Record<string, unknown>>;
+  /** Runs the call. Without it the call waits for `addToolOutput`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
   /**
    * True if the user has to approve a call first. A function has to decide within `timeoutMs`. Only `false` lets
@@ -111,7 +105,7 @@ const TIMEOUT_MS = 60_000;
  * Defines a tool for a chat. Arguments are checked before `execute` runs; if they are wrong, the model gets
  * an error and the chat continues. `execute` must return a string or a value that has JSON.
  *
- * @throws {ConfigurationError} for a wrong name, or a schema without a JSON Schema, if there is no `jsonSchema`. A valibot
+ * @throws {ConfigurationError} for a wrong name, or a schema without a JSON Schema. A valibot
  *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
  * @example
  * ```ts
@@ -120,34 +114,33 @@ const TIMEOUT_MS = 60_000;
  * const weather = defineTool({
  *   name: "weather",
  *   description: "The weather of a city, now",
- *   parameters: v.object({ city: v.string() }),
+ *   inputSchema: v.object({ city: v.string() }),
  *   execute: async ({ city }, { signal }) => (await fetch(`/weather/${city}`, { signal })).json(),
  * });
  * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [weather] });
  * ```
  */
-export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): ChatTool<Input, Output> {
+export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
   noteOptions("defineTool", options, { warn: print });
   const name: unknown = options?.name;
   if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
     throw new ConfigurationError(
       `name: a tool's name has 1 to 64 letters, digits, _ and -, not ${JSON.stringify(name)}`,
     );
-  const { description, parameters, jsonSchema, execute } = options;
+  const { description, inputSchema, execute } = options;
   const { needsApproval = false, timeoutMs = TIMEOUT_MS } = options;
-  if (typeof parameters !== "object" && typeof parameters !== "function")
-    throw new ConfigurationError(`parameters: the tool "${name}" needs the schema of its arguments`);
-  const schema = isSchema<Input>(parameters) ? parameters : undefined;
-  const path = `parameters of the tool "${name}"`;
-  if (schema && !jsonSchema) assertWritable(schema, path);
+  if (typeof inputSchema !== "object" && typeof inputSchema !== "function")
+    throw new ConfigurationError(`inputSchema: the tool "${name}" needs the schema of its arguments`);
+  const schema = isSchema<Input>(inputSchema) ? inputSchema : undefined;
+  const path = `inputSchema of the tool "${name}"`;
+  if (schema) assertWritable(schema, path);
   return {
     name,
     async definition() {
       const described = {
         name,
         ...(description !== undefined && { description }),
-        parameters:
-          schema && !jsonSchema ? await writtenAsJSON(schema, path) : { ...(jsonSchema ?? parameters) },
+        parameters: schema ? await writtenAsJSON(schema, path) : { ...inputSchema },
       };
       return { type: "function", function: described };
     },
@@ -164,6 +157,6 @@ async function writtenAsJSON(schema: StandardSchema, path: string): Promise<Reco
   return jsonSchemaOf(schema, path);
 }
 
-function isSchema<Input>(parameters: object): parameters is StandardSchema<Input> {
-  return "~standard" in parameters;
+function isSchema<Input>(schema: object): schema is StandardSchema<Input> {
+  return "~standard" in schema;
 }

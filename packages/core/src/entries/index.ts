@@ -3,7 +3,7 @@
 // The client
 
 export type { Clock } from "../base/clock.js";
-export type { StandardSchema } from "../base/standard-schema.js";
+export { type StandardSchema, withJSONSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
 export type { AnyRequest } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
@@ -11,14 +11,14 @@ export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
-export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
+export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 
 // Errors
 
 export {
   type AnyGatewayError,
   APIError,
-  AssetFailedError,
+  type Billing,
   ConfigurationError,
   ConnectionError,
   GatewayError,
@@ -26,10 +26,8 @@ export {
   isGatewayError,
   type Outcome,
   ResponseError,
-  redact,
   StreamError,
-  TaskExpiredError,
-  TaskFailedError,
+  TaskError,
   TimeoutError,
   ValidationError,
 } from "../vocabulary/errors.js";
@@ -48,48 +46,40 @@ export type { ImageRequest } from "../images/schema.js";
 // Videos
 
 export { createVideoTask } from "../videos/create.js";
-export { normalizeVideoTask } from "../videos/read-task.js";
+export { parseVideoTask } from "../videos/read-task.js";
 export type { VideoRequest } from "../videos/schema/request.js";
 export {
   getVideoTask,
-  type VideoTaskWatchOptions,
   watchVideoTask,
 } from "../videos/watch.js";
 export type {
   SucceededVideoTask,
   VideoTask,
   VideoTaskHandle,
-  VideoTaskReference,
 } from "../vocabulary/video-task.js";
 
 // Assets
 
 export { createAsset } from "../assets/create.js";
 export type { AssetRequest } from "../assets/schema.js";
-export { type AssetWatchOptions, getAsset, watchAsset } from "../assets/watch.js";
-export type { TaskWatch } from "../tasks/define-task.js";
+export { getAsset, watchAsset } from "../assets/watch.js";
+export type { TaskWatch, WatchOptions } from "../tasks/define-task.js";
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
-
-// Epsilon
-
-export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 
 // Chat
 
 export { completeChat } from "../chat/complete.js";
 export { applyDelta } from "../chat/protocol/accumulate.js";
 export type {
+  AssistantMessage,
   ChatDelta,
-  ChatMessage,
-  ChatOutcome,
+  ChatResult,
   ChatTiming,
-  ChatToolCall,
-  ChatTurn,
   ChatUsage,
 } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
-export { repairHistory } from "../chat/repair.js";
+export { repairMessages } from "../chat/repair.js";
 export {
   type ChatResumeOptions,
   resumeChat,
@@ -98,12 +88,14 @@ export {
 export { toResponse } from "../chat/sse-response.js";
 export { type ChatStream, streamChat } from "../chat/stream.js";
 export {
-  type ChatTool,
   defineTool,
   type ThreadFile,
+  type Tool,
   type ToolContext,
   type ToolContextMessage,
 } from "../chat/tools.js";
+export type { ChatModel } from "../vocabulary/chat-models.js";
+export type { ImageModel, VideoModel } from "../vocabulary/media-models.js";
 
 // Storages
 

@@ -1,7 +1,7 @@
 // Entry for the other packages of this repository. Apps must not import it: it may change in any version.
 
 export { type ExpiringLink, renewalAt as linkRenewalAt, renewedLater } from "../archive/expiring-link.js";
-export type { CreateAssetOptions } from "../assets/create.js";
+export { checkAssetRequest } from "../assets/schema.js";
 export { assertLookup, assets } from "../assets/watch.js";
 export { type Backoff, createBackoff } from "../base/backoff.js";
 export {
@@ -36,7 +36,7 @@ export {
 export { unknownProxyOptions } from "../base/proxy-option-names.js";
 export { OWN, randomId, randomWords } from "../base/random-id.js";
 export { fingerprintOf, idOf, isSame } from "../base/same.js";
-export { type Scoped, scoped, scopeName } from "../base/scope.js";
+export { type Scoped, scoped, userPrefix } from "../base/scope.js";
 export { checkBySchema, issuesText } from "../base/standard-schema.js";
 export {
   createRegistry,
@@ -54,6 +54,12 @@ export { isImageURL } from "../chat/protocol/image-url.js";
 export type { ToolCall } from "../chat/protocol/message-schema.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
 export { streamPath } from "../chat/protocol/request.js";
+export {
+  type ChatParams,
+  type ChatRequests,
+  checkChatRequest,
+  type SharedChatParams,
+} from "../chat/protocol/schema.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
 export type { ToolDefinition } from "../chat/protocol/tool-schema.js";
 export { errorText, toolMessage } from "../chat/repair.js";
@@ -61,21 +67,23 @@ export { openStream } from "../chat/stream.js";
 export type { SharedDevices, SyncStatus } from "../devices.js";
 export { signedTypeOf } from "../files/signatures.js";
 export { uploaderOf } from "../files/uploader.js";
+export { checkImageRequest, type ImageRequests } from "../images/schema.js";
 export type { Snapshot, TaskHandle, TaskKind } from "../tasks/define-task.js";
 export { type Interval, intervalAfter } from "../tasks/poll.js";
 export { askOffers, hasOffer, isRemembered } from "../transport/ask-offers.js";
-export { endsUnlessSent, trackOutcome } from "../transport/billing-outcome.js";
+export { endsUnlessSent, trackBilling } from "../transport/billing.js";
 export { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 export { createEventParser, type ServerSentEvent } from "../transport/event-stream.js";
-export { connectionError, isAbsent, isClosedRoute, keepsKey, outcomeOf } from "../transport/failure.js";
+export { connectionError, deliveryOf, isAbsent, isClosedRoute, keepsKey } from "../transport/failure.js";
 export { offersIn } from "../transport/offers.js";
 export { bodyReaderOf, createBytesOf } from "../transport/read-body.js";
 export { errorOf } from "../transport/refusal.js";
 export { requestOnce } from "../transport/request-once.js";
 export { addressOf, type Connection } from "../transport/send.js";
-export { normalizeVideoTask } from "../videos/read-task.js";
+export { parseVideoTask } from "../videos/read-task.js";
+export { checkVideoRequest, type VideoRequests } from "../videos/schema/request.js";
 export { dismissVideoTask, videos } from "../videos/watch.js";
-export { chatModelOf } from "../vocabulary/chat-models.js";
-export { asError, describeThrown, withDetails } from "../vocabulary/errors.js";
-export type { CallIdentity, ToolOutcome, ToolRun } from "../vocabulary/events.js";
-export { imageModelOf, videoModelOf } from "../vocabulary/media-models.js";
+export { chatModelOf, chatModels } from "../vocabulary/chat-models.js";
+export { asError, describeThrown, readDelivery, withDetails } from "../vocabulary/errors.js";
+export type { ToolRun } from "../vocabulary/events.js";
+export { imageModelOf, imageModels, videoModelOf, videoModels } from "../vocabulary/media-models.js";

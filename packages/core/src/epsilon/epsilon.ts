@@ -5,8 +5,8 @@ import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
 import { ValidationError, withDetails } from "../vocabulary/errors.js";
 
-const CREATE_HEADERS_MS = 300_000;
-const QUERY_HEADERS_MS = 60_000;
+const CREATE_MS = 300_000;
+const QUERY_MS = 60_000;
 
 const PATHS = {
   text2video: "/epsilon/v1/videos/text2video",
@@ -22,17 +22,17 @@ export type EpsilonRoute = keyof typeof PATHS;
  * answer returned as JSON, unchanged.
  *
  * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `outcome` shows if it may be billed.
+ * The error's `billing` shows if it may be billed.
  *
  * @throws {ValidationError} for another route
  * @throws {APIError} when the gateway refuses, or the answer is not JSON
  * @throws {ConnectionError} | {TimeoutError} when there was no answer
  * @example
  * ```ts
- * const answer = await requestEpsilon(client, "text2video", { prompt: "A reef at dawn" });
+ * const answer = await createEpsilonTask(client, "text2video", { prompt: "A reef at dawn" });
  * ```
  */
-export async function requestEpsilon(
+export async function createEpsilonTask(
   client: Client,
   route: EpsilonRoute,
   body: unknown,
@@ -51,7 +51,7 @@ export async function requestEpsilon(
         if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
         return body;
       },
-      headersMs: CREATE_HEADERS_MS,
+      firstChunkMs: CREATE_MS,
       repeat: "refused-only",
       read: ({ json }) => json,
     },
@@ -85,7 +85,7 @@ export async function getEpsilonTask(
         method: "get",
         kind: "epsilon",
         path,
-        headersMs: QUERY_HEADERS_MS,
+        firstChunkMs: QUERY_MS,
         repeat: "any",
         read: ({ json }) => json,
       },

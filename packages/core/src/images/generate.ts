@@ -7,7 +7,7 @@ import type { ImageRequest, ImageRequests } from "./schema.js";
 import { checkImageRequest } from "./schema.js";
 
 /** Ten minutes: an image takes minutes, and a sequence takes several times that. */
-const HEADERS_MS = 600_000;
+const FIRST_CHUNK_MS = 600_000;
 /** Life of a link, in milliseconds: the gateway gives none. */
 const DAY_MS = 86_400_000;
 
@@ -74,15 +74,15 @@ export interface ImageResult {
 
 /**
  * Generates images and waits for all of them (spec, `POST /v1/images/generations`). This takes minutes: the default of
- * `timeouts.headersMs` is 10 min.
+ * `timeout.firstChunkMs` is 10 min.
  *
  * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `outcome` shows if it may be billed.
+ * The error's `billing` shows if it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the answer has no list of images. Other fields that can't be read are warnings
  * @example
  * ```ts
@@ -110,7 +110,7 @@ export async function generateImages<const Model extends string, Checks extends 
         assertAccepted(request, checkImageRequest, client.warn, options);
         return request;
       },
-      headersMs: HEADERS_MS,
+      firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read({ json, misfit, headers }) {
         if (!Array.isArray(json.data)) throw misfit("data");

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import {
   between,
+  type CheckResult,
   checkByModel,
-  type Findings,
   optionsOf,
   type RequestOf,
   type RequestsOf,
@@ -87,11 +87,6 @@ export type GammaImage50Request = RequestOf<typeof image50Request>;
 
 /**
  * Schema of a request to each image model.
- *
- * @example
- * ```ts run
- * const result = imageRequests["gamma-image-5-0-260128"]["~standard"].validate({ prompt: "a boat" });
- * ```
  */
 export const imageRequests = {
   /** Request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
@@ -110,13 +105,8 @@ export type ImageRequest = ImageRequests[ImageModel];
  * Checks an image request by the rules of its model, without sending anything.
  *
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
- * @example
- * ```ts
- * const { issues } = checkImageRequest({ model: "gamma-image-5-0-260128", prompt: "A reef", size: "1024x1024" });
- * // issues[0] = { path: "size", message: "must be one of this model's sizes: …", rule: "image.5-0.size" }
- * ```
  */
-export function checkImageRequest(request: unknown): Findings {
+export function checkImageRequest(request: unknown): CheckResult {
   return checkByModel(request, { resource: "image", models: imageModels, schemas: imageRequests }, warnOf);
 }
 

@@ -6,13 +6,21 @@ import { ValidationError, withDetails } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
 import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
 
-/** Options for waiting for a task. Times are milliseconds. */
-export interface TaskWatchOptions<Task> extends RequestOptions {
-  /** Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer. */
+/** Options of `watchVideoTask` and `watchAsset`. */
+export interface WatchOptions<Task> extends RequestOptions {
+  /**
+   * Milliseconds from a response to the next poll, varied by up to 10 %. A function gets the last snapshot.
+   *
+   * @default 15_000 for a video, 3_000 for an asset
+   */
   readonly intervalMs?: Interval<Task> | undefined;
-  /** Longest time of watching, in milliseconds. A request in flight counts, too. */
+  /**
+   * Longest time of watching, in milliseconds. A request in flight counts, too.
+   *
+   * @default 1_800_000 (30 min) for a video, 300_000 (5 min) for an asset
+   */
   readonly deadlineMs?: number | undefined;
-  /** Called before each poll, and before each wait for the next one. */
+  /** Called before each poll, and before each wait for the next one. Not called while a proxy pushes changes. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
    * True where the gateway has answered for the task before: a 404 is then repeated for 2 minutes, and another refusal
@@ -88,7 +96,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   async function* watch(
     client: Client,
     task: Handle | string,
-    options: TaskWatchOptions<Task>,
+    options: WatchOptions<Task>,
   ): AsyncGenerator<Task, void, undefined> {
     assertClient(client);
     const handle = handleOf(assertTask(task));
@@ -193,7 +201,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
   { handleOf, watch, dataOf, failureOf }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
-  options: TaskWatchOptions<Task>,
+  options: WatchOptions<Task>,
 ): TaskWatch<Task, Done> {
   let isRead = false;
   let resolve!: (done: Done) => void;

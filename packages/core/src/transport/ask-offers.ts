@@ -27,7 +27,7 @@ export async function askOffers(client: Connection): Promise<readonly string[]> 
       return offers ?? [];
     });
   } catch (cause) {
-    throw new ConnectionError("the proxy could not be asked what it remembers", "not-sent", { cause });
+    throw new ConnectionError("the proxy could not be asked what it remembers", "none", { cause });
   }
 }
 

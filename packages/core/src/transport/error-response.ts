@@ -111,16 +111,16 @@ export function apiErrorOf(
 ): APIError {
   // some gateways answer a stream request with an error as an event
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
-  const { message, type, code: apiCode, param } = fields ?? errorFieldsOf(parseJSON(text)) ?? {};
+  const { message, type, code, param } = fields ?? errorFieldsOf(parseJSON(text)) ?? {};
   const isForeign = message === undefined && isOfOtherServer(answer.status, text);
   // the proxy names the address or the option in its message
-  const isWrong = isForeign || (more.source === "proxy" && apiCode === "not_found");
+  const isWrong = isForeign || (more.source === "proxy" && code === "not_found");
   return new APIError(
     excerpt(message ?? messageOfText(answer, text, isForeign)),
     {
       status: answer.status,
       type,
-      apiCode,
+      code,
       param,
       ...(isWrong && { reason: "wrong-address" }),
       ...more,

@@ -1,4 +1,11 @@
-import { APIError, ConnectionError, isGatewayError, type Outcome } from "../vocabulary/errors.js";
+import {
+  APIError,
+  type Billing,
+  ConnectionError,
+  type Delivery,
+  isGatewayError,
+  readDelivery,
+} from "../vocabulary/errors.js";
 
 /** Finds the id of a request in the headers of the gateway's or the proxy's answer. */
 export function requestIdOf({ headers }: Response): string | undefined {
@@ -7,15 +14,15 @@ export function requestIdOf({ headers }: Response): string | undefined {
 
 /** Returns true if a proxy refused a path that it does not serve: a repetition cannot help. */
 export function isClosedRoute(error: unknown): error is APIError {
-  return error instanceof APIError && error.source === "proxy" && error.apiCode === "not_found";
+  return error instanceof APIError && error.source === "proxy" && error.code === "not_found";
 }
 
 /**
  * Returns true if the gateway itself does not know what was asked for: a 404 in JSON (spec, Errors). A page may come
  * from any server on the way; `@sluice/worker-proxy` passes it on with the code `upstream_type`.
  */
-export function isAbsent({ status, body, apiCode }: APIError): boolean {
-  return status === 404 && apiCode !== "upstream_type" && /^\s*[[{]/.test(body);
+export function isAbsent({ status, body, code }: APIError): boolean {
+  return status === 404 && code !== "upstream_type" && /^\s*[[{]/.test(body);
 }
 
 /** Adds the way to open a path to the error of a proxy that does not serve it. */
@@ -33,15 +40,15 @@ export function isRefused({ status }: { readonly status: number }): boolean {
 }
 
 /**
- * Returns the outcome of a request that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
+ * Returns how far an attempt got that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
  */
-export function outcomeOf(error: unknown): Outcome {
-  if (error instanceof ConnectionError) return error.outcome;
+export function deliveryOf(error: unknown): Delivery {
+  if (error instanceof ConnectionError) return readDelivery(error) ?? "unknown";
   return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
-/** Returns the outcome of two attempts: a refusal says that one arrived, and only `unknown` that one may be billed. */
-export function outcomeOfBoth(one: Outcome, other: Outcome): Outcome {
+/** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
+export function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
   return one === "not-sent" || other === "unknown" ? other : one;
 }
 
@@ -59,21 +66,21 @@ const TURNED_AWAY = [401, 403, 429];
  * knows how it ended, or it was turned away. With any other end the user wants another answer, and a server that
  * remembers this one would give it again for ever.
  *
- * @param outcome what is known of a request that was stopped: one that did not arrive leaves its key to an earlier one
+ * @param billing cost of a request that was stopped: one that did not arrive leaves its key to an earlier one
  */
-export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean {
-  if (!isGatewayError(error)) return outcome !== "unknown";
+export function keepsKey(error: unknown, billing: Billing = "maybe"): boolean {
+  if (!isGatewayError(error)) return billing === "none";
   switch (error.name) {
     case "APIError":
       // the proxy lost the object that has the answer
-      return TURNED_AWAY.includes(error.status) || error.apiCode === "extension_unavailable";
+      return TURNED_AWAY.includes(error.status) || error.code === "extension_unavailable";
     case "StreamError":
-      return error.reason === "truncated" && error.apiCode === undefined;
+      return error.reason === "truncated" && error.code === undefined;
     case "TimeoutError":
       // a stream that had begun was stopped
       return error.partial === undefined;
     default:
-      return error.name === "ConnectionError" || error.outcome === "not-sent";
+      return error.name === "ConnectionError" || error.billing === "none";
   }
 }
 
@@ -91,12 +98,12 @@ export function connectionError(cause: unknown): ConnectionError {
   return NEVER_CONNECTED.test(text) || /CERT|UNABLE_TO_VERIFY/.test(String(reason?.code))
     ? new ConnectionError(
         "could not connect to the gateway: the request was not sent; check the base URL and network",
-        "not-sent",
+        "none",
         { cause },
       )
     : new ConnectionError(
         "the connection failed before an answer came; the gateway may have received the request",
-        "unknown",
+        "maybe",
         { cause },
       );
 }

@@ -51,7 +51,7 @@ export interface Answer<JSON = unknown> {
  *
  * @throws {APIError} for a status of failure, or an answer that is not JSON
  * @throws {ConnectionError} when no answer came, or it broke off
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws the error of `call.read`
  */
 export async function requestJSON<Result>(

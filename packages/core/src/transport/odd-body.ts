@@ -84,5 +84,5 @@ function usedBody(): ConnectionError {
 }
 
 function lost(problem: string): ConnectionError {
-  return new ConnectionError(`the answer can't be read, and may be billed: ${problem}`, "unknown");
+  return new ConnectionError(`the answer can't be read, and may be billed: ${problem}`, "maybe");
 }

@@ -152,7 +152,7 @@ export function readBody<Out>(
       const since = isWaiting ? silentSince : idleSince;
       const silentMs = since === undefined ? 0 : clock.now() - since;
       if (silentMs >= chunkMs) {
-        const limit = `${chunkMs} ms (timeouts.chunkMs)`;
+        const limit = `${chunkMs} ms (timeout.chunkMs)`;
         const text = isWaiting ? `nothing came for ${limit}` : `not read for ${limit}: the answer was closed`;
         // the body may go on after it
         isWatched = false;

@@ -3,7 +3,7 @@ import { createBackoff } from "../base/backoff.js";
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import type { APIError, ConnectionError } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
-import type { isTransient, outcomeOf } from "./failure.js";
+import type { deliveryOf, isTransient } from "./failure.js";
 import { offersIn } from "./offers.js";
 import { pausesOf } from "./pauses.js";
 import type { Connection } from "./send.js";
@@ -25,7 +25,7 @@ export interface Repetition {
     readonly callId: string;
     readonly signal: AbortSignal;
     /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
-    readonly retry: { readonly limit: number; readonly maxDelayMs: number };
+    readonly retry: { readonly limit: number; readonly maxRetryAfterMs: number };
   };
   readonly address: string;
   /** Address at which the proxy tells what it offers. */
@@ -38,7 +38,7 @@ export interface Repetition {
   /** True if the request has an `idempotency-key`. */
   readonly hasKey: boolean;
   readonly isTransient: typeof isTransient;
-  readonly outcomeOf: typeof outcomeOf;
+  readonly deliveryOf: typeof deliveryOf;
   /** Sends the request once; rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
   /** Returns the headers of the last answer; undefined where none has come. */
@@ -79,7 +79,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     const { signal, retry } = exchange;
     const { retryAfterMs } = failure as Partial<APIError>;
     // the server asks for a longer wait than the caller has
-    const isTooLate = (retryAfterMs ?? 0) > retry.maxDelayMs;
+    const isTooLate = (retryAfterMs ?? 0) > retry.maxRetryAfterMs;
     if (signal.aborted || !repetition.isTransient(failure) || isTooLate) return false;
     if (!(repetition.isSafe || isRateLimit(failure)) && !(await isKnownKey(failure))) return false;
     await waitAfter(failure, retryAfterMs);
@@ -88,9 +88,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 
   /** Returns true if the server answers the key of the request from its memory. */
   async function isKnownKey(failure: Error): Promise<boolean> {
-    const { hasKey, answered, outcomeOf } = repetition;
+    const { hasKey, answered, deliveryOf } = repetition;
     const offer = offerFor(exchange);
-    if (!hasKey || !offer || outcomeOf(failure) !== "unknown") return false;
+    if (!hasKey || !offer || deliveryOf(failure) !== "unknown") return false;
     const headers = answered();
     if (headers) return offersIn(headers)?.includes(offer) ?? false;
     isOnce ??= await isOffered(offer, repetition);
@@ -101,7 +101,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
     const { client, onWait } = repetition;
     const { callId, signal, retry } = exchange;
-    const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** waits);
+    const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     onWait(delayMs, failure);
     if (delayMs > 0) await unlessAborted(pausesOf(client).clockOf(callId).sleep(delayMs, signal), signal);
@@ -119,7 +119,7 @@ export async function explain(
 ): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
   const { origin } = new URL(address);
-  if (error.outcome === "not-sent" || !page || origin === page) return;
+  if (error.billing === "none" || !page || origin === page) return;
   const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   if (health !== undefined && isLocal && (await isRefused(health)))
     Object.assign(error, { reason: "origin-refused" });
@@ -167,7 +167,7 @@ const ASK_MS = 5000;
 async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {
   const { client, exchange } = repetition;
   const { signal, retry } = exchange;
-  const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxDelayMs };
+  const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxRetryAfterMs };
   const backoff = createBackoff(client, limits);
   for (;;) {
     const offers = await offersOf(repetition).catch(() => undefined);

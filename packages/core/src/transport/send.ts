@@ -5,42 +5,40 @@ import { randomId } from "../base/random-id.js";
 import {
   type APIError,
   asError,
+  billingOf,
   ConfigurationError,
   ConnectionError,
   cleanError,
+  type Delivery,
   type Issue,
   isGatewayError,
   type Outcome,
+  readDelivery,
   TimeoutError,
+  withDelivery,
   withDetails,
 } from "../vocabulary/errors.js";
 import type {
   CallIdentity,
+  CallInfo,
   CallKind,
-  CallOutcome,
   CallSettings,
   CallStep,
   CallSummary,
   CallUsage,
   ClientEvent,
-  RequestIdentity,
 } from "../vocabulary/events.js";
 import { apiErrorOf, isRecord } from "./error-response.js";
-import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
+import { connectionError, deliveryOf, deliveryOfBoth, isTransient, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
-/** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
-export interface Timeouts {
+/** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
+export interface Timeout {
   /**
-   * Longest time from sending to the headers of the answer. Default: `firstChunkMs` for streams, 10 min for whole
-   * answers of a model, 1 min for queries, 5 min for all others.
-   */
-  readonly headersMs?: number;
-  /**
-   * Longest time from sending to the first chunk of a chat stream with text, thinking or a tool call. The headers must
-   * come in this time, too.
+   * Longest time from sending to the first content: of a chat stream the first text, thinking or tool call, of any other
+   * response its headers.
    *
-   * @default 300_000
+   * @default 300_000; 600_000 for a whole response of a model, 60_000 for a query
    */
   readonly firstChunkMs?: number;
   /**
@@ -65,7 +63,7 @@ export interface RetryOptions {
   /** Number of attempts after the first. 0 switches repeating off. @default 2 */
   readonly limit?: number;
   /** Longest wait before an attempt. If `Retry-After` is longer, the error comes at once. @default 30_000 */
-  readonly maxDelayMs?: number;
+  readonly maxRetryAfterMs?: number;
 }
 
 /** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
@@ -81,13 +79,13 @@ export interface RequestOptions<Checks extends boolean = boolean> {
   /** Headers added to the client's own. They win over the client's where names are equal. */
   readonly headers?: HeadersInput | undefined;
   /** Limits of waiting. Each one replaces the client's. */
-  readonly timeouts?: Timeouts | undefined;
+  readonly timeout?: Timeout | undefined;
   /** Repeating of failed attempts. Each setting replaces the client's. */
   readonly retry?: RetryOptions | undefined;
   /**
    * Name of the one thing that is asked for, by which a proxy knows a request that comes again: 1 to 255 visible ASCII
-   * characters that nobody can guess. Use it again only for the same request, after an error whose `outcome` is
-   * `unknown`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
+   * characters that nobody can guess. Use it again only for the same request, after an error whose `billing` is
+   * `maybe`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
    * A header of this name in `headers` wins. Stores choose the key themselves.
    *
    * @default a random key for each call
@@ -116,7 +114,7 @@ export interface Connection {
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials: Credentials | undefined;
   /** Limits of waiting for every request. */
-  readonly timeouts: Timeouts;
+  readonly timeout: Timeout;
   /** Repeating of failed attempts for every request. */
   readonly retry: Required<RetryOptions>;
   /**
@@ -140,7 +138,7 @@ export interface Connection {
   /** True if requests that may be billed have an `idempotency-key`. */
   readonly idempotencyKeys: boolean;
   /** Returns the headers of a request that is sent now, with the key. */
-  readonly headers: (request: RequestIdentity) => Promise<Headers>;
+  readonly headers: (request: CallInfo) => Promise<Headers>;
   /** Returns `text` without the keys that were sent so far. */
   readonly scrub: (text: string) => string;
   /** Passes an event to `onEvent`. */
@@ -151,14 +149,13 @@ export interface Connection {
 
 /** One request with its answer, from before the request is sent until the last byte is read. */
 export interface Exchange extends Span, CallIdentity {
-  /** The outcome of the request so far. */
-  readonly state: { outcome: Outcome };
+  /** How far the request got so far. */
+  readonly state: { delivery: Delivery };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
   readonly startedAt: number;
   readonly firstChunkMs: number;
   readonly chunkMs: number;
-  readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
   /** The caller's own `idempotency-key`. */
   readonly idempotencyKey: string | undefined;
@@ -174,8 +171,8 @@ export interface CallDescription {
   readonly subject?: unknown;
   /** True for a chat that streams. @default false */
   readonly isStream?: boolean;
-  /** Limit for the headers where the caller sets none. @default `firstChunkMs` */
-  readonly headersMs?: number;
+  /** Limit until the first content, where the caller sets none. @default 300_000 */
+  readonly firstChunkMs?: number;
 }
 
 /** Random part of the ids of all calls. Made once: it would take a tenth of the client's time before the first piece. */
@@ -189,23 +186,22 @@ let calls = 0;
  */
 export function openExchange(
   client: Connection,
-  { kind, path, subject, isStream, headersMs: defaultHeadersMs }: CallDescription,
+  { kind, path, subject, isStream, firstChunkMs: defaultMs = 300_000 }: CallDescription,
   options: RequestOptions,
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform();
   assertSignal(options.signal);
-  const { signal, timeouts, retry, idempotencyKey } = options;
+  const { signal, timeout, retry, idempotencyKey } = options;
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
-    firstChunkMs = 300_000,
+    firstChunkMs = defaultMs,
     chunkMs = 60_000,
-    headersMs = defaultHeadersMs ?? firstChunkMs,
-  } = { ...client.timeouts, ...timeouts };
+  } = { ...client.timeout, ...timeout };
   origin ||= randomId();
   calls += 1;
-  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
+  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeout.totalMs)`, "total");
   return {
     callId: `${origin}-${calls}`,
     kind,
@@ -213,11 +209,10 @@ export function openExchange(
     path,
     settings: settingsOf(subject, isStream),
     subject,
-    state: { outcome: "not-sent" },
+    state: { delivery: "not-sent" },
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
-    headersMs,
     retry: { ...client.retry, ...retry },
     idempotencyKey,
     ...openSpan(client.clock, signal, totalMs, late),
@@ -249,12 +244,12 @@ export function identityOf({ callId, kind, model, path, settings }: CallIdentity
 
 /**
  * Closes an exchange: emits its `end`, stops its timers and its listener on the caller's signal. An error of this
- * library gets its `outcome` here, and the key is removed from all its texts.
+ * library gets its `billing` here, and the key is removed from all its texts.
  */
 export function closeExchange(
   client: Connection,
   exchange: Exchange,
-  { outcome = "success", usage, timing, id, model, finishReason }: CallSummary,
+  { outcome = "complete", usage, timing, id, model, finishReason }: CallSummary,
   failure?: { readonly error: unknown },
 ): void {
   exchange.end();
@@ -264,13 +259,12 @@ export function closeExchange(
   emitStep(client, exchange, {
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error) : outcome,
-    ms: client.clock.now() - exchange.startedAt,
+    durationMs: client.clock.now() - exchange.startedAt,
     responseId: wordOf(client, id),
     responseModel: wordOf(client, model),
     finishReason: wordOf(client, finishReason),
     usage: usage ? countsOf(usage) : undefined,
     timing: failure ? undefined : timing,
-    errorCode: error?.code,
     ...failure,
   });
 }
@@ -292,11 +286,11 @@ function countsOf(usage: object, isDeep = true): CallUsage {
   return Object.fromEntries(counts);
 }
 
-function callOutcomeOf(error: unknown): CallOutcome {
+function callOutcomeOf(error: unknown): Outcome {
   // every other failure is an error of this library
   if (!isGatewayError(error)) return "stopped";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
-  return error.outcome ?? "error";
+  return readDelivery(error) === "not-sent" ? "not-sent" : "error";
 }
 
 /** A request, and the rule for its repetition. */
@@ -340,12 +334,12 @@ function preloadRepeats(): void {
 
 /**
  * Sends to the gateway, and repeats where that is safe. Returns the answer as soon as its headers have come. Throws
- * only errors of this library with their `outcome`, the signal's reason, or an `AbortError` of a function in the
+ * only errors of this library with their `billing`, the signal's reason, or an `AbortError` of a function in the
  * options.
  *
  * @throws {APIError} for a status of failure
  * @throws {ConnectionError} when no answer came
- * @throws {TimeoutError} phase `headers` or `total`
+ * @throws {TimeoutError} phase `first-chunk` or `total`
  * @throws {ConfigurationError} when the request can't be made: nothing was sent
  */
 export async function send(
@@ -395,7 +389,7 @@ export async function send(
         isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
         hasKey: headers.has(KEY_HEADER),
         isTransient,
-        outcomeOf,
+        deliveryOf,
         attempt: (request) => attemptOnce([request]),
         answered: () => answered,
         onWait: (delayMs, error) => emitStep(client, exchange, { type: "retry", attempt, delayMs, error }),
@@ -408,19 +402,22 @@ export async function send(
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
     // an earlier attempt may have had an effect, also if this one fails safely
-    const before = attempt === 0 ? "not-sent" : state.outcome;
-    state.outcome = "unknown";
+    const before = attempt === 0 ? "not-sent" : state.delivery;
+    state.delivery = "unknown";
     try {
       return await fetchOnce(client, exchange, given, ++attempt, (response) => {
         answered = response.headers;
       });
     } catch (error) {
-      const outcome = outcomeOf(error);
-      state.outcome = outcomeOfBoth(before, outcome);
+      const delivery = deliveryOf(error);
+      state.delivery = deliveryOfBoth(before, delivery);
       // this attempt did not connect; an earlier one may have arrived, or was refused
-      if (outcome !== "not-sent" || before === outcome) throw error;
+      if (delivery !== "not-sent" || before === delivery) throw error;
       const { message, cause } = error as ConnectionError;
-      throw new ConnectionError(`last attempt: ${message}`, before, { cause });
+      throw withDelivery(
+        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
+        before,
+      );
     }
   }
 }
@@ -435,7 +432,7 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
   if (signal.aborted) return signal.reason;
   const { name, message } = asError(error);
   if (name === "AbortError") return error;
-  return state.outcome === "not-sent"
+  return state.delivery === "not-sent"
     ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {
         cause: error,
       })
@@ -470,11 +467,11 @@ async function fetchOnce(
   attempt: number,
   onHeaders: (response: Response) => void,
 ): Promise<Response> {
-  const { signal, abort, headersMs } = exchange;
+  const { signal, abort, firstChunkMs } = exchange;
   const startedAt = client.clock.now();
   const answered = new AbortController();
-  atLimit(client.clock, headersMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
+  atLimit(client.clock, firstChunkMs, answered.signal, () =>
+    abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
   );
   emitStep(client, exchange, { type: "request", attempt });
   let response: Response;
@@ -497,7 +494,7 @@ async function fetchOnce(
     type: "response",
     attempt,
     status: response.status,
-    ms: client.clock.now() - startedAt,
+    durationMs: client.clock.now() - startedAt,
     requestId: requestId && client.scrub(requestId),
   });
   if (response.ok) return response;

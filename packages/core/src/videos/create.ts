@@ -7,19 +7,19 @@ import type { VideoTaskHandle } from "../vocabulary/video-task.js";
 import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 
 /** Five minutes: references are part of the body, up to 20 MB each. */
-const HEADERS_MS = 300_000;
+const FIRST_CHUNK_MS = 300_000;
 
 /**
  * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task
  * continues and is billed even if no page watches it. It cannot be cancelled.
  *
  * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `outcome` shows if it may be billed.
+ * The error's `billing` shows if it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the receipt has no id. Other fields of it that can't be read are warnings
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export async function createVideoTask<const Model extends string, Checks extends
         assertAccepted(request, checkVideoRequest, client.warn, options);
         return request;
       },
-      headersMs: HEADERS_MS,
+      firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
         const id = idIn(answer, "id", "task_id");

@@ -18,7 +18,7 @@ export async function* videoEvents(
 ): AsyncGenerator<unknown, void> {
   const exchange = openExchange(
     client,
-    { kind: "video", path, headersMs: 60_000 },
+    { kind: "video", path, firstChunkMs: 60_000 },
     { ...options, retry: { limit: 0 } },
   );
   const received: unknown[] = [];

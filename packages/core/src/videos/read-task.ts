@@ -56,7 +56,7 @@ const REASON_FIELDS = [
  * });
  * ```
  */
-export function normalizeVideoTask(
+export function parseVideoTask(
   raw: unknown,
   known: {
     /** Id of the query: used where the answer has none. */

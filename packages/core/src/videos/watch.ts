@@ -1,48 +1,27 @@
 import type { Client } from "../client.js";
-import {
-  defineTask,
-  getTask,
-  type TaskWatch,
-  type TaskWatchOptions,
-  watchTask,
-} from "../tasks/define-task.js";
+import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
-import type { Interval, PollEvent } from "../tasks/poll.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
-import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../vocabulary/errors.js";
+import { isGatewayError, TaskError, withDetails } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
   SucceededVideoTask,
   VideoTask,
-  VideoTaskReference,
+  VideoTaskHandle,
 } from "../vocabulary/video-task.js";
-import { normalizeVideoTask } from "./read-task.js";
+import { parseVideoTask } from "./read-task.js";
 
 /** Life of a link, where the gateway gives none, in milliseconds. */
 const DAY_MS = 86_400_000;
 /** Number of further polls after a success without a URL. */
 const RESULT_POLLS = 3;
 
-/** Options for watching a task. Times are milliseconds. */
-export interface VideoTaskWatchOptions extends TaskWatchOptions<VideoTask> {
-  /**
-   * Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer.
-   *
-   * @default 15_000
-   */
-  readonly intervalMs?: Interval<VideoTask> | undefined;
-  /** Longest time of watching, in milliseconds. A request in flight counts, too. @default 1_800_000 (30 min) */
-  readonly deadlineMs?: number | undefined;
-  /** Called before each poll, and before each wait for the next one. Not called while a proxy pushes changes. */
-  readonly onPoll?: ((event: PollEvent) => void) | undefined;
-}
-
 /** The words of video tasks, and the query of one. */
-export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskReference>({
+export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>({
   name: "video",
   success: "succeeded",
   failure: "failed",
@@ -64,7 +43,7 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskReferen
  * The request is repeated as chat requests are.
  *
  * @param task the handle that `createVideoTask` returned, also from JSON, or the id alone
- * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
+ * @throws {TaskError} reason `expired` when the gateway no longer knows the task and its time is over
  * @throws {APIError} when the gateway refuses, also when the envelope's `code` is not `success`
  * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere; all of them keep the `handle`
  * @example
@@ -75,7 +54,7 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskReferen
  */
 export function getVideoTask(
   client: Client,
-  task: VideoTaskReference | string,
+  task: VideoTaskHandle | string,
   options: RequestOptions = {},
 ): Promise<VideoTask> {
   return getTask(videos, client, task, options);
@@ -86,9 +65,9 @@ export function getVideoTask(
  * Or await `result()` for the task with its video. Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or aborting ends the
  * watching; the task continues. Where a proxy pushes changes, the task is polled only after the push has failed.
  *
- * @throws {TaskFailedError} from `result()` when the task fails; `task` has the reason. `reason: "result-missing"`: the
+ * @throws {TaskError} from `result()` when the task fails; `task` has the reason. `reason: "no-result"`: the
  *   gateway reported success four times without a URL
- * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
+ * @throws {TaskError} reason `expired` when the gateway no longer knows the task and its time is over
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
  * @throws {APIError} | {ResponseError} when another poll would not help. All errors keep the `handle`.
  * @example
@@ -99,14 +78,14 @@ export function getVideoTask(
  */
 export function watchVideoTask(
   client: Client,
-  task: VideoTaskReference | string,
-  options: VideoTaskWatchOptions = {},
+  task: VideoTaskHandle | string,
+  options: WatchOptions<VideoTask> = {},
 ): TaskWatch<VideoTask, SucceededVideoTask> {
   return watchTask(videos, client, task, options);
 }
 
 /** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */
-export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskReference): void {
+export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskHandle): void {
   if (!watchedBy) return;
   const path = `${videoTaskPath(id)}/events`;
   // the task is gone here, also if the proxy can't be reached
@@ -116,7 +95,7 @@ export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskRef
 /** Polls once. The answer offers `video-events` where a proxy pushes changes. */
 async function query(
   client: Client,
-  handle: VideoTaskReference,
+  handle: VideoTaskHandle,
   options: RequestOptions,
 ): Promise<Polled<VideoTask>> {
   return requestRecord(
@@ -126,7 +105,7 @@ async function query(
       kind: "video",
       path: videoTaskPath(handle.id),
       subject: handle,
-      headersMs: 60_000,
+      firstChunkMs: 60_000,
       repeat: "any",
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
@@ -147,11 +126,12 @@ async function query(
 function readTask(
   client: Client,
   json: unknown,
-  handle: VideoTaskReference,
+  handle: VideoTaskHandle,
   keepMs: number | undefined,
 ): VideoTask {
-  const task = (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
-  if (task.state === "succeeded" && !client.normalizeVideoTask) warnOfOtherId(client, json, handle.id);
+  const { parseVideoTask: parse } = client.gateway;
+  const task = (parse ?? parseVideoTask)(json, handle);
+  if (task.state === "succeeded" && !parse) warnOfOtherId(client, json, handle.id);
   if (task.state !== "succeeded" || keepMs === undefined) return task;
   const { finishedAt = Date.now() } = task;
   return { expiresAt: finishedAt + DAY_MS, ...task, keptUntil: finishedAt + keepMs };
@@ -159,7 +139,7 @@ function readTask(
 
 /** Warns of an answer for another task. It counts all the same: a gateway may have several ids of one task. */
 function warnOfOtherId(client: Client, json: unknown, asked: string): void {
-  const { id } = normalizeVideoTask(json);
+  const { id } = parseVideoTask(json);
   const message = `is "${id}" in the answer for the task "${asked}": the video may be another one`;
   if (id !== "" && id !== asked) client.warn({ path: "task_id", message, rule: "video.other-task" });
 }
@@ -167,7 +147,7 @@ function warnOfOtherId(client: Client, json: unknown, asked: string): void {
 /** Yields pushed snapshots until the connection breaks off. Then the task is polled again. */
 async function* pushedOf(
   client: Client,
-  handle: VideoTaskReference,
+  handle: VideoTaskHandle,
   options: RequestOptions,
   keepMs: number | undefined,
 ): AsyncGenerator<VideoTask, void> {
@@ -192,19 +172,19 @@ function isRefused({ code }: Record<string, unknown>): boolean {
 }
 
 /** Makes the error of an unknown task: after its time it has expired, before that the id is wrong. */
-function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
+function expiredOr(error: unknown, handle: VideoTaskHandle): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
-  return new TaskExpiredError(message, handle, { cause: error });
+  return withDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
 }
 
 /** Makes the error of a failed task. */
-function failureOf(task: VideoTask, handle: VideoTaskReference): TaskFailedError {
+function failureOf(task: VideoTask, handle: VideoTaskHandle): TaskError {
   const { reason } = task as FailedVideoTask;
   const message = `the video task failed: ${reason || "the gateway gives no reason"}`;
-  const error = new TaskFailedError(message, { reason: "failed", task: task as FailedVideoTask });
+  const error = new TaskError(message, { reason: "failed", task: task as FailedVideoTask });
   return withDetails(error, { handle });
 }
 
@@ -215,7 +195,7 @@ function resultCheck(): (task: VideoTask) => void {
     polls = task.state === "result-pending" ? polls + 1 : 0;
     if (polls <= RESULT_POLLS) return;
     const message = "the video task succeeded, but has no URL; ask again later by its handle";
-    throw new TaskFailedError(message, { reason: "result-missing", task: task as PendingVideoTask });
+    throw new TaskError(message, { reason: "no-result", task: task as PendingVideoTask });
   };
 }
 

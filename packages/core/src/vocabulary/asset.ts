@@ -36,16 +36,15 @@ export interface ActiveAsset extends Asset {
 }
 
 /**
- * Looks up an asset in this deployment; the spec shows no endpoint for it. Returns the asset's record, with
- * `Status` and `URL`. `request` sends a request with the client's address, key, retries and errors: POST with
- * a body, GET without.
+ * Looks up an asset in this deployment; the interface shows no endpoint for it. A path gets `{ Id: id }` by POST. A
+ * function returns the asset's record, with `Status` and `URL`; its `request` sends a request with the client's address,
+ * key, retries and errors: POST with a body, GET without.
  *
  * @example
  * ```ts
- * const assetLookup: AssetLookup = (id, request) => request("/gamma/asset/GetAsset", { Id: id });
+ * const assetLookup: AssetLookup = (id, request) => request(`/assets/${id}`);
  * ```
  */
-export type AssetLookup = (
-  id: string,
-  request: (path: string, body?: unknown) => Promise<unknown>,
-) => Promise<unknown>;
+export type AssetLookup =
+  | `/${string}`
+  | ((id: string, request: (path: string, body?: unknown) => Promise<unknown>) => Promise<unknown>);

@@ -1,11 +1,6 @@
 /**
  * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
  * use this table, and forms can use it, too.
- *
- * @example
- * ```ts run
- * const { maxTokens } = chatModels["delta-5.3"];
- * ```
  */
 export const chatModels = {
   "alpha-v4.1-flash": {
@@ -21,7 +16,7 @@ export const chatModels = {
     penalties: true,
     /** Largest number of `stop` sequences; `1` means a single string. */
     stop: 16,
-    imageInput: true,
+    seesImages: true,
     tools: true,
     jsonMode: true,
     /** A stream reports usage only where `stream_options.include_usage` asks for it. */
@@ -35,7 +30,7 @@ export const chatModels = {
     temperature: 2,
     penalties: true,
     stop: 1,
-    imageInput: false,
+    seesImages: false,
     tools: false,
     jsonMode: false,
   },
@@ -47,7 +42,7 @@ export const chatModels = {
     temperature: 1,
     penalties: false,
     stop: 4,
-    imageInput: false,
+    seesImages: false,
     tools: "unlisted",
     jsonMode: false,
   },

@@ -1,5 +1,5 @@
 import type { Asset, AssetHandle } from "./asset.js";
-import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
+import type { FailedVideoTask, PendingVideoTask, VideoTaskHandle } from "./video-task.js";
 
 /** One broken rule of a request: the field, the problem with its solution, and the name of the rule. */
 export interface Issue {
@@ -12,13 +12,49 @@ export interface Issue {
 }
 
 /**
- * Outcome of a request that failed.
+ * The end of a response, a message, a turn and a call. A turn has the outcome of all its requests.
  *
- * - `refused`: the gateway refused it; not billed
- * - `not-sent`: the gateway never received it; not billed
- * - `unknown`: the gateway may have acted, and billed; check before sending it again
+ * - `complete`: the gateway confirmed the end
+ * - `tool-calls`: the response calls tools; of a turn, a call waits for the user or the app
+ * - `length`: cut at `max_tokens`
+ * - `content-filter`: cut by the gateway's content safety
+ * - `insufficient-resource`: cut because the gateway had no capacity
+ * - `unconfirmed`: the stream ended without a `finish_reason`, so that a part may be missing; no tool runs
+ * - `step-limit`: `maxSteps` responses came; `retry()` allows as many again
+ * - `stopped`: the user or the app stopped it
+ * - `truncated`: the rest is lost: the connection, the page or the proxy ended. It has an error
+ * - `error`: the gateway, a tool loop or the page failed. It has an error
+ * - `not-sent`: nothing was sent. It has an error
  */
-export type Outcome = "refused" | "not-sent" | "unknown";
+export type Outcome =
+  | "complete"
+  | "tool-calls"
+  | "length"
+  | "content-filter"
+  | "insufficient-resource"
+  | "unconfirmed"
+  | "step-limit"
+  | "stopped"
+  | "truncated"
+  | "error"
+  | "not-sent";
+
+/**
+ * Cost of a request that failed.
+ *
+ * - `none`: the gateway never received it, or refused it; send it again without cost
+ * - `maybe`: the gateway may have acted, and billed; check before sending it again
+ */
+export type Billing = "none" | "maybe";
+
+/**
+ * How far a request that failed got. It decides whether another attempt may be sent.
+ *
+ * - `not-sent`: the gateway never received it
+ * - `refused`: the gateway refused it
+ * - `unknown`: the gateway may have acted
+ */
+export type Delivery = "not-sent" | "refused" | "unknown";
 
 const brand = Symbol.for("sluice.GatewayError");
 
@@ -41,17 +77,12 @@ interface ErrorDetails {
 export abstract class GatewayError extends Error {
   /** Name of the error's class; narrow an error by it. */
   abstract override readonly name: GatewayErrorName;
-  /** The name in kebab case, without "Error": `"api"`, `"timeout"`, … */
-  abstract readonly code: string;
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
-  /**
-   * Outcome of the request: shows if it may be billed. Absent from errors about a task or an asset that was created
-   * before.
-   */
-  declare readonly outcome?: Outcome;
+  /** Cost of the request. Absent from errors about a task or an asset that was created before. */
+  declare readonly billing?: Billing;
   /** Handle of the task or asset that the error is about. With it, watching can continue. */
-  declare readonly handle?: VideoTaskReference | AssetHandle;
+  declare readonly handle?: VideoTaskHandle | AssetHandle;
 
   constructor(message: string, { cause, requestId }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -90,8 +121,7 @@ export abstract class GatewayError extends Error {
  */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
-  readonly code = "configuration";
-  override readonly outcome = "not-sent";
+  override readonly billing = "none";
 }
 
 /**
@@ -109,8 +139,7 @@ export class ConfigurationError extends GatewayError {
  */
 export class ValidationError extends GatewayError {
   override readonly name = "ValidationError";
-  readonly code = "validation";
-  override readonly outcome = "not-sent";
+  override readonly billing = "none";
   /** Every broken rule. Never empty. */
   readonly issues: readonly Issue[];
 
@@ -135,7 +164,7 @@ export interface APIErrorFields {
   /** `error.type` of the body: `authentication_error`. */
   readonly type?: string | undefined;
   /** `error.code` of the body, as text: `invalid_api_key`. */
-  readonly apiCode?: string | undefined;
+  readonly code?: string | undefined;
   /** `error.param` of the body: the field that the gateway refuses. */
   readonly param?: string | undefined;
   /** Waiting time of `Retry-After`, in milliseconds from the answer. */
@@ -158,13 +187,12 @@ export interface APIErrorFields {
  */
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
-  readonly code = "api";
   /** HTTP status of the answer, 400 to 599. A 2xx status where the answer is not JSON or carries an error. */
   declare readonly status: number;
   /** `error.type` of the body: `authentication_error`. */
   declare readonly type?: string;
   /** `error.code` of the body, as text: `invalid_api_key`. */
-  declare readonly apiCode?: string;
+  declare readonly code?: string;
   /** `error.param` of the body: the field that the gateway refuses. */
   declare readonly param?: string;
   /** Waiting time of `Retry-After`, in milliseconds from the answer. */
@@ -178,9 +206,8 @@ export class APIError extends DetailedError<APIErrorFields> {
 }
 
 /**
- * No answer came. `outcome` is `"not-sent"` if no connection was made, and `"refused"` if the gateway refused an earlier
- * attempt and the last one made no connection: sending again is safe. It is `"unknown"` if the gateway may have acted,
- * and may bill.
+ * No answer came. `billing` is `"none"` if no connection was made, or if the gateway refused each attempt before: sending
+ * again is safe. It is `"maybe"` if the gateway may have acted.
  *
  * @example
  * ```ts run
@@ -189,26 +216,24 @@ export class APIError extends DetailedError<APIErrorFields> {
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
-  readonly code = "connection";
-  override readonly outcome: Outcome;
+  override readonly billing: Billing;
   /**
    * `origin-refused`: the server can be reached, but does not allow the page's origin (CORS). Only told in a page of
    * this machine, `http://localhost`; absent for all other reasons, which a browser does not tell.
    */
   declare readonly reason?: "origin-refused";
 
-  constructor(message: string, outcome: Outcome, details?: ErrorDetails) {
+  constructor(message: string, billing: Billing, details?: ErrorDetails) {
     super(message, details);
-    this.outcome = outcome;
+    this.billing = billing;
   }
 }
 
 /**
- * The limit that was exceeded. `headers`: until the headers of the answer. `first-chunk`: until the first content of a
- * chat stream. `chunk`: between two pieces of the answer. `total`: the whole request. `deadline`: the watching of a
- * task.
+ * The limit that was exceeded. `first-chunk`: until the first content. `chunk`: between two pieces of the response.
+ * `total`: the whole request. `deadline`: the watching of a task.
  */
-export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "deadline";
+export type TimeoutPhase = "first-chunk" | "chunk" | "total" | "deadline";
 
 interface TimeoutDetails<Partial> extends ErrorDetails {
   /** The message so far, where a stream had begun. */
@@ -216,7 +241,7 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
 }
 
 /**
- * A limit of `timeouts` was exceeded. `partial` is the message so far, where a stream had begun.
+ * A limit of `timeout` was exceeded. `partial` is the message so far, where a stream had begun.
  *
  * @example
  * ```ts run
@@ -226,7 +251,6 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
  */
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
-  readonly code = "timeout";
   /** The limit that was exceeded. */
   readonly phase: TimeoutPhase;
   /** The message so far, where a stream had begun. */
@@ -240,10 +264,10 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 }
 
 /**
- * Reason of a failed stream. `truncated`: it stopped before its end. `malformed`: it carried something unreadable.
- * `server-error`: it carried an error.
+ * Reason of a failed stream. `truncated`: it stopped before its end. `interrupted`: the page or the server that read it
+ * was closed. `malformed`: it carried something unreadable. `server-error`: it carried an error.
  */
-export type StreamFailure = "truncated" | "malformed" | "server-error";
+export type StreamFailure = "truncated" | "interrupted" | "malformed" | "server-error";
 
 interface StreamErrorFields<Partial> {
   /** Reason of the failure. */
@@ -253,7 +277,7 @@ interface StreamErrorFields<Partial> {
   /** `error.type` of an error that was sent inside the stream. */
   readonly type?: string | undefined;
   /** `error.code` of an error that was sent inside the stream, as text. */
-  readonly apiCode?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 /**
@@ -267,7 +291,6 @@ interface StreamErrorFields<Partial> {
  */
 export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFields<Partial>> {
   override readonly name = "StreamError";
-  readonly code = "stream";
   /** Reason of the failure. */
   declare readonly reason: StreamFailure;
   /** The message so far. */
@@ -275,7 +298,7 @@ export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFie
   /** `error.type` of an error that was sent inside the stream. */
   declare readonly type?: string;
   /** `error.code` of an error that was sent inside the stream, as text. */
-  declare readonly apiCode?: string;
+  declare readonly code?: string;
 }
 
 interface ResponseErrorFields {
@@ -296,7 +319,6 @@ interface ResponseErrorFields {
  */
 export class ResponseError extends DetailedError<ResponseErrorFields> {
   override readonly name = "ResponseError";
-  readonly code = "response";
   /** Dot path of the field that does not fit. */
   declare readonly path: string;
   /** The answer's text, cut to 8 KB. */
@@ -304,89 +326,72 @@ export class ResponseError extends DetailedError<ResponseErrorFields> {
 }
 
 /**
- * Reason of a failed video task. `failed`: it failed. `result-missing`: the gateway reports success but never gives a
- * URL.
+ * Reason of a failed task. `failed`: the video or the asset failed. `no-result`: the gateway reports success but never
+ * gives a URL. `expired`: the gateway no longer has the task, because its time is over.
  */
-export type TaskFailure = "failed" | "result-missing";
+export type TaskFailure = "failed" | "no-result" | "expired";
 
-interface TaskFailedFields {
+interface TaskErrorFields {
   /** Reason of the failure. */
   readonly reason: TaskFailure;
-  /** Last snapshot of the task. */
-  readonly task: FailedVideoTask | PendingVideoTask;
+  /** Last snapshot of the video task or the asset; absent where it has expired. */
+  readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
 /**
- * A video task that ended without a video. `task` is its last snapshot.
+ * A video task that ended without a video, or an asset whose preparation failed: register the image again. `handle` is
+ * its handle, and `task` its last snapshot.
  *
  * @example
  * ```ts run
- * const lacksVideo = (error: unknown) =>
- *   isGatewayError(error) && error.name === "TaskFailedError" && error.reason === "result-missing";
+ * const isExpired = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "TaskError" && error.reason === "expired";
  * ```
  */
-export class TaskFailedError extends DetailedError<TaskFailedFields> {
-  override readonly name = "TaskFailedError";
-  readonly code = "task-failed";
+export class TaskError extends DetailedError<TaskErrorFields> {
+  override readonly name = "TaskError";
   /** Reason of the failure. */
   declare readonly reason: TaskFailure;
-  /** Last snapshot of the task. */
-  declare readonly task: FailedVideoTask | PendingVideoTask;
+  /** Last snapshot of the video task or the asset; absent where it has expired. */
+  declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
+}
+
+/** Returns the cost of a request that got so far. */
+export function billingOf(delivery: Delivery): Billing {
+  return delivery === "unknown" ? "maybe" : "none";
+}
+
+/** Deliveries of errors whose `billing` does not tell `refused` from `not-sent`. */
+const deliveries = new WeakMap<object, Delivery>();
+
+/** Notes how far the request of an error got. */
+export function withDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
+  deliveries.set(error, delivery);
+  return error;
+}
+
+/** Returns how far the request of an error got; undefined where its `billing` is absent. */
+export function readDelivery(error: GatewayError): Delivery | undefined {
+  const { name, billing } = error;
+  const noted = deliveries.get(error);
+  if (noted || !billing) return noted;
+  if (billing === "maybe") return "unknown";
+  // of a second copy of this package
+  return name === "APIError" ? "refused" : "not-sent";
 }
 
 /**
- * The gateway no longer has a task, because its time is over. `handle` is the handle of the task.
- *
- * @example
- * ```ts run
- * const expiredTask = (error: unknown) =>
- *   isGatewayError(error) && error.name === "TaskExpiredError" ? error.handle.id : undefined;
- * ```
- */
-export class TaskExpiredError extends GatewayError {
-  override readonly name = "TaskExpiredError";
-  readonly code = "task-expired";
-  override readonly handle: VideoTaskReference;
-
-  constructor(message: string, handle: VideoTaskReference, details?: ErrorDetails) {
-    super(message, details);
-    this.handle = handle;
-  }
-}
-
-/**
- * An asset whose preparation failed. It cannot be used; register the image again.
- *
- * @example
- * ```ts run
- * const failedAsset = (error: unknown) =>
- *   isGatewayError(error) && error.name === "AssetFailedError" ? error.asset.id : undefined;
- * ```
- */
-export class AssetFailedError extends GatewayError {
-  override readonly name = "AssetFailedError";
-  readonly code = "asset-failed";
-  /** Last snapshot of the asset. */
-  readonly asset: Asset;
-
-  constructor(message: string, asset: Asset, details?: ErrorDetails) {
-    super(message, details);
-    this.asset = asset;
-  }
-}
-
-/**
- * Adds the outcome or the handle to an error. Fields that the error has already, and errors of other libraries, stay
+ * Adds the `billing` or the handle to an error. Fields that the error has already, and errors of other libraries, stay
  * unchanged.
  */
 export function withDetails<Thrown>(
   error: Thrown,
-  details: Pick<GatewayError, "outcome" | "handle">,
+  { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
 ): Thrown {
-  if (isGatewayError(error))
-    for (const [name, value] of Object.entries(details))
-      if (error[name as keyof typeof details] === undefined)
-        Object.defineProperty(error, name, { value, enumerable: true });
+  if (!isGatewayError(error)) return error;
+  if (delivery && error.billing === undefined)
+    Object.assign(withDelivery(error, delivery), { billing: billingOf(delivery) });
+  if (handle && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }
 
@@ -417,9 +422,7 @@ export type AnyGatewayError =
   | TimeoutError
   | StreamError
   | ResponseError
-  | TaskFailedError
-  | TaskExpiredError
-  | AssetFailedError;
+  | TaskError;
 
 /** The literal `name`s of {@link AnyGatewayError}. */
 export type GatewayErrorName = AnyGatewayError["name"];
@@ -452,13 +455,8 @@ const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 /**
  * Returns `text` without API keys, data URIs, and the credentials and queries of URLs, which may hold
  * signatures.
- *
- * @example
- * ```ts run
- * redact("Bearer sk-1234567890"); // "Bearer [redacted]"
- * ```
  */
-export function redact(text: string): string {
+function redact(text: string): string {
   return secrets.reduce(
     (clean, [pattern, replacement]) => clean.replace(pattern, replacement),
     text.replace(ADDRESS, redactAddress),

@@ -1,35 +1,10 @@
-import type { Issue } from "./errors.js";
+import type { Issue, Outcome } from "./errors.js";
 
 /** Browser features that a tab can do without. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
 /** Purpose of a call. */
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon" | "upload" | "archive";
-
-/**
- * The end of a call.
- *
- * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`,
- *   `unconfirmed`
- * - `success`: any other call with an answer that fits the spec. A query of a failed video task is a success, too
- * - `stopped`: the caller aborted it
- * - `truncated`: the stream broke off; `error`: the stream reported an error or was unreadable
- * - `not-sent`, `refused`, `unknown`: it failed, with this outcome of the request ({@link GatewayError.outcome})
- */
-export type CallOutcome =
-  | "complete"
-  | "length"
-  | "content-filter"
-  | "tool-calls"
-  | "insufficient-resource"
-  | "unconfirmed"
-  | "success"
-  | "stopped"
-  | "truncated"
-  | "error"
-  | "not-sent"
-  | "refused"
-  | "unknown";
 
 /**
  * Counts of an answer, under the gateway's own names: tokens of a chat, images and tokens of an image request. Only
@@ -64,8 +39,8 @@ export interface CallUsage {
 
 /** Facts about the answer to a call. Of one that failed they are what had come until then. */
 export interface CallSummary {
-  /** Outcome of the call. @default "success" */
-  readonly outcome?: CallOutcome;
+  /** Outcome of the call. @default "complete" */
+  readonly outcome?: Outcome;
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: object | null | undefined;
   /** Id of the answer. */
@@ -112,16 +87,19 @@ export interface CallSettings {
   readonly response_format?: unknown;
 }
 
-/** The call that an event belongs to. */
-export interface CallIdentity {
-  /** Id of the call: the same for all its events, and for no other call. */
-  readonly callId: string;
-  /** Purpose of the call. */
-  readonly kind: CallKind;
+/** A request of a call: the argument of the `headers` of `createClient`, and the fields of the events of the call. */
+export interface CallInfo {
+  /** Path of the request, `/v1/…`; that of a stored response differs from the path in the events of its call. */
+  readonly path: string;
+  /**
+   * Id of the call: the same for all its events, and for no other call. Absent from a request beside the calls, such as
+   * a dismissal, which has only its path.
+   */
+  readonly callId?: string | undefined;
+  /** Purpose of the call; absent where `callId` is. */
+  readonly kind?: CallKind | undefined;
   /** The request's model; absent from queries. */
   readonly model?: string | undefined;
-  /** The gateway's path, `/v1/…`. */
-  readonly path: string;
   /** The request's settings; absent where it has none. */
   readonly settings?: CallSettings | undefined;
   /** The `id` of the chat that the call is for; absent where it has none, and from calls of no chat. */
@@ -130,13 +108,12 @@ export interface CallIdentity {
   readonly messageId?: string | undefined;
 }
 
-/**
- * The request that `headers` of `createClient` is called for. `callId`, `kind` and the others are those of the events of
- * its call; a request beside the calls, such as a dismissal, has only its path.
- */
-export interface RequestIdentity extends Partial<CallIdentity> {
-  /** Path of the request, `/v1/…`; that of a kept answer differs from the path in the events of its call. */
-  readonly path: string;
+/** The call that an event belongs to. */
+export interface CallIdentity extends CallInfo {
+  /** Id of the call: the same for all its events, and for no other call. */
+  readonly callId: string;
+  /** Purpose of the call. */
+  readonly kind: CallKind;
 }
 
 interface RequestStep {
@@ -153,7 +130,7 @@ interface ResponseStep {
   /** HTTP status of the answer. */
   readonly status: number;
   /** Milliseconds since the attempt was sent. */
-  readonly ms: number;
+  readonly durationMs: number;
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string | undefined;
 }
@@ -171,15 +148,15 @@ interface FirstChunkStep {
   /** The first text, thinking or tool call of a stream came. */
   readonly type: "first-chunk";
   /** Milliseconds since the call began. */
-  readonly ms: number;
+  readonly durationMs: number;
 }
 interface EndStep {
   /** The call has ended. Each call has exactly one such event, its last. */
   readonly type: "end";
-  /** Outcome of the call. */
-  readonly outcome: CallOutcome;
+  /** Outcome of the call; a query of a failed video task is `complete`, too. */
+  readonly outcome: Outcome;
   /** Milliseconds since the call began. */
-  readonly ms: number;
+  readonly durationMs: number;
   /**
    * Id that the gateway gave the answer of a chat; at most 200 characters. Also of an answer that broke off or was
    * stopped, as are the next three fields.
@@ -196,25 +173,12 @@ interface EndStep {
   readonly usage?: CallUsage | undefined;
   /** Speed of a chat answer; absent from one that failed. */
   readonly timing?: CallSummary["timing"] | undefined;
-  /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
-  readonly errorCode?: string | undefined;
   /** Error of the call. */
   readonly error?: unknown;
 }
 
 /** One step of a call. */
 export type CallStep = RequestStep | ResponseStep | RetryStep | FirstChunkStep | EndStep;
-
-/**
- * The end of a run of a tool.
- *
- * - `done`: it has an output
- * - `failed`: `execute` threw, or its output has no JSON
- * - `timeout`: no result came within the tool's `timeoutMs`
- * - `cancelled`: the chat was stopped; `execute` may go on
- * - `invalid-arguments`: the arguments do not fit the tool, and `execute` was not called
- */
-export type ToolOutcome = "done" | "failed" | "timeout" | "cancelled" | "invalid-arguments";
 
 /** A run of a tool in a chat. */
 export interface ToolRun {
@@ -239,20 +203,23 @@ interface ToolEnd extends ToolRun {
   /** The run of a tool has ended. */
   readonly type: "tool-end";
   /** Milliseconds since `tool-start`. */
-  readonly ms: number;
-  /** End of the run. */
-  readonly outcome: ToolOutcome;
-  /** Error that `execute` threw, unchanged: its words are the app's own. With the other failures, words of ours. */
+  readonly durationMs: number;
+  /** State of the call: `cancelled` where the chat was stopped. `execute` may still run then. */
+  readonly state: "done" | "failed" | "cancelled";
+  /**
+   * Error of a run that failed or was cancelled. `execute` threw it, unchanged. A `TimeoutError`: no result came within
+   * the tool's `timeoutMs`. A `ValidationError`: the arguments do not fit the tool, and `execute` was not called.
+   */
   readonly error?: Error;
 }
 
-interface StorageFailure {
+interface StorageError {
   /**
    * A chat, a list or a draft could not be read from its storage, or not be written there. The work continues without
    * it, and what could not be written is tried again while the page lives. Emitted once until `storage-recovered`, and
    * once for each record that the storage refuses while it takes others.
    */
-  readonly type: "storage-failure";
+  readonly type: "storage-error";
   /** Error of the storage. */
   readonly error: unknown;
   /** Id of the one message of a chat that could not be written; all others are. */
@@ -262,9 +229,9 @@ interface StorageRecovered {
   /** All records of a chat, a list or a draft that could not be written are written now. */
   readonly type: "storage-recovered";
 }
-interface PlatformLimit {
+interface FeatureUnavailable {
   /** The browser refuses a feature: this tab works without the other tabs. Emitted once for each feature and client. */
-  readonly type: "platform-limit";
+  readonly type: "feature-unavailable";
   /** The feature. */
   readonly feature: PlatformFeature;
   /** Error of the browser. */
@@ -287,7 +254,7 @@ export type ClientEvent =
   | (CallIdentity & CallStep)
   | ToolStart
   | ToolEnd
-  | StorageFailure
+  | StorageError
   | StorageRecovered
-  | PlatformLimit
+  | FeatureUnavailable
   | Warning;

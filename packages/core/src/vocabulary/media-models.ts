@@ -1,11 +1,6 @@
 /**
  * Table of the image models (spec, POST /v1/images/generations): the sizes that each model accepts. The spec does not
  * show the default size and the bounds of `max_images`.
- *
- * @example
- * ```ts run
- * const [size] = imageModels["gamma-image-5-0-260128"].sizes; // "2048x2048"
- * ```
  */
 export const imageModels = {
   "gamma-image-4-0-250828": {
@@ -82,11 +77,6 @@ const betaVideo = {
 /**
  * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
  * models write `1080P`, `gamma` models `1080p`.
- *
- * @example
- * ```ts run
- * const { min, max } = videoModels["beta3.0-video"].duration; // seconds
- * ```
  */
 export const videoModels = {
   "beta3.0-video": betaVideo,
@@ -149,11 +139,6 @@ export type VideoModel = keyof typeof videoModels;
 
 /**
  * Table of the asset model (spec, POST /gamma/asset/CreateAsset). Registrations are billed under its id.
- *
- * @example
- * ```ts run
- * const { types } = assetModels["gamma-asset"]; // ["Image"]
- * ```
  */
 export const assetModels = {
   "gamma-asset": { family: "asset", types: ["Image"] },

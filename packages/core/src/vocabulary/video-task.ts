@@ -1,5 +1,8 @@
-/** A video task by its id, with the facts of its receipt that are known. */
-export interface VideoTaskReference {
+/**
+ * A video task by its id, with the facts of its receipt that are known. Plain JSON: store it to continue with the task
+ * after a reload or elsewhere.
+ */
+export interface VideoTaskHandle {
   /** Id of the task, as the gateway gave it. */
   readonly id: string;
   /** Model that makes the video. */
@@ -16,14 +19,6 @@ export interface VideoTaskReference {
    * other gateways.
    */
   readonly watchedBy?: "proxy" | undefined;
-}
-
-/** A created video task. Plain JSON: keep it to continue with the task after a reload or elsewhere. */
-export interface VideoTaskHandle extends VideoTaskReference {
-  /** Model that makes the video. */
-  readonly model: string;
-  /** Time at which the gateway accepted the task; Unix milliseconds. */
-  readonly createdAt: number;
 }
 
 /** The fields of every snapshot of a task. Times are Unix milliseconds, and absent until they are known. */
@@ -92,7 +87,7 @@ export interface FailedVideoTask extends VideoTaskFacts {
 export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
 
 /** Reads the answer of a query as a {@link VideoTask}. `known` has the facts that the caller already has. */
-export type VideoTaskNormalizer = (
+export type VideoTaskParser = (
   raw: unknown,
   known: {
     /** Id of the query. */

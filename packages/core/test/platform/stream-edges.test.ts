@@ -7,7 +7,7 @@ import {
   type StreamError,
   streamChat,
 } from "@sluice/core";
-import { chatModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../../stores/test/support/chat.js";
 import {
@@ -263,7 +263,7 @@ describe("an answer", () => {
     const error = rejectionOf(completeChat(client, question));
     await connection.wanted();
     connection.drop();
-    expect(await error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    expect(await error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
     await settled();
     expect(clock.sleeping()).toBe(0);
   });
@@ -342,7 +342,7 @@ describe("a body with status 200 is not an answer", () => {
     for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
       for (const size of [1, 2, 1000])
         expect(await rejectionOf(turnOf(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
-          apiCode: "quota",
+          code: "quota",
         });
   });
 });
@@ -396,7 +396,7 @@ describe("after the finish_reason", () => {
   });
 
   test("a shorter limit does not fail the answer", async () => {
-    const { clock, connection, turn } = held({ timeouts: { chunkMs: 100 } });
+    const { clock, connection, turn } = held({ timeout: { chunkMs: 100 } });
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
     await clock.advance(200);
@@ -424,11 +424,12 @@ test("usage is requested from models that send it only on request, unless the re
 
 test("includeUsage of the client asks every model for usage or none, unless the request sets it", async () => {
   const sentBy = async (includeUsage: boolean, request: object, checks = true) => {
-    const { client, requests } = clientOf(() => streamAnswer(end), { includeUsage });
+    const { client, requests } = clientOf(() => streamAnswer(end), { gateway: { includeUsage } });
     await streamChat(client, request as typeof question, { checks }).result();
     return (await (requests[0] as Request).json()).stream_options;
   };
-  for (const model of Object.keys(chatModels)) {
+  for (const { id: model, kind } of Object.values(models)) {
+    if (kind !== "chat") continue;
     const request = { ...question, model };
     expect(await sentBy(true, request)).toEqual({ include_usage: true });
     expect(await sentBy(false, request)).toBeUndefined();

@@ -243,7 +243,7 @@ describe("an answer without an end", () => {
     [
       "carries an error frame",
       greeting + event({ error: { message: "out of memory", type: "server_error", code: "oom" } }),
-      { reason: "server-error", message: "out of memory", type: "server_error", apiCode: "oom" },
+      { reason: "server-error", message: "out of memory", type: "server_error", code: "oom" },
     ],
     [
       "carries an error event",
@@ -258,7 +258,7 @@ describe("an answer without an end", () => {
     [
       "was cut before the proxy, which says so",
       `${greeting}event: error\ndata: {"error":{"message":"the answer broke off","code":"upstream_cut"}}\n\n`,
-      { reason: "truncated", apiCode: "upstream_cut" },
+      { reason: "truncated", code: "upstream_cut" },
     ],
     ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
   ];
@@ -315,7 +315,7 @@ describe("a body that is not a stream", () => {
     expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       message: "no quota",
-      apiCode: "quota",
+      code: "quota",
     });
   });
 
@@ -416,10 +416,10 @@ describe("stopping", () => {
 });
 
 describe("a time limit", () => {
-  function timed(timeouts: object) {
+  function timed(timeout: object) {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeouts });
+    const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeout });
     return { clock, connection, client };
   }
 
@@ -588,10 +588,10 @@ describe("a time limit", () => {
     const silent = clientOf(() => new Promise<never>(() => {}), { clock: stoppedClock() });
     const clock = silent.client.clock as ReturnType<typeof stoppedClock>;
     const headers = rejectionOf(
-      streamChat(silent.client, question, { timeouts: { headersMs: 500 } }).result(),
+      streamChat(silent.client, question, { timeout: { firstChunkMs: 500 } }).result(),
     );
     await clock.advance(500);
-    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "headers" });
+    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
 
     const { clock: other, connection, client } = timed({ totalMs: 3000 });
     const total = rejectionOf(streamChat(client, question).result());

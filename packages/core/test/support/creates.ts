@@ -1,11 +1,5 @@
-import {
-  type Client,
-  createAsset,
-  createVideoTask,
-  generateImages,
-  type RequestOptions,
-  requestEpsilon,
-} from "@sluice/core";
+import { type Client, createAsset, createVideoTask, generateImages, type RequestOptions } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 
 /** Sends a request that is billed and that may not be repeated by a guess. */
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
@@ -35,8 +29,8 @@ export const creates: readonly (readonly [name: string, create: Create, answer: 
     { Id: "a-1" },
   ],
   [
-    "requestEpsilon",
-    (client, options) => requestEpsilon(client, "text2video", { prompt: "A reef" }, options),
+    "createEpsilonTask",
+    (client, options) => createEpsilonTask(client, "text2video", { prompt: "A reef" }, options),
     { id: "e-1" },
   ],
 ];

@@ -59,7 +59,7 @@ export function polled(
     {
       clock,
       random: () => 0.5,
-      timeouts: { headersMs: HEADERS_MS, chunkMs: Number.POSITIVE_INFINITY },
+      timeout: { firstChunkMs: HEADERS_MS, chunkMs: Number.POSITIVE_INFINITY },
       ...options,
     },
   );

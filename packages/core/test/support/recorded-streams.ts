@@ -1,16 +1,16 @@
 import type { streams } from "virtual:conformance";
-import { type ChatTurn, isGatewayError, streamChat } from "@sluice/core";
+import { type ChatResult, isGatewayError, streamChat } from "@sluice/core";
 import { expect } from "vitest";
 import { clientOf, inPieces, question, rejectionOf, seeded, streamAnswer } from "./gateway.js";
 
 /** One recorded stream, and what a client reads from it. */
 export type Recorded = NonNullable<typeof streams>[number];
 
-function answered(pieces: readonly Uint8Array[]): Promise<ChatTurn> {
+function answered(pieces: readonly Uint8Array[]): Promise<ChatResult> {
   return streamChat(clientOf(() => streamAnswer(pieces)).client, question).result();
 }
 
-function essence({ message, finishReason }: Pick<ChatTurn, "message" | "finishReason">) {
+function essence({ message, finishReason }: Pick<ChatResult, "message" | "finishReason">) {
   return {
     content: message.content,
     reasoning: message.reasoning_content ?? null,
@@ -88,7 +88,7 @@ export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, mos
     const error = await rejectionOf(answered(inPieces(bytes.slice(0, cut), 512)));
     if (!isGatewayError(error) || error.name !== "StreamError") throw error;
     expect(error.reason).toBe("truncated");
-    const { content } = error.partial as ChatTurn["message"];
+    const { content } = error.partial as ChatResult["message"];
     expect((whole.content ?? "").startsWith(content)).toBe(true);
   }
 }

@@ -20,7 +20,7 @@ function SignedIn({ session, models }: { session: Session; models: Models }) {
   const [client] = useState(() =>
     createClient({
       baseURL: "/api",
-      scope: session.user,
+      user: session.user,
       headers: headersOf(session),
       resume: streamResumption(),
     }),

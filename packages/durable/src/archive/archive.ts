@@ -1,4 +1,4 @@
-import { normalizeVideoTask } from "@sluice/core/internal";
+import { parseVideoTask } from "@sluice/core/internal";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, ProxyContext, User } from "@sluice/worker-proxy";
 import { hashOf, logError } from "@sluice/worker-proxy/internal";
@@ -95,7 +95,7 @@ function inBackground(context: ProxyContext | undefined, work: Promise<unknown>)
 
 async function filmsIn({ id, answer }: ArchivableTask): Promise<readonly Source[]> {
   try {
-    const task = normalizeVideoTask(answer, { id });
+    const task = parseVideoTask(answer, { id });
     if (task.state !== "succeeded") return [];
     const { url, lastFrameURL } = task;
     const film = { source: await filmOf(id), url, taskId: id };

@@ -43,7 +43,7 @@ const ENVELOPE_CHARACTERS = 256 * 1024;
 const LIMITS = { headersMs: 30_000, stallMs: 30_000, totalMs: 60_000, pollMemoMs: 0 };
 
 /**
- * Creates a function that polls the gateway once, through a proxy of one route: key, redirects, timeouts and error texts
+ * Creates a function that polls the gateway once, through a proxy of one route: key, redirects, timeout and error texts
  * are handled as in any proxy.
  *
  * @throws {TypeError} when an option is missing or can't work

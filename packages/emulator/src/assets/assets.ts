@@ -1,4 +1,4 @@
-import { assetModels, checkAssetRequest } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
 import type { Files } from "../files/files.js";
 import { type Checked, checkAgainst, parseBody } from "../server/check.js";
@@ -93,9 +93,9 @@ export function createAssets({ state, clock, speed, refuse, failureOf, files }: 
 /** Checks JSON, or a form with the same field names, in which `URL` may be a file. */
 function checkAsset(exchange: Exchange): Checked<{ readonly Name: string }> {
   const { form, request } = exchange;
-  if (form) return checkAgainst(exchange, Object.fromEntries(form), checkAssetRequest, assetModels);
+  if (form) return checkAgainst(exchange, Object.fromEntries(form), checkRequest, "asset");
   if (/^multipart\//i.test(request.headers.get("content-type") ?? ""))
     return { refusal: badRequest("The body is not valid multipart/form-data.", "body") };
   const parsed = parseBody(exchange);
-  return "refusal" in parsed ? parsed : checkAgainst(exchange, parsed.body, checkAssetRequest, assetModels);
+  return "refusal" in parsed ? parsed : checkAgainst(exchange, parsed.body, checkRequest, "asset");
 }

@@ -1,5 +1,4 @@
 import type { ChatRequest } from "@sluice/core";
-import { chatModels } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
 import { checkBody, type Findings } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
@@ -47,7 +46,7 @@ export function createChat({ clock, speed, refuse, failureOf, fetchMedia, script
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody<ChatRequest>(exchange, check, chatModels);
+    const checked = checkBody<ChatRequest>(exchange, check, "chat");
     if ("refusal" in checked) return checked.refusal;
     const job = readChatJob(checked.body, exchange.scripted?.faults);
     const refusal =

@@ -1,4 +1,4 @@
-import { chatModels, checkChatRequest } from "@sluice/core/schemas";
+import { checkRequest, models } from "@sluice/core/schemas";
 import type { Findings, Issue } from "../server/check.js";
 
 /** The fields of other clients that are looked at. */
@@ -14,12 +14,12 @@ interface Foreign {
  * gives: a gateway that ignores it would answer with prose, which they can't read, and bill it.
  */
 export function checkForeign(body: unknown): Findings {
-  const { issues, warnings } = checkChatRequest(body);
+  const { issues, warnings } = checkRequest(body);
   const { model, messages, functions, response_format: format } = (body ?? {}) as Foreign;
   const foreign: [path: string, message: string][] = [];
   if (functions !== undefined && functions !== null)
     foreign.push(["functions", "is no field of the gateway; use `tools`"]);
-  const hasField = Object.entries(chatModels).some(([id, { jsonMode }]) => id === model && jsonMode);
+  const hasField = Object.values(models).some((row) => row.id === model && "jsonMode" in row && row.jsonMode);
   if (!hasField && (format?.type === "json_schema" || format?.schema))
     foreign.push([
       "response_format",

@@ -1,12 +1,12 @@
-import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
-import { type ChatRequests, chatModels } from "@sluice/core/schemas";
+import type { ChatModel, ChatRequest, ChatRequestMessage } from "@sluice/core";
+import { type ModelRequest, models } from "@sluice/core/schemas";
 import type { Addressed } from "../server/reach.js";
 import { type ChatFaults, readChatFaults } from "./faults.js";
 import { textOf } from "./message-text.js";
 import { shownExample, shownSchema } from "./shown-schema.js";
 
 /** A tool of a request. */
-export type ToolDefinition = NonNullable<ChatRequests["alpha-v4.1-flash"]["tools"]>[number];
+export type ToolDefinition = NonNullable<ModelRequest<"alpha-v4.1-flash">["tools"]>[number];
 
 /** Amount of thinking before the answer. */
 export type Effort = "none" | "low" | "high" | "max";
@@ -42,7 +42,7 @@ export interface ChatJob {
 }
 
 /** Family of a chat model. */
-export type ChatFamily = (typeof chatModels)[keyof typeof chatModels]["family"];
+export type ChatFamily = (typeof models)[ChatModel]["family"];
 
 /** Result of a tool call, with the name of the tool where the history has it. */
 export interface ToolResult {
@@ -64,7 +64,7 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   const tools = "tools" in request ? request.tools : undefined;
   return {
     request,
-    family: chatModels[request.model].family,
+    family: models[request.model].family,
     prompt: faults.text,
     faults,
     turn: users.length,
@@ -108,7 +108,7 @@ function trailingToolResults(messages: readonly ChatRequestMessage[]): ToolResul
 }
 
 function effortOf(request: ChatRequest): Effort {
-  const canThink = chatModels[request.model].reasoningEffort.length > 0;
+  const canThink = models[request.model].reasoningEffort.length > 0;
   if (!canThink || ("thinking" in request && request.thinking?.type === "disabled")) return "none";
   return ("reasoning_effort" in request && request.reasoning_effort) || "high";
 }

@@ -1,4 +1,4 @@
-import { checkImageRequest, imageModels } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
 import type { Files } from "../files/files.js";
 import type { ImageDescription } from "../files/media.js";
@@ -47,7 +47,7 @@ export function createImages({
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody<ImageRequestBody>(exchange, checkImageRequest, imageModels);
+    const checked = checkBody<ImageRequestBody>(exchange, checkRequest, "image");
     if ("refusal" in checked) return checked.refusal;
     const job = readImageJob(checked.body, exchange.scripted?.faults);
     const addresses = job.references.map((url, index) => ({ path: `image.${index}`, url }));

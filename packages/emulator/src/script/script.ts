@@ -1,4 +1,4 @@
-import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import * as v from "valibot";
 import { assetFaults } from "../assets/faults.js";
 import { chatFaults } from "../chat/faults.js";
@@ -33,7 +33,7 @@ export interface ScriptedRule extends ScriptedReply {
   readonly faults?: readonly string[];
 }
 
-const models = [assetModels, chatModels, imageModels, videoModels].flatMap((table) => Object.keys(table));
+const known = Object.keys(models);
 const faults = Object.keys({
   ...assetFaults,
   ...chatFaults,
@@ -60,7 +60,7 @@ const toolCall = v.strictObject({ name: text, arguments: v.optional(v.unknown())
     : `must be a call { name, arguments }, got ${JSON.stringify(input)}`,
 );
 const fields = {
-  model: v.optional(v.picklist(models, `must be one of ${models.join(", ")}`)),
+  model: v.optional(v.picklist(known, `must be one of ${known.join(", ")}`)),
   prompt: v.optional(text),
   tool: v.optional(text),
   times: v.optional(count),

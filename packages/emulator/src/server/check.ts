@@ -1,6 +1,8 @@
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown, didYouMean } from "@sluice/core/internal";
+import type { ModelInfo } from "@sluice/core/schemas";
 import type { Exchange } from "./exchange.js";
 import { type Answer, badRequest } from "./http.js";
+import { modelIds } from "./model-ids.js";
 
 /** A broken rule, or a part that the gateway may ignore. */
 export interface Issue {
@@ -39,15 +41,18 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
  * the record and removed, so that they change nothing. Strict mode refuses them, and what the spec refuses beyond the
  * schemas (wire, 4.1).
  *
- * @param models models of this endpoint, by id
+ * @param kind kind of the models of this endpoint
  */
 export function checkAgainst<Body>(
   { record, strict }: Exchange,
   body: unknown,
   check: (body: unknown) => Findings,
-  models: object,
+  kind: ModelInfo["kind"],
 ): Checked<Body> {
-  const { issues, warnings } = check(body);
+  const model = (body as { model?: unknown } | null)?.model;
+  const known: readonly string[] = modelIds(kind);
+  const isKnown = typeof model === "string" && known.includes(model);
+  const { issues, warnings } = isKnown ? check(body) : { issues: [wrongModel(model, known)], warnings: [] };
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
   record.unknownFields = unknown.map(({ path }) => path);
   const broken = strict ? [...issues, ...warnings.filter(({ rule }) => STRICT.test(rule))] : issues;
@@ -56,19 +61,23 @@ export function checkAgainst<Body>(
     const fields = Object.entries(body as object).filter(([name]) => !record.unknownFields.includes(name));
     return { body: Object.fromEntries(fields) as Body };
   }
-  const model = (body as { model?: unknown } | null)?.model;
-  if (first.path === "model" && typeof model === "string" && !Object.hasOwn(models, model))
+  if (!isKnown && typeof model === "string")
     return { refusal: badRequest(`model ${first.message}.`.replace("?.", "?"), "model", "model_not_found") };
   const message = broken.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
   return { refusal: badRequest(message, first.path) };
+}
+
+function wrongModel(model: unknown, known: readonly string[]): Issue {
+  const hint = typeof model === "string" ? didYouMean(model, known) : "";
+  return { path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: "model" };
 }
 
 /** Parses and checks the JSON of a request. */
 export function checkBody<Body>(
   exchange: Exchange,
   check: (body: unknown) => Findings,
-  models: object,
+  kind: ModelInfo["kind"],
 ): Checked<Body> {
   const parsed = parseBody(exchange);
-  return "refusal" in parsed ? parsed : checkAgainst<Body>(exchange, parsed.body, check, models);
+  return "refusal" in parsed ? parsed : checkAgainst<Body>(exchange, parsed.body, check, kind);
 }

@@ -1,4 +1,5 @@
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { cut } from "../server/cut.js";
 import { readVideoFaults, type VideoFaults } from "./faults.js";
 
@@ -31,7 +32,7 @@ export interface ContentItem {
 type Settings = Pick<VideoRequestBody, "ratio" | "resolution" | "duration" | "seed">;
 
 /** Family of a video model. */
-export type VideoFamily = (typeof videoModels)[VideoModel]["family"];
+export type VideoFamily = (typeof models)[VideoModel]["family"];
 
 /** A request of any family in one shape, with defaults filled in. */
 export interface VideoJob {
@@ -73,7 +74,7 @@ export function readVideoJob(request: VideoRequestBody, added?: string): VideoJo
   const marks = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);
-  const row = videoModels[model];
+  const row = models[model];
   const durationDefault = "durationDefault" in row ? row.durationDefault : USUAL_SECONDS;
   const videos = marks.filter((mark) => mark === "reference_video" || mark === "video_url").length;
   return {

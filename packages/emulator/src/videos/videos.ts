@@ -1,4 +1,4 @@
-import { checkVideoRequest, videoModels } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
 import type { EmulatorClock } from "../clock.js";
 import type { Files } from "../files/files.js";
@@ -65,12 +65,12 @@ export function createVideos({
     state,
     name: "videos",
   });
-  const check = acceptLocal(checkVideoRequest, fetchMedia);
+  const check = acceptLocal(checkRequest, fetchMedia);
   const count = createCount(state, "videos");
   return { create, query, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody<VideoRequestBody>(exchange, check, videoModels);
+    const checked = checkBody<VideoRequestBody>(exchange, check, "video");
     if ("refusal" in checked) return checked.refusal;
     const job = readVideoJob(checked.body, exchange.scripted?.faults);
     const refusal =

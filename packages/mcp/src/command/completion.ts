@@ -1,4 +1,4 @@
-import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { allModels } from "../tools/all.js";
 import { optionNames } from "./arguments.js";
 import { UsageError } from "./connect.js";
 import { commands } from "./help.js";
@@ -11,7 +11,7 @@ import { commands } from "./help.js";
 export function completionFor(shell: string | undefined): string {
   const verbs = Object.keys(commands).join(" ");
   const flags = optionNames.map((name) => `--${name}`).join(" ");
-  const models = Object.keys({ ...chatModels, ...imageModels, ...videoModels }).join(" ");
+  const ids = allModels.join(" ");
   switch (shell) {
     case "bash":
     case "zsh":
@@ -19,7 +19,7 @@ export function completionFor(shell: string | undefined): string {
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
   case "$before" in
     sluice) COMPREPLY=($(compgen -W "${verbs}" -- "$word")) ;;
-    --model|--models) COMPREPLY=($(compgen -W "${models}" -- "$word")) ;;
+    --model|--models) COMPREPLY=($(compgen -W "${ids}" -- "$word")) ;;
     --out|--folder) COMPREPLY=($(compgen -d -- "$word")) ;;
     *) COMPREPLY=($(compgen -W "${flags}" -- "$word")) ;;
   esac
@@ -28,7 +28,7 @@ complete -F _sluice sluice
 `;
     case "fish":
       return `complete -c sluice -f -n __fish_use_subcommand -a "${verbs}"
-complete -c sluice -f -l model -a "${models}"
+complete -c sluice -f -l model -a "${ids}"
 ${optionNames
   .filter((name) => name !== "model")
   .map((name) => `complete -c sluice -l ${name}`)

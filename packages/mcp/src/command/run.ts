@@ -85,7 +85,7 @@ function hintOf(error: unknown, code: number): string {
   if (error instanceof NoTask) return "";
   if (code === 3) return "It may be billed. Look at the account before you try again.\n";
   // a task that is known is paid for, whatever its error is about
-  const isFree = code === 1 && isGatewayError(error) && error.outcome !== undefined && !error.handle;
+  const isFree = code === 1 && isGatewayError(error) && error.billing !== undefined && !error.handle;
   return isFree ? "Nothing was billed.\n" : "";
 }
 
@@ -96,7 +96,7 @@ function codeOf(error: unknown, isSent: boolean, signal: AbortSignal): number {
   if (error instanceof TaskFailed || error instanceof NoTask) return 1;
   if (!isGatewayError(error)) return isSent ? 3 : signal.aborted ? 130 : 1;
   if (error.name === "ValidationError" || error.name === "ConfigurationError") return 2;
-  return error.outcome === "unknown" ? 3 : 1;
+  return error.billing === "maybe" ? 3 : 1;
 }
 
 const NO_LISTENER = /ECONNREFUSED|ConnectionRefused|bad port/;
@@ -108,7 +108,7 @@ function wordsOf(error: unknown, address: string, args: readonly string[]): stri
   if (!isGatewayError(error)) return message;
   if (error.name === "StreamError" && partialOf(error) !== undefined)
     return message.replace(/; `partial` has .*/s, "; what came is above");
-  if (error.name === "ConnectionError" && error.outcome === "not-sent") {
+  if (error.name === "ConnectionError" && error.billing === "none") {
     const { host } = new URL(address);
     const { message: text, cause } = (error.cause ?? {}) as { message?: string; cause?: { code?: string } };
     const reason = `${text} ${cause?.code} ${(cause as Error | undefined)?.message}`;
@@ -135,7 +135,7 @@ function partialOf(error: unknown): string | undefined {
 function factsOf(error: unknown): object {
   if (error instanceof NotReady) return { name: error.name, id: error.id };
   if (!isGatewayError(error)) return { name: error instanceof Error ? error.name : "Error" };
-  const { name, outcome, requestId } = error;
+  const { name, billing, requestId } = error;
   const text = partialOf(error);
-  return { name, outcome, requestId, ...(text !== undefined && { text }) };
+  return { name, billing, requestId, ...(text !== undefined && { text }) };
 }

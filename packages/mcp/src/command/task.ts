@@ -1,6 +1,6 @@
 import type { Client } from "@sluice/core";
 import { didYouMean } from "@sluice/core/internal";
-import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { makeFolder } from "../make-folder.js";
 import type { Arguments } from "./arguments.js";
 import { UsageError } from "./connect.js";
@@ -41,7 +41,6 @@ export class TaskFailed extends Error {
   override readonly name = "TaskFailed";
 }
 
-const TABLES = { chat: chatModels, image: imageModels, video: videoModels } as const;
 const USUAL = { chat: "delta-5.3", image: "gamma-image-5-0-260128", video: "beta3.0-video" } as const;
 const EXAMPLES = {
   chat: 'Ask something: sluice chat "Why is the sky blue?"',
@@ -54,12 +53,14 @@ const EXAMPLES = {
  *
  * @throws {UsageError} for a model of another kind
  */
-export function modelOf(kind: keyof typeof TABLES, { args, err }: Task) {
+export function modelOf(kind: keyof typeof USUAL, { args, err }: Task) {
   const { model = USUAL[kind] } = args;
-  if (Object.hasOwn(TABLES[kind], model)) return { model, checks: true };
-  const others = Object.entries(TABLES).find(([, table]) => Object.hasOwn(table, model));
-  const known = Object.keys(TABLES[kind]);
-  if (others) throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
+  const known: readonly string[] = Object.values(models)
+    .filter((row) => row.kind === kind)
+    .map(({ id }) => id);
+  if (known.includes(model)) return { model, checks: true };
+  if (Object.hasOwn(models, model))
+    throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
   err.write(
     `This version does not know the model ${model}, so the gateway checks the request${didYouMean(model, known)}\n`,
   );

@@ -3,7 +3,7 @@ import {
   isGatewayError,
   type VideoRequest,
   type VideoTask,
-  type VideoTaskReference,
+  type VideoTaskHandle,
   watchVideoTask,
 } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
@@ -45,7 +45,7 @@ export async function video(task: Task): Promise<number> {
   }
 }
 
-async function started(task: Task): Promise<VideoTaskReference> {
+async function started(task: Task): Promise<VideoTaskHandle> {
   const { args, client, signal } = task;
   const { model, checks } = modelOf("video", task);
   const prompt = await promptOf(task);
@@ -57,7 +57,7 @@ async function started(task: Task): Promise<VideoTaskReference> {
   return createVideoTask(client, request, { signal, checks });
 }
 
-async function ended(task: Task, handle: VideoTaskReference): Promise<VideoTask> {
+async function ended(task: Task, handle: VideoTaskHandle): Promise<VideoTask> {
   const { client, signal, args, err } = task;
   const startedAt = client.clock.now();
   let last: VideoTask | undefined;

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { assetCreate, assetStatus } from "./assets.js";
 import { chatTool } from "./chat.js";
 import { imageTool } from "./images.js";
@@ -7,23 +7,19 @@ import type { Tool } from "./tool.js";
 import { videoStatus, videoTool, videoWait } from "./videos.js";
 
 /** Ids of all models that have a tool. */
-export const allModels: readonly string[] = [
-  ...Object.keys(chatModels),
-  ...Object.keys(imageModels),
-  ...Object.keys(videoModels),
-  "gamma-asset",
-];
+export const allModels: readonly string[] = Object.keys(models);
 
 /** Makes the tools of the models that are wanted. */
-export function toolsOf(client: Client, models: readonly string[]): Tool[] {
-  const wanted = <Id extends string>(table: Readonly<Record<Id, unknown>>) =>
-    (Object.keys(table) as Id[]).filter((id) => models.includes(id));
-  const videos = wanted(videoModels).map(videoTool);
+export function toolsOf(client: Client, wanted: readonly string[]): Tool[] {
+  const chosen = Object.values(models).filter(({ id }) => wanted.includes(id));
+  const videos = chosen.flatMap((model) => (model.kind === "video" ? [videoTool(model.id)] : []));
   return [
-    ...wanted(chatModels).map(chatTool),
-    ...wanted(imageModels).map(imageTool),
+    ...chosen.flatMap((model) => (model.kind === "chat" ? [chatTool(model.id)] : [])),
+    ...chosen.flatMap((model) => (model.kind === "image" ? [imageTool(model.id)] : [])),
     ...videos,
     ...(videos.length > 0 ? [videoStatus, videoWait] : []),
-    ...(models.includes("gamma-asset") ? [assetCreate, ...(client.assetLookup ? [assetStatus] : [])] : []),
+    ...(wanted.includes("gamma-asset")
+      ? [assetCreate, ...(client.gateway.assetLookup ? [assetStatus] : [])]
+      : []),
   ];
 }

@@ -1,11 +1,11 @@
-import { type ChatRequest, type ChatTurn, streamChat } from "@sluice/core";
-import type { chatModels } from "@sluice/core/schemas";
+import { type ChatRequest, type ChatResult, streamChat } from "@sluice/core";
+import type { models } from "@sluice/core/schemas";
 import { billedOnce } from "../billed-once.js";
 import { shortfallOf } from "../endings.js";
 import { requestSchema, type Tool, text, toolName } from "./tool.js";
 
 /** Makes the tool of a chat model. Its answer is a stream, so that a long one shows progress. */
-export function chatTool(model: keyof typeof chatModels): Tool {
+export function chatTool(model: keyof typeof models): Tool {
   return {
     name: toolName("chat", model),
     title: `Chat with ${model}`,
@@ -30,7 +30,7 @@ export function chatTool(model: keyof typeof chatModels): Tool {
   };
 }
 
-function resultOf(turn: ChatTurn) {
+function resultOf(turn: ChatResult) {
   const { message, toolCalls, outcome, usage } = turn;
   const calls = toolCalls.length > 0 ? [`Tool calls: ${JSON.stringify(message.tool_calls)}`] : [];
   const answer = typeof message.content === "string" ? message.content : "";

@@ -1,9 +1,9 @@
 import { type FailedImage, type GeneratedImage, generateImages, type ImageRequest } from "@sluice/core";
-import type { imageModels } from "@sluice/core/schemas";
+import type { models } from "@sluice/core/schemas";
 import { type Call, type Content, requestSchema, type Tool, text, toolName } from "./tool.js";
 
 /** Makes the tool of an image model. */
-export function imageTool(model: keyof typeof imageModels): Tool {
+export function imageTool(model: keyof typeof models): Tool {
   return {
     name: toolName("image", model),
     title: `Draw with ${model}`,

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { jsonSchemaOf } from "@sluice/core/schemas";
+import { toJSONSchema } from "@sluice/core/schemas";
 import { NotSent } from "../not-sent.js";
 import type { Report } from "../progress.js";
 import type { Saved } from "../save.js";
@@ -70,7 +70,7 @@ const KEY = {
  * flat and short, because the agent reads all of them: the client checks each rule of the model before it sends.
  */
 export function requestSchema(model: string): ObjectSchema {
-  const { properties = {}, required = [] } = jsonSchemaOf(model) ?? {};
+  const { properties = {}, required = [] } = toJSONSchema(model) ?? {};
   const hidden = "messages" in properties ? [...OWN, ...UNLISTED] : OWN;
   const fields = Object.entries(properties)
     .filter(([name, field]) => !hidden.includes(name) && !("not" in field))

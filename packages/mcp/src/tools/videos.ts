@@ -3,9 +3,9 @@ import {
   getVideoTask,
   type VideoRequest,
   type VideoTask,
-  type VideoTaskReference,
+  type VideoTaskHandle,
 } from "@sluice/core";
-import type { videoModels } from "@sluice/core/schemas";
+import type { models } from "@sluice/core/schemas";
 import { NotSent } from "../not-sent.js";
 import { watchTask } from "../watch.js";
 import {
@@ -21,7 +21,7 @@ import {
 } from "./tool.js";
 
 /** Makes the tool that starts a video of a model. */
-export function videoTool(model: keyof typeof videoModels): Tool {
+export function videoTool(model: keyof typeof models): Tool {
   return {
     name: toolName("video_start", model),
     title: `Start a video with ${model}`,
@@ -84,7 +84,7 @@ export const videoWait: Tool = {
   },
 };
 
-function taskOf(input: Input): VideoTaskReference {
+function taskOf(input: Input): VideoTaskHandle {
   const id = readText(input, "id");
   return input["model"] === undefined ? { id } : { id, model: readText(input, "model") };
 }

@@ -1,5 +1,5 @@
 import type { Issue, VideoRequest } from "@sluice/core";
-import { videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { checkMedia, issuesOfProbe, type MediaEntry } from "./check.js";
 import { blobOfDataURI } from "./data-uri.js";
 import { signedFormats } from "./formats.js";
@@ -59,13 +59,13 @@ async function issuesOfMedia(
   probe: (file: Blob, options: ProbeOptions) => Promise<MediaProbe>,
 ): Promise<Issue[]> {
   const { model, input, content, parameters } = request as LooseRequest;
-  if (!Object.hasOwn(videoModels, model ?? "")) return [];
+  if (!Object.values(models).some(({ id, kind }) => id === model && kind === "video")) return [];
   const { media } = input ?? {};
   if (media) return issuesOfBeta(media);
   return content ? issuesOfGamma(content) : [];
 
   async function issuesOfBeta(items: readonly LooseItem[]): Promise<Issue[]> {
-    const { durationDefault } = videoModels["beta3.0-video"];
+    const { durationDefault } = models["beta3.0-video"];
     const entries = await Promise.all(
       items.map(async ({ type, url }, index): Promise<MediaEntry[]> => {
         if (!Object.hasOwn(mediaLimits, type)) return [];

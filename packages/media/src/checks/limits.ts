@@ -1,4 +1,4 @@
-import { videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 
 /** Limits of a file for one use. A limit that the spec does not have is absent. */
 export interface MediaLimits {
@@ -39,7 +39,7 @@ export interface MediaLimits {
 
 const image = {
   kind: "image",
-  formats: videoModels["beta3.0-video"].imageFormats,
+  formats: models["beta3.0-video"].imageFormats,
   alpha: false,
   side: { min: 240, max: 8000 },
   aspectRatioMax: 8,

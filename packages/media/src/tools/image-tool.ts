@@ -1,12 +1,13 @@
 import {
-  type ChatTool,
   type Client,
   ConfigurationError,
   defineTool,
   generateImages,
+  type ImageModel,
   type ImageRequest,
+  type Tool,
 } from "@sluice/core";
-import { type ImageModel, imageModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 
@@ -28,7 +29,7 @@ const TIMEOUT_MS = 600_000;
  * Each call sends one request, which is billed. After a reload the request is repeated only behind a proxy that stores
  * its key (`once`): the proxy returns the same images. Elsewhere the call fails, and the model is told to ask the user.
  *
- * @throws {ConfigurationError} for a model that the table `imageModels` does not have
+ * @throws {ConfigurationError} for a model that the table `models` does not have
  * @example
  * ```ts
  * const chat = createChatStore(client, {
@@ -39,18 +40,18 @@ const TIMEOUT_MS = 600_000;
  * const pictures = chat.getSnapshot().messages.flatMap(({ images = [] }) => images);
  * ```
  */
-export function imageTool(client: Client, options: ImageToolOptions): ChatTool {
+export function imageTool(client: Client, options: ImageToolOptions): Tool {
   const { model, params = {}, name = "make_image" } = options;
-  const { headers, timeouts, retry } = options;
-  if (!Object.hasOwn(imageModels, model))
+  const { headers, timeout, retry } = options;
+  if (models[model]?.kind !== "image")
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
   return defineTool<unknown, string>({
     name,
     description: options.description ?? "Makes an image from a description, and shows it to the user.",
-    parameters: argumentsOf(
+    inputSchema: argumentsOf(
       {
         prompt: { type: "string", description: "Everything that the image shows, in one text." },
-        size: { type: "string", enum: imageModels[model].sizes, description: "Width and height in pixels." },
+        size: { type: "string", enum: models[model].sizes, description: "Width and height in pixels." },
       },
       params,
     ),
@@ -61,12 +62,12 @@ export function imageTool(client: Client, options: ImageToolOptions): ChatTool {
       const { key } = await beginRun(client, context);
       // only what the schema names: the model may write more
       const body = { ...(size !== undefined && { size }), ...params, model, prompt } as ImageRequest;
-      const sent = { headers, timeouts, retry, signal: context.signal, idempotencyKey: key };
+      const sent = { headers, timeout, retry, signal: context.signal, idempotencyKey: key };
       const { images } = await generateImages(client, body, sent).catch((error) => {
         throw withBilling(error);
       });
       const made = images.flatMap(({ url }) => url ?? []);
-      for (const url of made) context.show({ type: "image/*", url });
+      for (const url of made) context.attachFile({ type: "image/*", url });
       const failures = images.flatMap(({ error }) => error?.message ?? []);
       if (made.length === 0) throw new Error(failures[0] ?? "no image was made");
       const shown = made.length === 1 ? "The user sees the image." : `The user sees ${made.length} images.`;

@@ -1,21 +1,22 @@
 import {
-  type ChatTool,
   type Client,
   ConfigurationError,
   createVideoTask,
   defineTool,
+  type Tool,
   type ToolContext,
+  type VideoModel,
   type VideoRequest,
   watchVideoTask,
 } from "@sluice/core";
-import { type VideoModel, type VideoRequests, videoModels } from "@sluice/core/schemas";
+import { type ModelRequest, models } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 
 type Parameters = {
-  [Model in VideoModel]: VideoRequests[Model] extends { parameters?: infer Fields }
+  [Model in VideoModel]: ModelRequest<Model> extends { parameters?: infer Fields }
     ? NonNullable<Fields>
-    : Partial<Omit<VideoRequests[Model], "model" | "content">>;
+    : Partial<Omit<ModelRequest<Model>, "model" | "content">>;
 }[VideoModel];
 
 /** Options of {@link videoTool}. */
@@ -36,10 +37,10 @@ const TIMEOUT_MS = 1_800_000;
  * Returns a tool that lets a chat create videos. The `files` of the response that calls it show them. The model chooses
  * the prompt, and ratio, length and resolution where `params` leaves them open. It gets a sentence, not the video.
  *
- * The call has a `progress`, and stores the handle of the task as `kept`: after a reload it waits for the same video. A
+ * The call has a `progress`, and stores the handle of the task as `savedState`: after a reload it waits for the same video. A
  * video costs money even if the chat is stopped: a task can't be cancelled.
  *
- * @throws {ConfigurationError} for a model that the table `videoModels` does not have
+ * @throws {ConfigurationError} for a model that the table `models` does not have
  * @example
  * ```ts
  * const video = videoTool(client, {
@@ -50,19 +51,19 @@ const TIMEOUT_MS = 1_800_000;
  * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [video] });
  * ```
  */
-export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
+export function videoTool(client: Client, options: VideoToolOptions): Tool {
   const { model, params = {}, name = "make_video" } = options;
-  const { headers, timeouts, retry } = options;
-  if (!Object.hasOwn(videoModels, model))
+  const { headers, timeout, retry } = options;
+  if (models[model]?.kind !== "video")
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
-  const row = videoModels[model];
+  const row = models[model];
   const { min, max } = row.duration;
   return defineTool<unknown, string>({
     name,
     description:
       options.description ??
       "Makes a short video from a description, and shows it to the user. It takes minutes.",
-    parameters: argumentsOf(
+    inputSchema: argumentsOf(
       {
         prompt: { type: "string", description: "Everything that the video shows, in one text." },
         ratio: { type: "string", enum: row.ratios, description: "Width to height." },
@@ -81,7 +82,7 @@ export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
         row.family === "beta"
           ? { model, input: { prompt }, parameters: fields }
           : { ...fields, model, content: [{ type: "text", text: prompt }] };
-      const sent = { headers, timeouts, retry, signal: context.signal };
+      const sent = { headers, timeout, retry, signal: context.signal };
       const handle =
         run.handle ??
         (await createVideoTask(client, body as VideoRequest, { ...sent, idempotencyKey: run.key }).catch(
@@ -89,9 +90,9 @@ export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
             throw withBilling(error);
           },
         ));
-      await context.keep({ ...run, handle });
+      await context.saveState({ ...run, handle });
       const url = await waitForVideo(client, handle, sent, context);
-      context.show({ type: "video/mp4", url });
+      context.attachFile({ type: "video/mp4", url });
       return "The user sees the video.";
     },
   });
@@ -102,12 +103,12 @@ async function waitForVideo(
   client: Client,
   handle: { readonly id: string },
   sent: object,
-  { progress }: ToolContext,
+  { reportProgress }: ToolContext,
 ): Promise<string> {
   // the time limit of the tool ends the watching
   const options = { ...sent, deadlineMs: Number.POSITIVE_INFINITY };
   for await (const task of watchVideoTask(client, handle, options)) {
-    if (task.progress !== undefined) progress(task.progress);
+    if (task.progress !== undefined) reportProgress(task.progress);
     if (task.state === "succeeded") return task.url;
     if (task.state === "failed") throw new Error(`the video failed: ${task.reason || "no reason is given"}`);
   }

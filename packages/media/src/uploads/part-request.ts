@@ -68,7 +68,7 @@ export async function sendPart(
   attempt: number,
 ): Promise<UploadAtProxy> {
   const { client, exchange, file } = context;
-  const late = () => new TimeoutError(`no answer after ${PART_MS} ms`, "headers");
+  const late = () => new TimeoutError(`no answer after ${PART_MS} ms`, "first-chunk");
   const span = openSpan(client.clock, exchange.signal, PART_MS, late);
   try {
     const request = await requestOf(context, part, span.signal);
@@ -125,13 +125,13 @@ async function answerTo(
   const startedAt = client.clock.now();
   emitStep(client, exchange, { type: "request", attempt });
   const response = await unlessAborted(client.fetch(request), signal);
-  const ms = client.clock.now() - startedAt;
-  emitStep(client, exchange, { type: "response", attempt, status: response.status, ms });
+  const durationMs = client.clock.now() - startedAt;
+  emitStep(client, exchange, { type: "response", attempt, status: response.status, durationMs });
   return response;
 }
 
 /** Makes the error of a connection. The words of one that was never made are kept. */
 function lost(cause: unknown): ConnectionError {
   const known = connectionError(cause);
-  return known.outcome === "not-sent" ? known : new ConnectionError(LOST, "not-sent", { cause });
+  return known.billing === "none" ? known : new ConnectionError(LOST, "none", { cause });
 }

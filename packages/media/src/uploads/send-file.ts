@@ -72,13 +72,13 @@ export async function sendFile(
 }
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
-  const { limit, maxDelayMs } = exchange.retry;
+  const { limit, maxRetryAfterMs } = exchange.retry;
   const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MOST_FAILURES,
       firstMs: FIRST_WAIT_MS,
-      longestMs: maxDelayMs,
+      longestMs: maxRetryAfterMs,
     }),
     phase: known ? "look-up" : "begin",
     state: known,
@@ -102,7 +102,7 @@ function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRe
   const to = phase === "look-up" ? from : Math.min(size, from + PART_BYTES);
   if (sentBytes + to - from > MOST_COPIES * size + PART_BYTES) {
     const text = `the upload was given up: ${sentBytes} bytes were sent for a file of ${size}, and it is not whole. What is stored stays; try again later`;
-    throw new ConnectionError(text, "not-sent", { cause: failure });
+    throw new ConnectionError(text, "none", { cause: failure });
   }
   sending.sentBytes += to - from;
   sending.attempt += 1;
@@ -144,7 +144,7 @@ async function recover(
 ): Promise<void> {
   const { signal, retry } = exchange;
   const { attempt, isMissing, isDoubtful } = sending;
-  const verdict = verdictOf(error, sending, retry.maxDelayMs);
+  const verdict = verdictOf(error, sending, retry.maxRetryAfterMs);
   sending.failure = error;
   if (signal.aborted || verdict === "final" || (verdict === "doubtful" && isDoubtful)) throw error;
   // the first look-up of an upload that was left is no repetition: its 404 is believed where none is allowed
@@ -175,17 +175,17 @@ async function recover(
 function verdictOf(
   error: unknown,
   { state }: Sending,
-  maxDelayMs: number,
+  maxRetryAfterMs: number,
 ): "passing" | "absent" | "doubtful" | "final" {
   if (error instanceof ConnectionError) return "passing";
   if (error instanceof ResponseError || error instanceof TimeoutError) return "doubtful";
   if (!(error instanceof APIError)) return "final";
-  const { status, apiCode, retryAfterMs = 0 } = error;
+  const { status, code, retryAfterMs = 0 } = error;
   // also of the proxy itself, whose code is that of a closed route
   if (status === 404 && state) return "absent";
   if (isClosedRoute(error)) return "final";
   // 409: the part is stored already; `upload_cut`: it broke off on its way; 425: too early
-  if (status === 409 || status === 425 || apiCode === "upload_cut" || isTransient(error))
-    return retryAfterMs > maxDelayMs ? "doubtful" : "passing";
+  if (status === 409 || status === 425 || code === "upload_cut" || isTransient(error))
+    return retryAfterMs > maxRetryAfterMs ? "doubtful" : "passing";
   return status <= 400 || status === 404 ? "doubtful" : "final";
 }

@@ -76,7 +76,7 @@ const uploads = new WeakMap<Client, WeakMap<Blob, PageUpload>>();
  * size of the file and 8 MiB. What is stored stays after an error: the next call for the same file goes on there. A file
  * that this page has uploaded is not sent again while its address works for an hour or more.
  *
- * Every error has the outcome `not-sent`: nothing was made or billed.
+ * Every error has the `billing` `none`: nothing was made or billed.
  *
  * @throws {ValidationError} if the file is empty, is no `Blob`, breaks a limit of `use`, or can no longer be read
  * @throws {ConfigurationError} if `headers` or `apiKey` reject, with their words

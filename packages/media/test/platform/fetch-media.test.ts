@@ -147,7 +147,7 @@ describe("the file of a result", () => {
     const later = fetchMedia(filesOf(() => new Response(body.body)).client, url);
     await body.wanted();
     body.drop();
-    await expect(later).rejects.toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+    await expect(later).rejects.toMatchObject({ name: "ConnectionError", billing: "none" });
   });
 
   test.each([
@@ -173,7 +173,7 @@ describe("the time for the file of a result", () => {
     const { client } = clientOf(never, { clock });
     await expect(clock.advanceUntil(fetchMedia(client, url), 1000)).rejects.toMatchObject({
       name: "TimeoutError",
-      phase: "headers",
+      phase: "first-chunk",
     });
     expect([clock.now(), clock.sleeping()]).toEqual([60_000, 0]);
   });

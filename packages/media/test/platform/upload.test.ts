@@ -104,7 +104,7 @@ describe("uploadMedia", () => {
     const { client, failures, log } = live();
     failures.push(() => refused(415, "file_type"));
     const error = await rejectionOf(uploadMedia(client, small()));
-    expect(error).toMatchObject({ name: "APIError", status: 415, apiCode: "file_type", outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "APIError", status: 415, code: "file_type", billing: "none" });
     expect(log).toHaveLength(1);
   });
 
@@ -148,7 +148,10 @@ describe("a request with files", () => {
     const clip = small();
     const store = createVideoTaskStore(client);
     const shares = new Set<unknown>();
-    store.subscribe(() => shares.add(store.getSnapshot().uploadProgress));
+    store.subscribe(() => {
+      const { phase, progress } = store.getSnapshot();
+      shares.add(phase === "uploading" ? progress : undefined);
+    });
     const media = [
       { type: "reference_video", url: clip },
       { type: "reference_video", url: clip },
@@ -169,7 +172,7 @@ describe("a request with files", () => {
       },
     ]);
     expect([...shares]).toEqual(expect.arrayContaining([undefined, 0, 1]));
-    expect(store.getSnapshot().uploadProgress).toBeUndefined();
+    expect(store.getSnapshot().phase).toBe("processing");
     store.reset();
   });
 
@@ -179,7 +182,7 @@ describe("a request with files", () => {
     const store = createVideoTaskStore(client);
     const media = [{ type: "first_frame", url: small() }] as const;
     const { error } = await store.create({ model: "beta3.0-video", input: { media } });
-    expect(error).toMatchObject({ apiCode: "storage_full", outcome: "not-sent" });
+    expect(error).toMatchObject({ code: "storage_full", billing: "none" });
     log.length = 0;
     const broken = { model: "beta3.0-video", input: { media }, parameters: { duration: 31 } } as const;
     expect((await store.create(broken)).error).toMatchObject({ name: "ValidationError" });
@@ -220,13 +223,12 @@ describe("a request with files", () => {
     const failed = await store.generate({ prompt: "A reef", image: [small()] });
     expect(failed).toMatchObject({
       status: "error",
-      outcome: "not-sent",
-      error: { apiCode: "storage_full" },
+      error: { code: "storage_full", billing: "none" },
     });
     failures.push(() => new Promise(() => {}));
     const stopped = store.generate({ prompt: "A reef", image: [small()] });
     await shows(store, ({ uploadProgress }) => uploadProgress === 0);
     store.stop();
-    expect(await stopped).toMatchObject({ status: "error", outcome: "not-sent" });
+    expect(await stopped).toMatchObject({ status: "error", error: { billing: "none" } });
   });
 });

@@ -10,12 +10,12 @@ import {
   assertAccepted,
   assertLookup,
   assets,
-  type CreateAssetOptions,
+  checkAssetRequest,
   type Interval,
   noteOptions,
   readerOf,
 } from "@sluice/core/internal";
-import { checkAssetRequest } from "@sluice/core/schemas";
+import { requestOptionsOf } from "../request-options.js";
 import { sendOnce } from "../tasks/send-once.js";
 import type { Creating, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
@@ -23,18 +23,6 @@ import { sharedWatch } from "../tasks/task-watch.js";
 
 /** State of one asset, in the terms of TanStack Query. */
 export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {
-  /**
-   * Step of the registration: `reading` the file, `sending` it, or `preparing`, while the gateway works on
-   * it.
-   */
-  readonly phase: "reading" | "sending" | "preparing" | undefined;
-  /**
-   * Share of the file that was read, from 0 to 1. Undefined in other phases: browsers do not report how much
-   * of a request was sent.
-   */
-  readonly progress: number | undefined;
-  /** Address for video requests, `asset://…`; undefined until the asset is active. */
-  readonly uri: AssetHandle["uri"] | undefined;
   /** Newest snapshot; undefined before the first poll. */
   readonly asset: Asset | undefined;
 }
@@ -45,8 +33,12 @@ export interface AssetStoreOptions extends TaskStoreOptions<Asset, AssetHandle, 
   readonly groupId?: string | undefined;
   /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
-  /** Headers, timeouts, retry and form of upload of the create request. */
-  readonly request?: CreateAssetOptions | undefined;
+  /**
+   * Form in which a file is sent: in JSON as a data URI, or as `multipart/form-data`.
+   *
+   * @default "data-uri"
+   */
+  readonly encoding?: "data-uri" | "multipart" | undefined;
   /**
    * Milliseconds from an answer to the next poll, or a function of the asset. It grows where a page polls more than
    * 20 assets and tasks, so that all together are polled ten times in a second at most.
@@ -72,12 +64,6 @@ export interface AssetStore extends TaskStore<AssetState, AssetHandle> {
    * about its result.
    */
   create(source: Blob | URL | string, options?: AssetCreateOptions): Promise<AssetState>;
-}
-
-/** Progress of a registration. */
-interface Sending {
-  readonly phase: "reading" | "sending";
-  readonly progress?: number;
 }
 
 /** A `create` with the group of its store. */
@@ -110,26 +96,20 @@ export function createAssetStore(
         presence: read().presence,
         known,
       }),
-    stateOf: (state, asset, sending?: Sending): AssetState => ({
-      ...state,
-      phase: sending?.phase ?? (state.status === "pending" ? "preparing" : undefined),
-      progress: sending?.progress,
-      uri: state.data?.uri,
-      asset,
-    }),
+    stateOf: (state, asset): AssetState => ({ ...state, asset }),
   });
   const register = sendOnce(client, {
-    requestOf: (asked: Asked, creating: Creating<Sending>) => requestOf(client, asked, read(), creating),
-    sending: { phase: "sending" },
-    send: createAsset,
+    requestOf: (asked: Asked, creating: Creating) => requestOf(client, asked, read(), creating),
+    send: (caller, request: AssetRequest, sent) =>
+      createAsset(caller, request, { ...sent, encoding: read().encoding }),
   });
   return {
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      return submit({ phase: "reading" }, (creating) => {
-        const { groupId: ofStore, request } = read();
-        return register({ source, name, groupId: groupId ?? ofStore }, request, creating);
+      return submit("uploading", (creating) => {
+        const asked = { source, name, groupId: groupId ?? read().groupId };
+        return register(asked, requestOptionsOf(read()), creating);
       });
     },
   };
@@ -139,19 +119,19 @@ export function createAssetStore(
 async function requestOf(
   client: Client,
   { source, name = nameOf(source), groupId = "" }: Asked,
-  { prepare, request }: AssetStoreOptions,
-  { signal, advance }: Creating<Sending>,
+  { prepare, encoding, checks }: AssetStoreOptions,
+  { signal, advance }: Creating,
 ): Promise<AssetRequest> {
   assertLookup(client, "an asset");
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
   const given: AssetRequest = { ...rest, URL: source };
-  assertAccepted(given, checkAssetRequest, client.warn, request);
+  assertAccepted(given, checkAssetRequest, client.warn, { checks });
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
-  if (request?.upload === "multipart") return { ...rest, URL: file };
+  if (encoding === "multipart") return { ...rest, URL: file };
   const { toDataURI } = await import("../files/data-uri-later.js");
   const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
-    advance({ phase: "reading", progress: loadedBytes / totalBytes });
+    advance({ phase: "uploading", progress: loadedBytes / totalBytes });
   return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
 }
 

@@ -1,6 +1,5 @@
 import { ValidationError } from "@sluice/core";
-import { chatModelOf, isImageURL } from "@sluice/core/internal";
-import { chatModels } from "@sluice/core/schemas";
+import { chatModelOf, chatModels, isImageURL } from "@sluice/core/internal";
 
 /** An image in a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;
@@ -18,8 +17,8 @@ export async function imageURLs(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
-  if (chatModelOf(model)?.imageInput === false) {
-    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.imageInput);
+  if (chatModelOf(model)?.seesImages === false) {
+    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.seesImages);
     refuse("images", `${model} sees no images; ${others.join(", ")} does`);
   }
   return Promise.all(

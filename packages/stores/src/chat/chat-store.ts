@@ -1,7 +1,7 @@
 import type { Store } from "@sluice/core";
 import type { ImageInput } from "./attachments.js";
 import type { InitialMessage } from "./initial-messages.js";
-import type { ThreadNode, ThreadTurn } from "./message.js";
+import type { ChatNode, ChatTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { ChatState } from "./state.js";
 
@@ -20,7 +20,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * Appends a message of the user and requests an answer. Tool calls that still wait are cancelled. A message
    * without text and images is `not-sent` and not added.
    */
-  send(content: string, options?: SendOptions): Promise<ThreadTurn>;
+  send(content: string, options?: SendOptions): Promise<ChatTurn>;
   /**
    * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and the queued messages of
    * this page are given back: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A
@@ -32,7 +32,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * Sends the first message of `queued` now; the others follow as usual. Tool calls that still wait are cancelled.
    * While an answer is in flight, and with nothing to send, the turn is `not-sent`.
    */
-  sendQueued(): Promise<ThreadTurn>;
+  sendQueued(): Promise<ChatTurn>;
   /** Drops one message of `queued`, by its index. Its turn is `not-sent`. */
   dequeue(index: number): void;
   /**
@@ -40,14 +40,14 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * keeps is read to its end instead, and nothing is requested. After `step-limit` it continues, with `maxSteps`
    * more answers. With nothing to retry the turn is `not-sent`, and the chat stays as it is.
    */
-  retry(): Promise<ThreadTurn>;
+  retry(): Promise<ChatTurn>;
   /**
    * Requests another version of an answer, by default of the whole last turn. The old version stays as a
    * branch.
    */
-  regenerate(messageId?: string): Promise<ThreadTurn>;
+  regenerate(messageId?: string): Promise<ChatTurn>;
   /** Adds another version of a user's message and requests an answer. The old version stays as a branch. */
-  edit(messageId: string, content: string, options?: SendOptions): Promise<ThreadTurn>;
+  edit(messageId: string, content: string, options?: SendOptions): Promise<ChatTurn>;
   /** Returns the ids of all versions of a message, oldest first. */
   branches(messageId: string): readonly string[];
   /**
@@ -62,18 +62,18 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    *   chat.getThread().filter(({ id }) => chat.branches(messageId).includes(id));
    * ```
    */
-  getThread(): readonly ThreadNode[];
+  getThread(): readonly ChatNode[];
   /** Shows the branch that a message is on. */
   switchBranch(messageId: string): void;
   /** Allows a tool call to run. A second call changes nothing. */
-  approve(toolCallId: string): Promise<ThreadTurn>;
+  approve(toolCallId: string): Promise<ChatTurn>;
   /** Refuses a tool call. The model gets `reason`. */
-  deny(toolCallId: string, reason?: string): Promise<ThreadTurn>;
+  deny(toolCallId: string, reason?: string): Promise<ChatTurn>;
   /**
    * Adds the result of a tool call that waits for it. The order does not matter, and a second result changes
    * nothing. The chat continues when all results are there.
    */
-  addToolResult(toolCallId: string, output: unknown): Promise<ThreadTurn>;
+  addToolOutput(toolCallId: string, output: unknown): Promise<ChatTurn>;
   /**
    * Stops the turn in flight and replaces the whole thread. Ids may be left out.
    *
@@ -84,13 +84,13 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   reset(): void;
   /**
    * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs goes on there,
-   * and its promise resolves with the outcome `interrupted`.
+   * and its promise resolves with the outcome `truncated`.
    */
   close(): void;
   /**
    * Returns the same chat with other options, for another component that shows it. Turns that `send`,
    * `retry`, `regenerate` and `edit` start use the options of the object that they were called on. `approve`,
-   * `deny` and `addToolResult` continue a turn with the options that it began with. `id`, `initialMessages`,
+   * `deny` and `addToolOutput` continue a turn with the options that it began with. `id`, `initialMessages`,
    * `throttleMs` and `storage` stay those of the first chat.
    */
   withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;

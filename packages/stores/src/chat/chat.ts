@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import { randomId, type StoreControl } from "@sluice/core/internal";
 import type { ChatStore } from "./chat-store.js";
-import { isOpen, isPending, type ThreadMessage, type ThreadNode } from "./message.js";
+import { type ChatMessage, type ChatNode, isOpen, isPending } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import { closeCalls, closePassedCalls } from "./place.js";
 import type { MessageQueue } from "./queue.js";
@@ -39,7 +39,7 @@ export interface Chat {
   readonly storage: StorageSession;
   readonly store: StoreControl<ChatState>;
   /** Lists the messages of all branches. */
-  readonly getThread: () => readonly ThreadNode[];
+  readonly getThread: () => readonly ChatNode[];
   /** Options of the first caller. */
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined where this page does. */
@@ -59,7 +59,7 @@ export interface Chat {
 }
 
 /** Finds the last shown message. */
-export function lastMessage({ thread }: Pick<Chat, "thread">): ThreadMessage | undefined {
+export function lastMessage({ thread }: Pick<Chat, "thread">): ChatMessage | undefined {
   return thread.path.at(-1);
 }
 
@@ -84,7 +84,7 @@ export function stop(chat: Chat, isLeft = false): void {
 }
 
 /** Stops, and replaces the whole thread. */
-export function replaceAll(chat: Chat, messages: readonly ThreadMessage[]): void {
+export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
   stop(chat);
   const { thread, queue, store } = chat;
   queue.dropAll(stopped(), true);
@@ -109,7 +109,7 @@ export function forget(chat: Chat): () => void {
 /** Adds messages to a thread, each below the one before. */
 export function addAll(
   thread: Thread,
-  messages: readonly ThreadMessage[],
+  messages: readonly ChatMessage[],
   newKey: () => string | undefined = () => undefined,
 ): void {
   messages.forEach((message, index) => {
@@ -145,7 +145,7 @@ export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
     error,
     usage: last?.usage,
     timing: last?.timing,
-    object: last?.object as ChatState["object"],
+    output: last?.output as ChatState["output"],
     pendingActions,
     queued: queue.texts,
     unsaved: keeper ? keeper.unsaved() : isGivenUp ? thread.ids().length : 0,
@@ -157,7 +157,7 @@ export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
 }
 
 /** True for a response without an end, or with calls that run. */
-function isAtWork({ role, outcome, toolCalls }: Partial<ThreadMessage> = {}): boolean {
+function isAtWork({ role, outcome, toolCalls }: Partial<ChatMessage> = {}): boolean {
   const isRunning = toolCalls?.some(({ state }) => state === "streaming" || state === "running");
   return role === "assistant" && (outcome === undefined || isRunning === true);
 }

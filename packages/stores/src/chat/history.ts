@@ -3,20 +3,19 @@ import {
   type ChatRequestMessage,
   type Client,
   ConfigurationError,
-  repairHistory,
+  repairMessages,
   TimeoutError,
 } from "@sluice/core";
 import {
   errorText,
   isRecord,
-  onAbort,
   openSpan,
   type ToolCall,
   toolMessage,
   unlessAborted,
   withDetails,
 } from "@sluice/core/internal";
-import { type ThreadMessage, type ThreadToolCall, wireMessageOf } from "./message.js";
+import { type ChatMessage, type ChatToolCall, wireMessageOf } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 // loaded with the first thread that has tool calls, and for chats with `prepareMessages`
@@ -25,8 +24,8 @@ import type { ChatStoreOptions } from "./options.js";
  * Makes the messages of a request from a thread with tool calls. Each tool call is followed by its result. Thinking is sent back
  * unchanged in turns that called tools (spec, Model `alpha-v4.1-flash`), and left out of all others.
  */
-export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessage[] {
-  const turns: ThreadMessage[][] = [];
+export function historyOf(messages: readonly ChatMessage[]): ChatRequestMessage[] {
+  const turns: ChatMessage[][] = [];
   for (const message of messages) {
     const turn = turns.at(-1);
     if (turn && message.role !== "user") turn.push(message);
@@ -36,10 +35,10 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
     const calledTools = turn.some(({ toolCalls }) => toolCalls?.length);
     return turn.flatMap((message) => wireMessagesOf(message, calledTools));
   });
-  return repairHistory(wire);
+  return repairMessages(wire);
 }
 
-function wireMessagesOf(message: ThreadMessage, calledTools: boolean): ChatRequestMessage[] {
+function wireMessagesOf(message: ChatMessage, calledTools: boolean): ChatRequestMessage[] {
   const { role, content, reasoning, toolCalls } = message;
   if (role !== "assistant") return [wireMessageOf(message)];
   return [
@@ -53,11 +52,11 @@ function wireMessagesOf(message: ThreadMessage, calledTools: boolean): ChatReque
   ];
 }
 
-function wireCallOf({ id, name, arguments: text }: ThreadToolCall): ToolCall {
+function wireCallOf({ id, name, arguments: text }: ChatToolCall): ToolCall {
   return { id, type: "function", function: { name, arguments: text } };
 }
 
-function resultOf({ id, state, output, error }: ThreadToolCall): ChatRequestMessage[] {
+function resultOf({ id, state, output, error }: ChatToolCall): ChatRequestMessage[] {
   if (state === "done")
     return [toolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
   return error === undefined ? [] : [toolMessage(id, errorText(error))];
@@ -71,24 +70,22 @@ function resultOf({ id, state, output, error }: ThreadToolCall): ChatRequestMess
 export async function prepared(
   client: Client,
   request: ChatRequest,
-  { prepareMessages, request: { timeouts, signal: own } = {} }: ChatStoreOptions,
+  { prepareMessages, timeout }: ChatStoreOptions,
   owner: AbortSignal,
 ): Promise<ChatRequest> {
-  const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeouts, ...timeouts };
+  const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeout, ...timeout };
   const late = () =>
     withDetails(
-      new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeouts.totalMs)`, "total"),
-      { outcome: "not-sent" },
+      new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
+      { delivery: "not-sent" },
     );
-  const { signal, abort, end } = openSpan(client.clock, owner, totalMs, late);
-  const ignoreOwn = onAbort(own, () => abort(own?.reason));
+  const { signal, end } = openSpan(client.clock, owner, totalMs, late);
   try {
     const given = request.messages as readonly ChatRequestMessage[];
     const work = async () => prepareMessages?.([...given], { signal });
     const messages = await unlessAborted(work(), signal);
     return { ...request, messages: assertList(client, messages) } as ChatRequest;
   } finally {
-    ignoreOwn();
     end();
   }
 }
@@ -98,7 +95,7 @@ function assertList(client: Client, messages: unknown): readonly ChatRequestMess
   if (!Array.isArray(messages) || !messages.every(isRecord))
     throw new ConfigurationError("prepareMessages: must return the list of messages to send");
   const given = new Set<unknown>(messages);
-  const whole = repairHistory(messages as unknown as readonly ChatRequestMessage[]);
+  const whole = repairMessages(messages as unknown as readonly ChatRequestMessage[]);
   // results without their calls are left out silently: a list that is cut in the middle begins with them
   if (whole.some((message) => !given.has(message)))
     client.warn({

@@ -1,13 +1,13 @@
 import { ValidationError } from "@sluice/core";
 import { isRecord, randomId } from "@sluice/core/internal";
-import type { ThreadMessage } from "./message.js";
+import type { ChatMessage } from "./message.js";
 import { isFile } from "./message.js";
 
 /**
  * A message of the thread to begin with. One without `id` gets an id; an answer without `outcome` counts as
  * whole.
  */
-export type InitialMessage = Omit<ThreadMessage, "id"> & {
+export type InitialMessage = Omit<ChatMessage, "id"> & {
   /** Id of the message, unique in its thread. @default a new one */
   readonly id?: string;
 };
@@ -17,7 +17,7 @@ export type InitialMessage = Omit<ThreadMessage, "id"> & {
  *
  * @throws {ValidationError} that names the index and the field of one that cannot be read
  */
-export function threadMessagesOf(messages: readonly InitialMessage[], option: string): ThreadMessage[] {
+export function threadMessagesOf(messages: readonly InitialMessage[], option: string): ChatMessage[] {
   if (!Array.isArray(messages))
     throw new ValidationError([
       { path: option, message: "must be a list of messages", rule: "chat.messages" },
@@ -31,7 +31,7 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
     }
     const { id = randomId(), role, outcome, toolCalls } = message;
     ids.add(id);
-    if (role !== "assistant" || outcome) return message.id ? (message as ThreadMessage) : { ...message, id };
+    if (role !== "assistant" || outcome) return message.id ? (message as ChatMessage) : { ...message, id };
     return { ...message, id, outcome: toolCalls?.length ? "tool-calls" : "complete" };
   });
 }

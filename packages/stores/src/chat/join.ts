@@ -1,4 +1,4 @@
-import { isOpen, type ThreadToolCall } from "./message.js";
+import { type ChatToolCall, isInterrupted, isOpen } from "./message.js";
 import type { JoinCopies } from "./thread.js";
 import { isServers, type PlacedMessage } from "./tree.js";
 
@@ -61,7 +61,9 @@ function isFinal(node: PlacedMessage): boolean {
 
 /** True for an answer of a server that says why it ended. */
 function isGivenUp(node: PlacedMessage): boolean {
-  return isServers(node) && node.message.outcome !== undefined && node.message.error !== undefined;
+  const { outcome, error } = node.message as { outcome?: string; error?: { code?: unknown } };
+  const isLeft = isInterrupted(node.message) && error?.code === undefined;
+  return isServers(node) && outcome !== undefined && error !== undefined && !isLeft;
 }
 
 /** True for a part of an answer of a server. Only the server knows if it grows: no page keeps it, or says that it does. */
@@ -74,7 +76,7 @@ function isServersPart(node: PlacedMessage): boolean {
  * open, and could only not write, its own end is the true one.
  */
 function isGuess({ message }: PlacedMessage): boolean {
-  return message.outcome === "interrupted";
+  return isInterrupted(message);
 }
 
 function isWhole({ message }: PlacedMessage): boolean {
@@ -84,14 +86,15 @@ function isWhole({ message }: PlacedMessage): boolean {
 /** Fields that may differ in two copies of one revision. */
 function restOf({ message, by }: PlacedMessage, device: string | undefined): string {
   const { outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
-  return `${outcome} ${streamId} ${idempotencyKey} ${by ?? device} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
+  const end = isInterrupted(message) ? "interrupted" : outcome;
+  return `${end} ${streamId} ${idempotencyKey} ${by ?? device} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
 }
 
 function callsOf({ message }: PlacedMessage): string {
   return String(message.toolCalls?.map((call) => `${call.state} ${resultOf(call)}`));
 }
 
-function resultOf({ id, output, error, kept }: ThreadToolCall): string {
+function resultOf({ id, output, error, savedState: kept }: ChatToolCall): string {
   return output === undefined && error === undefined && kept === undefined
     ? id
     : JSON.stringify([id, output, error, kept]);

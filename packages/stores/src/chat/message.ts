@@ -1,20 +1,19 @@
-import type { ChatOutcome, ChatRequestMessage, ChatTiming, ChatUsage, ThreadFile } from "@sluice/core";
-import { describeThrown, isHTTP, isRecord } from "@sluice/core/internal";
-
-/**
- * Ending of an answer.
- *
- * - `interrupted`: the tab that streamed it was closed or reloaded meanwhile
- * - `step-limit`: it calls tools, and was the last answer that `maxSteps` allows
- */
-export type MessageOutcome = ChatOutcome | "interrupted" | "step-limit";
+import {
+  type ChatRequestMessage,
+  type ChatTiming,
+  type ChatUsage,
+  type Outcome,
+  StreamError,
+  type ThreadFile,
+} from "@sluice/core";
+import { describeThrown, isHTTP, isRecord, withDetails } from "@sluice/core/internal";
 
 /**
  * State of a tool call.
  *
  * - `streaming`: its arguments are still coming
  * - `needs-approval`: it waits for `approve` or `deny`
- * - `needs-result`: it waits for `addToolResult`
+ * - `needs-output`: it waits for `addToolOutput`
  * - `running`: `execute` runs
  * - `done`: it has an `output`
  * - `failed`, `denied`, `cancelled`: it has an `error`
@@ -22,7 +21,7 @@ export type MessageOutcome = ChatOutcome | "interrupted" | "step-limit";
 export type ToolCallState =
   | "streaming"
   | "needs-approval"
-  | "needs-result"
+  | "needs-output"
   | "running"
   | "done"
   | "failed"
@@ -30,8 +29,8 @@ export type ToolCallState =
   | "cancelled";
 
 /** A tool call of an answer, with its state and result. */
-export interface ThreadToolCall {
-  /** Id of the call: `approve`, `deny` and `addToolResult` take it. */
+export interface ChatToolCall {
+  /** Id of the call: `approve`, `deny` and `addToolOutput` take it. */
   readonly id: string;
   /** Name of the tool. */
   readonly name: string;
@@ -51,11 +50,11 @@ export interface ThreadToolCall {
    * Value that the tool keeps with its run (`keep`), as JSON: the handle of a film. A running call that has it is run again after a
    * reload. It stays where the call ended without a result.
    */
-  readonly kept?: unknown;
+  readonly savedState?: unknown;
 }
 
 /** One message of a thread. A message that has not changed stays the same object. */
-export interface ThreadMessage {
+export interface ChatMessage {
   /** Id of the message, unique in its thread. */
   readonly id: string;
   /** Author of the message. */
@@ -69,11 +68,11 @@ export interface ThreadMessage {
   /** The model's thinking; absent where the model showed none. */
   readonly reasoning?: string;
   /** The tools that the answer calls, and their results. */
-  readonly toolCalls?: readonly ThreadToolCall[];
-  /** With a `schema`: the answer as a value, partial until `outcome` is `"complete"`. */
-  readonly object?: unknown;
+  readonly toolCalls?: readonly ChatToolCall[];
+  /** With an `outputSchema`: the answer as a value, partial until `outcome` is `"complete"`. */
+  readonly output?: unknown;
   /** Ending of the answer; absent on other roles and while it is in flight. */
-  readonly outcome?: MessageOutcome;
+  readonly outcome?: Outcome;
   /**
    * Error of an answer whose outcome is `"error"` or `"truncated"`. On an answer that called tools: error of the
    * next request, which was not sent.
@@ -106,41 +105,42 @@ export interface ThreadMessage {
 }
 
 /** A message of a thread, shown or not, and the one before it. */
-export interface ThreadNode {
+export interface ChatNode {
   /** Id of the message. */
   readonly id: string;
   /** Id of the message before it; undefined for a first one. */
   readonly parentId: string | undefined;
   /** The message. */
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
 }
 
 /** Result of one question: its answer, or several answers with tool results between them. */
-export interface ThreadTurn {
+export interface ChatTurn {
   /** The messages that the turn added to the thread, in order, in their final state. */
-  readonly messages: readonly ThreadMessage[];
+  readonly messages: readonly ChatMessage[];
   /**
    * Ending of the last answer.
    *
    * - `tool-calls`: a call waits for the user or the app
    * - `step-limit`: `maxSteps` answers came; `retry()` allows as many again
-   * - `interrupted` with an `error`: the next request was not sent. The answers before it are kept and billed, and
-   * `retry()` continues from them. Without messages: another device has sent the queued message. With an `AbortError`:
-   * the chat was closed, and the server that runs the turn goes on with it
+   * - `error` with whole answers: the next request was not sent. The answers before it are kept and billed, and
+   * `retry()` continues from them
+   * - `truncated` without messages: another device has sent the queued message. With an `AbortError`: the chat was
+   * closed, and the server that runs the turn goes on with it
    * - `not-sent`: no request of the turn was sent; `error` says why. A question in `messages` is in the thread,
    * and `retry()` sends it
    * - `stopped` without messages: stopped while images were read, before anything was sent
    */
-  readonly outcome: MessageOutcome | "not-sent";
+  readonly outcome: Outcome;
   /**
-   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `outcome` is
-   * `unknown`, because that answer is billed.
+   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `billing` is
+   * `maybe`, because that answer is billed.
    */
   readonly error?: Error;
 }
 
 /** True for a running call that goes on after a reload, with what its tool has kept. */
-export function isResumable({ state, kept }: ThreadToolCall): boolean {
+export function isResumable({ state, savedState: kept }: ChatToolCall): boolean {
   return state === "running" && kept !== undefined;
 }
 
@@ -148,48 +148,56 @@ export function isResumable({ state, kept }: ThreadToolCall): boolean {
 export const QUEUED = "/queued/";
 
 /** True for an answer that a request with the results of its tool calls continues. */
-export function isContinued({ outcome }: ThreadMessage): boolean {
+export function isContinued({ outcome }: ChatMessage): boolean {
   return outcome === "tool-calls" || outcome === "step-limit";
 }
 
 /** Returns an answer as it was in flight, to read it again. */
-export function asDraft({
-  outcome: _,
-  error: _error,
-  timing: _timing,
-  ...draft
-}: ThreadMessage): ThreadMessage {
+export function asDraft({ outcome: _, error: _error, timing: _timing, ...draft }: ChatMessage): ChatMessage {
   return draft;
 }
 
 /** True for an answer that broke off and is kept nowhere. */
-export function isLost(message: ThreadMessage | undefined): boolean {
+export function isLost(message: ChatMessage | undefined): boolean {
   const { outcome = "", streamId } = message ?? {};
-  return streamId === undefined && ["interrupted", "truncated", "error"].includes(outcome);
+  return streamId === undefined && ["truncated", "error"].includes(outcome);
+}
+
+/** True for an answer that its page has left in flight, or that the proxy no longer has. */
+export function isInterrupted({ outcome, error }: ChatMessage): boolean {
+  return outcome === "truncated" && (error as Partial<StreamError> | undefined)?.reason === "interrupted";
+}
+
+/** Makes the end of an answer that its page has left in flight. */
+export function interruptedEnd(content: string): Pick<ChatMessage, "outcome" | "error"> {
+  const partial = { role: "assistant", content };
+  const text = "the page was closed before the answer was whole; it may be billed";
+  const error = new StreamError(text, { reason: "interrupted", partial });
+  return { outcome: "truncated", error: withDetails(error, { delivery: "unknown" }) };
 }
 
 /** True while a tool call waits for the user or for the app. */
-export function isPending({ state }: ThreadToolCall): boolean {
-  return state === "needs-approval" || state === "needs-result";
+export function isPending({ state }: ChatToolCall): boolean {
+  return state === "needs-approval" || state === "needs-output";
 }
 
 /** True while a tool call has neither an output nor an error. */
-export function isOpen(call: ThreadToolCall): boolean {
+export function isOpen(call: ChatToolCall): boolean {
   return call.state === "streaming" || call.state === "running" || isPending(call);
 }
 
 /** True for an answer that ended without any content. */
-export function isHollow({ role, outcome, content, reasoning, toolCalls }: ThreadMessage): boolean {
+export function isHollow({ role, outcome, content, reasoning, toolCalls }: ChatMessage): boolean {
   const hasEnded = outcome !== undefined && outcome !== "complete";
   return role === "assistant" && hasEnded && !content && !reasoning && !toolCalls?.length;
 }
 
 /** Closes the open tool calls of a message, or those that `which` selects. The model gets `reason` as their result. */
 export function withCallsClosed(
-  message: ThreadMessage,
+  message: ChatMessage,
   reason: string,
-  which: (call: ThreadToolCall) => boolean = isOpen,
-): ThreadMessage {
+  which: (call: ChatToolCall) => boolean = isOpen,
+): ChatMessage {
   if (!message.toolCalls?.some(which)) return message;
   const toolCalls = message.toolCalls.map((call) =>
     which(call) ? ({ ...call, state: "cancelled", error: reason } as const) : call,
@@ -198,7 +206,7 @@ export function withCallsClosed(
 }
 
 /** Adds the result to a call. A result that is not JSON makes the call fail. */
-export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
+export function withOutput(call: ChatToolCall, output: unknown): ChatToolCall {
   const problem = problemOf(output);
   return problem
     ? failed(call, `the result of the tool does not fit into JSON: ${problem}`)
@@ -225,12 +233,12 @@ export function problemOf(value: unknown): string | undefined {
 }
 
 /** Ends a call with an error, which the model gets. */
-export function failed(call: ThreadToolCall, error: string): ThreadToolCall {
+export function failed(call: ChatToolCall, error: string): ChatToolCall {
   return { ...call, state: "failed", error };
 }
 
 /** Makes the message of a request from a message without tool calls. */
-export function wireMessageOf({ role, content, images }: ThreadMessage): ChatRequestMessage {
+export function wireMessageOf({ role, content, images }: ChatMessage): ChatRequestMessage {
   if (role !== "user" || !images?.length) return { role, content };
   const parts = images.map((url) => ({ type: "image_url" as const, image_url: { url } }));
   return { role, content: content === "" ? parts : [{ type: "text", text: content }, ...parts] };

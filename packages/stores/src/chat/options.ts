@@ -1,14 +1,9 @@
-import type {
-  ChatRequestMessage,
-  ChatTool,
-  RecordStorage,
-  RequestOptions,
-  StandardSchema,
-} from "@sluice/core";
-import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
+import type { ChatModel, ChatRequestMessage, RecordStorage, StandardSchema, Tool } from "@sluice/core";
+import type { ChatParams, SharedChatParams } from "@sluice/core/internal";
+import type { StoreRequestOptions } from "../request-options.js";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
-import type { ThreadTurn } from "./message.js";
+import type { ChatTurn } from "./message.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** The model that answers. It decides which parameters there are. */
@@ -61,11 +56,11 @@ export type WhenBusy = "reject" | "queue" | "replace";
 
 /** Second argument of `prepareMessages`. */
 interface PrepareContext {
-  /** Aborts when the turn is stopped, with the signal of `request`, and after `timeouts.totalMs`. */
+  /** Aborts when the turn is stopped, and after `timeout.totalMs`. */
   readonly signal: AbortSignal;
 }
 
-interface ChatBehaviour<Output> {
+interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /** Name of the chat in `storage`. */
   readonly id?: string;
   /**
@@ -96,7 +91,7 @@ interface ChatBehaviour<Output> {
    * tool call is left out, and a call without its result gets one that says so, with a `warning`.
    *
    * If it fails, the turn ends with its error, as `not-sent` if it has no answer yet. `signal` aborts when the turn is
-   * stopped, with the signal of `request`, and after `timeouts.totalMs`.
+   * stopped, and after `timeout.totalMs`.
    *
    * @example
    * ```ts
@@ -114,7 +109,7 @@ interface ChatBehaviour<Output> {
     context: PrepareContext,
   ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
   /** The tools that the model may call. */
-  readonly tools?: readonly ChatTool[];
+  readonly tools?: readonly Tool[];
   /**
    * Most answers to one question, with tool results between them. Then the turn ends as `step-limit`, with a
    * `warning`, and `retry()` allows as many again.
@@ -123,28 +118,19 @@ interface ChatBehaviour<Output> {
    */
   readonly maxSteps?: number;
   /**
-   * Schema of the answer, which becomes `object`. The model gets it as JSON Schema after `instructions`, in
-   * JSON mode where it has one. A schema without a JSON Schema gives a warning: then the prompt has to
-   * describe the JSON, or `jsonSchema` does.
+   * Schema of the response, which becomes `output`. The model gets it as JSON Schema after `instructions`, in JSON mode
+   * where it has one. A schema without a JSON Schema gives a warning: add one with `withJSONSchema`, or describe the
+   * JSON in the prompt.
    */
-  readonly schema?: StandardSchema<Output>;
-  /**
-   * JSON Schema of `schema`, for the model. Needed where the library cannot write it, as zod 3 and `zod/mini`. Without
-   * `schema` it does nothing.
-   *
-   * @default what `schema` writes
-   */
-  readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: StandardSchema<Output>;
   /** Behaviour of a message that is sent while an answer is in flight. @default "reject" */
   readonly whenBusy?: WhenBusy;
   /** Shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
-  /** Headers, timeouts and retry of each request. */
-  readonly request?: RequestOptions;
   /**
    * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
    * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory
-   * and emits `storage-failure`.
+   * and emits `storage-error`.
    */
   readonly storage?: RecordStorage;
   /** Runs the turns elsewhere, as `serverRunner` of the sync lab does. Needs `id` and `storage`. @default the page runs them */
@@ -153,9 +139,9 @@ interface ChatBehaviour<Output> {
    * Called once for each turn that ended, well or not. Not called for a turn that waits for the user or the
    * app.
    */
-  readonly onFinish?: (turn: ThreadTurn) => void;
+  readonly onFinish?: (turn: ChatTurn) => void;
   /** Called once for each turn that failed, before `onFinish`. */
-  readonly onError?: (error: Error, turn: ThreadTurn) => void;
+  readonly onError?: (error: Error, turn: ChatTurn) => void;
 }
 
 /**

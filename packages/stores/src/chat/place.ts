@@ -1,7 +1,7 @@
 import { ConfigurationError, ValidationError } from "@sluice/core";
 import { randomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
-import { isContinued, isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
+import { type ChatMessage, isContinued, isOpen, isPending, withCallsClosed } from "./message.js";
 import type { Thread } from "./thread.js";
 
 /** Point of a thread at which a turn begins. */
@@ -13,7 +13,7 @@ export interface Place {
   /** Key of the request: that of the one which the turn repeats, as nobody knows how it ended, or that of a new version. */
   readonly idempotencyKey?: string | undefined;
   /** The response that the turn repeats, if a proxy may still store it: it is read before another one is requested. */
-  readonly stored?: ThreadMessage | undefined;
+  readonly stored?: ChatMessage | undefined;
 }
 
 /**
@@ -80,7 +80,7 @@ export function addVersion(
  * Finds the insertion point of a retry: `last` failed, was stopped, or called tools. Answers with tool calls are kept
  * with their results.
  */
-export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): Place {
+export function placeOfRetry(thread: Thread, last: ChatMessage | undefined): Place {
   if (!last || last.role === "system" || last.outcome === "complete")
     throw new ConfigurationError(
       "there is nothing to retry: the last answer is whole; regenerate() asks for another",
@@ -104,13 +104,13 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
  * Returns the answers that follow `last`, and those that a retry of it replaces by another version. Another tab that
  * goes on or retries adds one.
  */
-export function answersAround(thread: Thread, last: ThreadMessage): readonly ThreadMessage[] {
+export function answersAround(thread: Thread, last: ChatMessage): readonly ChatMessage[] {
   const parents = [last.id, belowRetry(thread, last)];
   const ids = thread.ids().filter((id) => parents.includes(thread.parentOf(id)));
   return ids.flatMap((id) => thread.node(id)?.message ?? []).filter(({ role }) => role === "assistant");
 }
 
-function belowRetry(thread: Thread, last: ThreadMessage): string | undefined {
+function belowRetry(thread: Thread, last: ChatMessage): string | undefined {
   return last.role === "user" || isContinued(last) ? last.id : thread.parentOf(last.id);
 }
 

@@ -1,6 +1,6 @@
 import { randomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
-import { QUEUED, type ThreadTurn } from "./message.js";
+import { type ChatTurn, QUEUED } from "./message.js";
 import { notSent, sentElsewhere } from "./turn-ends.js";
 
 /** Message that is sent when the answer in flight has ended. */
@@ -33,8 +33,8 @@ export interface QueueEntry<Options = unknown> extends TimedMessage {
   /** Options of the caller; undefined for a message of an earlier page, whose caller is gone. */
   readonly options?: Options | undefined;
   /** Turn of the message, once it is sent or dropped. */
-  readonly turn: Promise<ThreadTurn>;
-  readonly settle: (turn: ThreadTurn | Promise<ThreadTurn>) => void;
+  readonly turn: Promise<ChatTurn>;
+  readonly settle: (turn: ChatTurn | Promise<ChatTurn>) => void;
   images?: readonly ImageInput[] | undefined;
   phase: Phase;
 }
@@ -138,7 +138,7 @@ export function createQueue<Options>(
     if (entry.phase !== "starting") end(entry, notSent(error));
   }
 
-  function end({ id, settle }: QueueEntry<Options>, turn: ThreadTurn): void {
+  function end({ id, settle }: QueueEntry<Options>, turn: ChatTurn): void {
     leave(id);
     settle(turn);
   }
@@ -154,7 +154,7 @@ export function createQueue<Options>(
 /** Makes the entry of a message. */
 function entryOf<Options>(id: string, message: TimedMessage, options?: Options): QueueEntry<Options> {
   let settle!: QueueEntry<Options>["settle"];
-  const turn = new Promise<ThreadTurn>((resolve) => {
+  const turn = new Promise<ChatTurn>((resolve) => {
     settle = resolve;
   });
   return { ...message, id, options, turn, settle, phase: options ? "ours" : "theirs" };

@@ -1,12 +1,13 @@
 import { isImageURL, isRecord } from "@sluice/core/internal";
 import {
+  type ChatMessage,
+  type ChatToolCall,
+  interruptedEnd,
   isFile,
   isOpen,
   isPending,
   isResumable,
   QUEUED,
-  type ThreadMessage,
-  type ThreadToolCall,
   withCallsClosed,
 } from "./message.js";
 import type { PlacedMessage } from "./tree.js";
@@ -68,7 +69,7 @@ export function nodeOf(id: string, record: unknown, device?: string): PlacedMess
     ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
     ...(Array.isArray(files) && { files: files.filter(isFile) }),
     ...(Array.isArray(toolCalls) && { toolCalls: toolCalls.flatMap((call) => callOf(call) ?? []) }),
-  } as ThreadMessage;
+  } as ChatMessage;
   return {
     message,
     // without a valid parent, the message is placed by its age
@@ -90,49 +91,39 @@ const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   createdAt: Number.isFinite,
   usage: isRecord,
   timing: isRecord,
-  object: (value) => value !== undefined,
+  output: (value) => value !== undefined,
 };
 
 const states: readonly unknown[] = [
   "streaming",
   "needs-approval",
-  "needs-result",
+  "needs-output",
   "running",
   "done",
   "failed",
   "denied",
   "cancelled",
-] satisfies readonly ThreadToolCall["state"][];
+] satisfies readonly ChatToolCall["state"][];
 
-function callOf(call: unknown): ThreadToolCall | undefined {
+function callOf(call: unknown): ChatToolCall | undefined {
   if (!isRecord(call)) return undefined;
-  const { id, name, arguments: text, input, state, output, error, kept } = call;
+  const { id, name, arguments: text, input, state, output, error, savedState } = call;
   if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
   return {
     id: String(id),
     name,
     arguments: isText(text) ? text : "",
     input,
-    state: (states.includes(state) ? state : "cancelled") as ThreadToolCall["state"],
+    state: (states.includes(state) ? state : "cancelled") as ChatToolCall["state"],
     ...(output !== undefined && { output }),
     ...(isText(error) && { error }),
-    ...(kept !== undefined && { kept }),
+    ...(savedState !== undefined && { savedState }),
   };
 }
 
 /** Fields of an error that are stored. The body of the answer is left out, and its text is in the message. */
 function reasonOf(error: object): Record<string, unknown> {
-  const kept = [
-    "name",
-    "message",
-    "code",
-    "status",
-    "reason",
-    "phase",
-    "type",
-    "apiCode",
-    "outcome",
-  ] as const;
+  const kept = ["name", "message", "code", "status", "reason", "phase", "type", "billing"] as const;
   const of = error as Record<string, unknown>;
   return Object.fromEntries(
     kept.flatMap((name) =>
@@ -146,28 +137,28 @@ function isText(value: unknown): value is string {
 }
 
 /** True for an answer without an end: a tab streams it, or was closed while streaming. */
-export function isUnderWay(message: ThreadMessage | undefined): boolean {
+export function isUnderWay(message: ChatMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
 const LEFT = "the page was left before the call had a result";
 
 /** Ends the running tools of an answer that can't go on after its tab was closed, where others can. */
-export function withResumableCalls(message: ThreadMessage): ThreadMessage {
+export function withResumableCalls(message: ChatMessage): ChatMessage {
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call) && !isResumable(call));
 }
 
 /** Ends the answer and the running tools of a message whose tab was closed. Calls that wait for the user stay open. */
-export function afterReload(message: ThreadMessage): ThreadMessage {
+export function afterReload(message: ChatMessage): ChatMessage {
   if (isUnderWay(message)) {
     const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
-    return { ...ended, outcome: "interrupted" };
+    return { ...ended, ...interruptedEnd(ended.content) };
   }
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }
 
 /** Ends an answer, and its calls, that the user stops on a device which does not work on it. */
-export function stoppedElsewhere(message: ThreadMessage): ThreadMessage {
+export function stoppedElsewhere(message: ChatMessage): ChatMessage {
   const {
     streamId: _,
     idempotencyKey: _key,
@@ -177,6 +168,6 @@ export function stoppedElsewhere(message: ThreadMessage): ThreadMessage {
 }
 
 /** True for a message that ends only if a tab works on it. */
-export function isInFlight(message: ThreadMessage): boolean {
+export function isInFlight(message: ChatMessage): boolean {
   return afterReload(message) !== message;
 }

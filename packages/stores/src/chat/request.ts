@@ -1,12 +1,12 @@
 import {
   type ChatRequest,
   type ChatRequestMessage,
-  type ChatTool,
   type Client,
   ConfigurationError,
+  type Tool,
 } from "@sluice/core";
 import type { ToolDefinition } from "@sluice/core/internal";
-import { type ThreadMessage, wireMessageOf } from "./message.js";
+import { type ChatMessage, wireMessageOf } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 /**
@@ -16,19 +16,22 @@ import type { ChatStoreOptions } from "./options.js";
 export function requestOf(
   client: Client,
   options: ChatStoreOptions,
-  thread: readonly ThreadMessage[],
+  thread: readonly ChatMessage[],
 ): ChatRequest | Promise<ChatRequest> {
-  const { model, params, instructions, tools = [], schema, jsonSchema } = options;
+  const { model, params, instructions, tools = [], outputSchema } = options;
   const history = historyOf(thread);
-  if (typeof instructions !== "function" && !schema && tools.length === 0 && !(history instanceof Promise))
+  if (
+    typeof instructions !== "function" &&
+    !outputSchema &&
+    tools.length === 0 &&
+    !(history instanceof Promise)
+  )
     return write(history, instructions);
   return Promise.all([
     history,
     typeof instructions === "function" ? instructions() : instructions,
-    schema &&
-      import("./structured-output.js").then(({ jsonPartsOf }) =>
-        jsonPartsOf(client, model, schema, jsonSchema),
-      ),
+    outputSchema &&
+      import("./structured-output.js").then(({ jsonPartsOf }) => jsonPartsOf(client, model, outputSchema)),
     ...definitionsOf(tools),
   ]).then(([messages, text, json, ...definitions]) =>
     write(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
@@ -53,7 +56,7 @@ export function requestOf(
 }
 
 /** @throws {ConfigurationError} for tools in the form of another library */
-function definitionsOf(tools: readonly ChatTool[]): Promise<ToolDefinition>[] {
+function definitionsOf(tools: readonly Tool[]): Promise<ToolDefinition>[] {
   if (Array.isArray(tools) && tools.every((tool) => tool?.definition))
     return tools.map((tool) => tool.definition());
   throw new ConfigurationError("tools: give a list of tools made by defineTool()");
@@ -61,7 +64,7 @@ function definitionsOf(tools: readonly ChatTool[]): Promise<ToolDefinition>[] {
 
 /** Makes the messages of a request. Loads the code that places results of tools with the first thread that has some. */
 function historyOf(
-  thread: readonly ThreadMessage[],
+  thread: readonly ChatMessage[],
 ): readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]> {
   if (thread.some(({ toolCalls }) => toolCalls?.length))
     return import("./history.js").then(({ historyOf }) => historyOf(thread));

@@ -1,5 +1,5 @@
 import {
-  type ChatMessage,
+  type AssistantMessage,
   type ChatRequest,
   type ChatTiming,
   type ChatUsage,
@@ -18,30 +18,30 @@ import {
   yieldToHost,
 } from "@sluice/core/internal";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
-import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+import { type ChatMessage, type ChatToolCall, interruptedEnd, withCallsClosed } from "./message.js";
 
 /** A response that is still streaming, as a message. */
 export interface Response {
   /** The message so far; the same object until it grows. */
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** True until the first text, thinking or tool call. */
   readonly isWaiting: boolean;
   /** Reads to the end of the answer, and calls `onDelta` after each delta. */
-  read(onDelta: () => void): Promise<ThreadMessage>;
+  read(onDelta: () => void): Promise<ChatMessage>;
   /** Ends the request; returns the message so far. */
-  stop(): ThreadMessage;
+  stop(): ChatMessage;
 }
 
 /** Time of reading deltas before the host may render, in milliseconds: half a frame. */
 const SLICE_MS = 8;
 
 /**
- * Sends a request and builds the draft of its answer. With a `schema`, the text is read as JSON. Without a request, the
+ * Sends a request and builds the draft of its answer. With an `outputSchema`, the text is read as JSON. Without a request, the
  * draft is an answer that the proxy has kept since the tab was closed. It is read again from its start.
  */
 export function createResponse(
   client: Client,
-  { streamId, ...draft }: ThreadMessage,
+  { streamId, ...draft }: ChatMessage,
   request: ChatRequest | undefined,
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
 ): Response {
@@ -49,12 +49,12 @@ export function createResponse(
   const { idempotencyKey } = draft;
   const stream = openStream(client, { ...options, idempotencyKey }, { request, streamId });
   const argumentReaders: GrowingJSON[] = [];
-  const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
+  const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
   const objectReader = schema && createObjectReader();
   let textRead = 0;
   let isWhole = false;
   let usage: ChatUsage | undefined;
-  let shown: { of: unknown; streamId: string | undefined; message: ThreadMessage } | undefined;
+  let shown: { of: unknown; streamId: string | undefined; message: ChatMessage } | undefined;
 
   return {
     get message() {
@@ -75,7 +75,7 @@ export function createResponse(
     },
   };
 
-  async function read(onDelta: () => void): Promise<ThreadMessage> {
+  async function read(onDelta: () => void): Promise<ChatMessage> {
     let sliceEnd = clock.now() + SLICE_MS;
     try {
       for await (const delta of stream) {
@@ -98,10 +98,10 @@ export function createResponse(
       if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
       if (objectReader) await loadJSONReader();
       const message = ended({ outcome }, timing);
-      return reader ? await reader.withObject(message, schema) : message;
+      return reader ? await reader.withOutputValue(message, schema) : message;
     } catch (cause) {
       return ended(
-        request || stream.streamId || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" },
+        request || stream.streamId || saysWhy(cause) ? endOf(cause) : interruptedEnd(stream.snapshot.content),
         stream.timing,
         cause,
       );
@@ -110,10 +110,10 @@ export function createResponse(
 
   /** @param cause error of the stream, which decides if the request keeps its key for `retry` */
   function ended(
-    end: Pick<ThreadMessage, "outcome" | "error">,
+    end: Pick<ChatMessage, "outcome" | "error">,
     timing: ChatTiming,
     cause?: unknown,
-  ): ThreadMessage {
+  ): ChatMessage {
     const { idempotencyKey, ...known } = messageSoFar();
     const key = idempotencyKey && keepsKey(cause) ? { idempotencyKey } : {};
     // the rest may still be there: `retry` asks for it before it requests another answer
@@ -124,7 +124,7 @@ export function createResponse(
       : withCallsClosed(message, "the answer ended before the call was whole");
   }
 
-  function messageSoFar(): ThreadMessage {
+  function messageSoFar(): ChatMessage {
     const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
     // the text shown before stays until it has been read again
     if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
@@ -135,38 +135,41 @@ export function createResponse(
       content,
       ...(reasoning !== undefined && { reasoning }),
       ...(calls && { toolCalls: calls.map(shownCall) }),
-      ...(objectReader?.value !== undefined && { object: objectReader.value }),
+      ...(objectReader?.value !== undefined && { output: objectReader.value }),
     };
   }
 
-  function shownCall(call: ToolCall, index: number): ThreadToolCall {
+  function shownCall(call: ToolCall, index: number): ChatToolCall {
     const known = shownCalls.get(call);
     if (known) return known;
     const { name, arguments: text } = call.function;
     const input = argumentReaders[index]?.value;
-    const fresh: ThreadToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
+    const fresh: ChatToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
     if (input !== undefined) shownCalls.set(call, fresh);
     return fresh;
   }
 }
 
-/** Outcome of an answer that is read again: its own outcome, or `interrupted` if the proxy no longer has it. */
+/** Outcome of an answer that is read again: its own outcome, or interrupted if the proxy no longer has it. */
 function saysWhy(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&
     cause.name === "StreamError" &&
-    cause.apiCode !== undefined &&
-    cause.apiCode !== "stream_interrupted"
+    cause.code !== undefined &&
+    cause.code !== "stream_interrupted"
   );
 }
 
 /** Makes the error of an answer that failed by its `finish_reason`, or that announced tool calls and made none. */
-function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
+function endedByGateway(
+  finishReason: string | null,
+  partial: AssistantMessage,
+): StreamError<AssistantMessage> {
   const text = `the answer failed (finish_reason ${finishReason}); ask again`;
-  return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
+  return new StreamError(text, { reason: "server-error", partial, code: finishReason ?? undefined });
 }
 
-function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
+function endOf(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
   const error = asError(cause);
   if (!isGatewayError(error))
     return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };

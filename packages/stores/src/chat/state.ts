@@ -1,5 +1,5 @@
 import type { ChatTiming, ChatUsage } from "@sluice/core";
-import { isPending, type ThreadMessage, type ThreadToolCall } from "./message.js";
+import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
 
 /**
  * Status of a chat.
@@ -12,10 +12,10 @@ import { isPending, type ThreadMessage, type ThreadToolCall } from "./message.js
  */
 export type ChatStatus = "ready" | "submitted" | "streaming" | "requires-action" | "error";
 
-/** A tool call that waits for `approve` or `deny`, or for `addToolResult`. */
+/** A tool call that waits for `approve` or `deny`, or for `addToolOutput`. */
 export interface PendingAction {
-  /** `approval`: `approve` or `deny` answers it. `result`: `addToolResult` does. */
-  readonly kind: "approval" | "result";
+  /** `approval`: `approve` or `deny` answers it. `output`: `addToolOutput` does. */
+  readonly type: "approval" | "output";
   /** Id of the message that the call belongs to. */
   readonly messageId: string;
   /** Id of the call. */
@@ -29,7 +29,7 @@ export interface PendingAction {
 /** Snapshot of a chat. */
 export interface ChatState<Output = unknown> {
   /** Messages of the shown branch. A message that did not change is the same object. */
-  readonly messages: readonly ThreadMessage[];
+  readonly messages: readonly ChatMessage[];
   /** State of the chat. */
   readonly status: ChatStatus;
   /** Error of the last turn; undefined where it did not fail. */
@@ -38,8 +38,8 @@ export interface ChatState<Output = unknown> {
   readonly usage: ChatUsage | undefined;
   /** Speed of the last answer; undefined before the first has ended. */
   readonly timing: ChatTiming | undefined;
-  /** With a `schema`: the last answer as a value, partial until the message's `outcome` is `complete`. */
-  readonly object: DeepPartial<Output> | undefined;
+  /** With an `outputSchema`: the last answer as a value, partial until the message's `outcome` is `complete`. */
+  readonly output: DeepPartial<Output> | undefined;
   /**
    * Tool calls of the last message that wait for the user or the app. All tabs show the same ones; the first
    * reaction counts.
@@ -83,10 +83,10 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
     : T;
 
 const none: readonly PendingAction[] = [];
-const pending = new WeakMap<readonly ThreadToolCall[], readonly PendingAction[]>();
+const pending = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
 
 /** Lists the calls of a message that wait; the same array for the same calls. */
-export function pendingActionsOf(message: ThreadMessage | undefined): readonly PendingAction[] {
+export function pendingActionsOf(message: ChatMessage | undefined): readonly PendingAction[] {
   const { id: messageId = "", toolCalls = [] } = message ?? {};
   const waiting = toolCalls.filter(isPending);
   if (waiting.length === 0) return none;
@@ -94,7 +94,7 @@ export function pendingActionsOf(message: ThreadMessage | undefined): readonly P
   if (known) return known;
   const actions = waiting.map(
     ({ id, name, input, state }): PendingAction => ({
-      kind: state === "needs-approval" ? "approval" : "result",
+      type: state === "needs-approval" ? "approval" : "output",
       messageId,
       toolCallId: id,
       name,

@@ -2,7 +2,7 @@ import type { Client, RecordStorage } from "@sluice/core";
 import { asError, reportStorageFailure, unlessAborted } from "@sluice/core/internal";
 import { onForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
-import type { ThreadTurn } from "./message.js";
+import type { ChatTurn } from "./message.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import { notSent } from "./turn-ends.js";
 
@@ -31,9 +31,9 @@ export interface StorageSession {
   /** Acts in the same tick if possible, so that the next frame shows the effect of a click. */
   whenRestored<T>(act: () => T | Promise<T>): Promise<T>;
   /** Acts when the chat is restored, unless it is stopped before. */
-  whenReady(act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn>;
+  whenReady(act: () => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn>;
   /** Acts when no other tab works on a message, unless the chat is stopped before. */
-  withLockOf(messageId: string, act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn>;
+  withLockOf(messageId: string, act: () => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn>;
   /** Ends what waits for the storage or another tab. */
   stop(reason: unknown): void;
   close(): void;

@@ -1,6 +1,5 @@
-import { type Client, ConfigurationError } from "@sluice/core";
+import { type ChatModel, type Client, ConfigurationError } from "@sluice/core";
 import { createStore, noteMistake, noteModel, noteOptions, randomId, readerOf } from "@sluice/core/internal";
-import type { ChatModel } from "@sluice/core/schemas";
 import { onForget } from "../storage/in-use.js";
 import {
   addAll,
@@ -18,11 +17,11 @@ import {
 import type { ChatStore } from "./chat-store.js";
 import { threadMessagesOf } from "./initial-messages.js";
 import {
+  type ChatMessage,
+  type ChatToolCall,
+  type ChatTurn,
   isOpen,
   isPending,
-  type ThreadMessage,
-  type ThreadToolCall,
-  type ThreadTurn,
   withOutput,
 } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
@@ -128,10 +127,10 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   const startWhenReady = (find: FindPlace, message?: QueuedMessage) =>
     storage.whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
-  const react = (toolCallId: string, state: ThreadToolCall["state"], change: CallChange) =>
+  const react = (toolCallId: string, state: ChatToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, toolCallId, state, change);
   /** Notes the error of a call that changed nothing: no state shows it. A user who presses a key twice makes no mistake. */
-  const noted = (turn: Promise<ThreadTurn>) => {
+  const noted = (turn: Promise<ChatTurn>) => {
     turn.then(
       ({ error }) => error?.message !== BUSY && noteMistake(error, client),
       () => {},
@@ -192,8 +191,8 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     approve: (toolCallId) => react(toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
     deny: (toolCallId, error = "the user did not allow the call") =>
       react(toolCallId, "needs-approval", (call) => ({ ...call, state: "denied", error })),
-    addToolResult: (toolCallId, output) =>
-      react(toolCallId, "needs-result", (call) => withOutput(call, output)),
+    addToolOutput: (toolCallId, output) =>
+      react(toolCallId, "needs-output", (call) => withOutput(call, output)),
     setMessages(messages) {
       const given = threadMessagesOf(messages, "messages");
       void storage.whenRestored(() => replaceAll(chat, given));
@@ -213,7 +212,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
 }
 
 /** Repeats the last request, unless another tab does so first. */
-function retry(chat: Chat, read: ReadOptions): Promise<ThreadTurn> {
+function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
   const { thread, storage } = chat;
   const last = lastMessage(chat);
   const start = () =>
@@ -239,7 +238,7 @@ function showMerged(chat: Chat): void {
 }
 
 /** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */
-function resumeLeft(chat: Chat, left: ThreadMessage): Promise<ThreadTurn> | undefined {
+function resumeLeft(chat: Chat, left: ChatMessage): Promise<ChatTurn> | undefined {
   const { thread, turn, own } = chat;
   if (turn || lastMessage(chat)?.id !== left.id) return undefined;
   const added = [left.id];
@@ -250,7 +249,7 @@ function resumeLeft(chat: Chat, left: ThreadMessage): Promise<ThreadTurn> | unde
 }
 
 /** Change of a call that the user or the app has reacted to. */
-type CallChange = (call: ThreadToolCall) => ThreadToolCall;
+type CallChange = (call: ChatToolCall) => ChatToolCall;
 
 /**
  * Changes the call that waits in this state, and continues the turn when no call waits any more. The first reaction of
@@ -260,11 +259,11 @@ function reactToCall(
   chat: Chat,
   read: ReadOptions,
   toolCallId: string,
-  state: ThreadToolCall["state"],
+  state: ChatToolCall["state"],
   change: CallChange,
-): Promise<ThreadTurn> {
+): Promise<ChatTurn> {
   const { storage } = chat;
-  const findCall = (message: ThreadMessage | undefined) =>
+  const findCall = (message: ChatMessage | undefined) =>
     message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
   return storage.whenReady(() => {
     const message = lastMessage(chat);
@@ -273,7 +272,7 @@ function reactToCall(
   });
 
   /** @param locked id of the message whose call waited before this tab waited for the lock */
-  function react(locked?: string): ThreadTurn | Promise<ThreadTurn> {
+  function react(locked?: string): ChatTurn | Promise<ChatTurn> {
     const message = lastMessage(chat);
     const call = findCall(message);
     if (message && call) return changeCall(chat, read, message, call, change);
@@ -289,10 +288,10 @@ function reactToCall(
 function changeCall(
   chat: Chat,
   read: ReadOptions,
-  message: ThreadMessage,
-  call: ThreadToolCall,
+  message: ChatMessage,
+  call: ChatToolCall,
   change: CallChange,
-): ThreadTurn | Promise<ThreadTurn> {
+): ChatTurn | Promise<ChatTurn> {
   const { turn } = chat;
   const toolCalls = message.toolCalls?.map((each) => (each === call ? change(call) : each)) ?? [];
   const changed = { ...message, toolCalls };
@@ -306,6 +305,6 @@ function changeCall(
   return isHeldUp ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
 }
 
-function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ThreadTurn> {
+function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
   return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
 }

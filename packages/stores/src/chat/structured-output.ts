@@ -7,7 +7,7 @@ import {
   jsonSchemaOf,
   parseJSON,
 } from "@sluice/core/internal";
-import type { ThreadMessage } from "./message.js";
+import type { ChatMessage } from "./message.js";
 
 /* Loaded where a chat has a schema for its responses. */
 
@@ -20,40 +20,31 @@ interface JSONParts {
 }
 
 /** Writes what a request for JSON adds. Warns if the schema has no JSON Schema. */
-export async function jsonPartsOf(
-  client: Client,
-  model: string,
-  schema: StandardSchema,
-  jsonSchema?: object,
-): Promise<JSONParts> {
+export async function jsonPartsOf(client: Client, model: string, schema: StandardSchema): Promise<JSONParts> {
   // otherwise the answer would be paid before it could not be checked
   if (!schema["~standard"])
     throw new ConfigurationError(
-      "schema: give a schema of valibot, zod or another library that follows Standard Schema; a JSON Schema checks nothing",
+      "outputSchema: give a schema of valibot, zod or another library that follows Standard Schema; a JSON Schema checks nothing",
     );
   return {
-    instructions: await instructionsOf(client, schema, jsonSchema),
+    instructions: await instructionsOf(client, schema),
     mode: chatModelOf(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
   };
 }
 
-async function instructionsOf(
-  client: Client,
-  schema: StandardSchema,
-  jsonSchema: object | undefined,
-): Promise<string | undefined> {
+async function instructionsOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
   try {
-    const written = JSON.stringify(jsonSchema ?? (await jsonSchemaOf(schema, "schema")));
+    const written = JSON.stringify(await jsonSchemaOf(schema, "outputSchema"));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
   } catch (error) {
     const message = `${describeThrown(error)}; the prompt has to ask for the JSON`;
-    client.warn({ path: "schema", message, rule: "chat.schema" });
+    client.warn({ path: "outputSchema", message, rule: "chat.output-schema" });
     return undefined;
   }
 }
 
 /** Reads the value of a whole answer. One that does not fit the schema becomes an error. */
-export async function withObject(message: ThreadMessage, schema: StandardSchema): Promise<ThreadMessage> {
+export async function withOutputValue(message: ChatMessage, schema: StandardSchema): Promise<ChatMessage> {
   const { content } = message;
   const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
   const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
@@ -61,7 +52,7 @@ export async function withObject(message: ThreadMessage, schema: StandardSchema)
     value === undefined
       ? { issues: [{ path: "", message: "the answer is no JSON" }] }
       : await checkBySchema(schema, value);
-  if (!checked.issues) return { ...message, object: checked.value };
+  if (!checked.issues) return { ...message, output: checked.value };
   const fields = { path: checked.issues[0]?.path ?? "", body: content };
   return {
     ...message,

@@ -1,4 +1,4 @@
-import { isHollow, type ThreadMessage, type ThreadNode } from "./message.js";
+import { type ChatMessage, type ChatNode, isHollow } from "./message.js";
 import { createTree, type PlacedMessage, type ThreadTree } from "./tree.js";
 
 /**
@@ -12,9 +12,9 @@ export interface Thread {
    */
   origin: string | undefined;
   /** The shown messages in order; the same array until one of them changes. */
-  readonly path: readonly ThreadMessage[];
+  readonly path: readonly ChatMessage[];
   /** The messages from the first one to `id`, shown or not. */
-  pathTo(id: string | undefined): readonly ThreadMessage[];
+  pathTo(id: string | undefined): readonly ChatMessage[];
   /** Finds a message; no message has the id `undefined`. */
   node(id: string | undefined): PlacedMessage | undefined;
   has(id: string): boolean;
@@ -24,9 +24,9 @@ export interface Thread {
   versionsBelow(id: string | undefined): readonly string[];
   ids(): string[];
   /** Adds a message below `parent`, and shows it. `key` is that of its request. */
-  add(message: ThreadMessage, parent: string | undefined, key?: string): void;
+  add(message: ChatMessage, parent: string | undefined, key?: string): void;
   /** Replaces the message with the same id; does nothing if it was removed. `isStopped` marks it for other devices. */
-  put(message: ThreadMessage, isStopped?: true): void;
+  put(message: ChatMessage, isStopped?: true): void;
   /**
    * Merges copies of messages. Unknown copies are added, and `join` decides about all others. A copy does not change
    * the branch that the user chose.
@@ -47,7 +47,7 @@ export type JoinCopies = (
  * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged message that
  * is newer here than in the copy. It also gets the message, unless that is new.
  */
-export function createThread(onChange: (id: string, message?: ThreadMessage) => void): Thread {
+export function createThread(onChange: (id: string, message?: ChatMessage) => void): Thread {
   const nodes = new Map<string, PlacedMessage>();
   const chosen = new Map<string | undefined, string>();
   const thread: Thread = {
@@ -104,7 +104,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
   };
   // both are made when they are read, so that a thousand messages added at once cost one tree
   let tree: ThreadTree | undefined;
-  let path: ThreadMessage[] | undefined;
+  let path: ChatMessage[] | undefined;
   let added: string[] = [];
   return thread;
 
@@ -144,9 +144,9 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     return passed;
   }
 
-  function walk(): ThreadMessage[] {
+  function walk(): ChatMessage[] {
     const { versions } = grow();
-    const shown: ThreadMessage[] = [];
+    const shown: ChatMessage[] = [];
     let at: string | undefined;
     for (;;) {
       const ids: readonly string[] = versions.get(at) ?? [];
@@ -158,7 +158,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
   }
 }
 
-function labelled(message: ThreadMessage, branches: readonly string[] | undefined): ThreadMessage {
+function labelled(message: ChatMessage, branches: readonly string[] | undefined): ChatMessage {
   if (message.branches === branches || String(message.branches) === String(branches)) return message;
   const { branches: _, ...rest } = message;
   return branches ? { ...rest, branches } : rest;
@@ -168,12 +168,12 @@ function labelled(message: ThreadMessage, branches: readonly string[] | undefine
  * Creates the function that lists the messages of all branches, as `getThread` of a chat says. A list equal to the last
  * one is that list.
  */
-export function createThreadList(thread: Thread): () => readonly ThreadNode[] {
-  let listed: readonly ThreadNode[] = [];
+export function createThreadList(thread: Thread): () => readonly ChatNode[] {
+  let listed: readonly ChatNode[] = [];
   return () => {
     const known = new Map(listed.map((node) => [node.id, node]));
-    const nodes = idsOf(thread).map((id): ThreadNode => {
-      const message = thread.node(id)?.message as ThreadMessage;
+    const nodes = idsOf(thread).map((id): ChatNode => {
+      const message = thread.node(id)?.message as ChatMessage;
       const parentId = thread.parentOf(id);
       const same = known.get(id);
       return same?.message === message && same.parentId === parentId ? same : { id, parentId, message };

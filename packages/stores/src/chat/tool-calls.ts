@@ -1,10 +1,17 @@
-import type { ChatTool, Client, Clock, ToolContext } from "@sluice/core";
+import {
+  type Client,
+  type Clock,
+  TimeoutError,
+  type Tool,
+  type ToolContext,
+  ValidationError,
+} from "@sluice/core";
 import { describeThrown, openSpan, parseJSON, unlessAborted } from "@sluice/core/internal";
 import {
+  type ChatMessage,
+  type ChatToolCall,
   failed,
   problemOf,
-  type ThreadMessage,
-  type ThreadToolCall,
   withCallsClosed,
   withOutput,
 } from "./message.js";
@@ -19,12 +26,14 @@ import {
   withoutRun,
 } from "./tool-run.js";
 
+const UNFIT = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
+
 // loaded while the request of a chat with tools is out, or for an answer that calls one
 
 /** The tool calls of one turn. */
 export interface ToolCalls {
   /** Decides the next state of each call of a whole answer. */
-  admit(message: ThreadMessage): Promise<ThreadMessage>;
+  admit(message: ChatMessage): Promise<ChatMessage>;
   /** Runs all calls of an answer that may run, in parallel, until none is left. Others stay open. */
   settle(id: string): Promise<void>;
   /** Reports that a call was approved, denied or answered. */
@@ -38,7 +47,7 @@ export interface ToolCallsContext {
   readonly client: Client;
   readonly chatId: string | undefined;
   readonly thread: Thread;
-  readonly tools: () => readonly ChatTool[] | undefined;
+  readonly tools: () => readonly Tool[] | undefined;
   /** Aborts when the turn ends: no call writes into the thread after it. */
   readonly signal: AbortSignal;
   readonly onChange: () => void;
@@ -56,7 +65,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
   let runCalls = () => {};
   return { admit, settle, changed: () => runCalls(), endAtLimit };
 
-  async function admit(message: ThreadMessage): Promise<ThreadMessage> {
+  async function admit(message: ChatMessage): Promise<ChatMessage> {
     const { toolCalls = [] } = message;
     const from = { id: message.id, messages: thread.pathTo(message.id) };
     const act = toolCalls.every(isWholeCall) ? admitCall : refuseCall;
@@ -78,7 +87,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
   function settle(id: string): Promise<void> {
     // by position, because a model may give two calls the same id
     const running = new Set<number>();
-    let settled = new Map<number, ThreadToolCall>();
+    let settled = new Map<number, ChatToolCall>();
     return new Promise((resolve) => {
       runCalls = () => {
         const from = { id, messages: thread.pathTo(id) };
@@ -117,10 +126,10 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
    */
   async function work(
     act: typeof runCall,
-    call: ThreadToolCall,
+    call: ChatToolCall,
     { id: messageId, messages }: { readonly id: string; readonly messages: CallContext["messages"] },
     running?: RunningCall,
-  ): Promise<ThreadToolCall> {
+  ): Promise<ChatToolCall> {
     const { clock, warn } = client;
     const controller = new AbortController();
     working.add(controller);
@@ -137,14 +146,14 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     }
   }
 
-  function callsOf(id: string): readonly ThreadToolCall[] {
+  function callsOf(id: string): readonly ChatToolCall[] {
     return thread.node(id)?.message.toolCalls ?? [];
   }
 }
 
 /** Context of a call that does not depend on its tool. */
 interface CallContext extends Pick<ToolContext, "signal" | "messages"> {
-  readonly tools: readonly ChatTool[];
+  readonly tools: readonly Tool[];
   readonly clock: Clock;
   readonly warn: Client["warn"];
   readonly report: ToolReport;
@@ -153,27 +162,27 @@ interface CallContext extends Pick<ToolContext, "signal" | "messages"> {
 }
 
 /** Decides the next state of a call with whole arguments: it runs, waits for the user or the app, or has failed. */
-function admitCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+function admitCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
   return withTool(call, context, async (tool, input, checked) => {
     if (await needsApproval(tool, input, context.warn)) return { ...checked, state: "needs-approval" };
-    return { ...checked, state: tool.execute ? "running" : "needs-result" };
+    return { ...checked, state: tool.execute ? "running" : "needs-output" };
   });
 }
 
 /** Returns true if the arguments of a call are whole. A call may have none. */
-function isWholeCall({ arguments: text }: ThreadToolCall): boolean {
+function isWholeCall({ arguments: text }: ChatToolCall): boolean {
   return text.trim() === "" || parseJSON(text) !== undefined;
 }
 
 /** Refuses a call of an answer that has a call without whole arguments: the answer may have been cut there. */
-function refuseCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+function refuseCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
   if (!isWholeCall(call)) return admitCall(call, context);
   const error = "not run: another call of this answer has arguments that are no JSON; call it again";
   return Promise.resolve({ ...call, state: "cancelled", error });
 }
 
 /** Asks the user also where the tool gives no clear answer: a call that runs by mistake can't be taken back. */
-async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"]): Promise<boolean> {
+async function needsApproval(tool: Tool, input: unknown, warn: Client["warn"]): Promise<boolean> {
   let problem: string;
   try {
     const answer: unknown = await tool.needsApproval(input);
@@ -188,10 +197,10 @@ async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"
 }
 
 /** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
-function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+function runCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
   const { messages, report, running } = context;
   return withTool(call, context, async (tool, input, checked, signal) => {
-    if (!tool.execute || !running) return { ...checked, state: "needs-result" };
+    if (!tool.execute || !running) return { ...checked, state: "needs-output" };
     report.start();
     return withOutput(
       checked,
@@ -205,17 +214,22 @@ function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadTool
  * tool.
  */
 async function withTool(
-  call: ThreadToolCall,
+  call: ChatToolCall,
   { tools, clock, signal, report }: CallContext,
-  run: (tool: ChatTool, input: unknown, call: ThreadToolCall, signal: AbortSignal) => Promise<ThreadToolCall>,
-): Promise<ThreadToolCall> {
+  run: (tool: Tool, input: unknown, call: ChatToolCall, signal: AbortSignal) => Promise<ChatToolCall>,
+): Promise<ChatToolCall> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool) {
     const names = tools.map(({ name }) => name).join(", ");
     return failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`);
   }
   const { timeoutMs } = tool;
-  const span = openSpan(clock, signal, timeoutMs, () => new Error(`no result after ${timeoutMs} ms`));
+  const span = openSpan(
+    clock,
+    signal,
+    timeoutMs,
+    () => new TimeoutError(`no result after ${timeoutMs} ms`, "total"),
+  );
   let known = call;
   let isChecked = false;
   const work = async () => {
@@ -243,9 +257,8 @@ async function withTool(
 
   function reportFailure(cause: unknown): void {
     if (signal.aborted) report.cancel();
-    else if (span.signal.aborted) report.end("timeout", cause);
-    else if (isChecked) report.end("failed", cause);
+    else if (span.signal.aborted || isChecked) report.end("failed", cause);
     // the words of a schema may quote the arguments
-    else report.end("invalid-arguments", new Error("the arguments do not fit the tool"));
+    else report.end("failed", new ValidationError([UNFIT]));
   }
 }

@@ -1,14 +1,6 @@
-import type { ChatTool, Client, ThreadFile, ToolContext } from "@sluice/core";
-import {
-  asError,
-  checkBySchema,
-  issuesText,
-  parseJSON,
-  type ToolOutcome,
-  type ToolRun,
-  within,
-} from "@sluice/core/internal";
-import { isFile, problemOf, type ThreadMessage, type ThreadToolCall } from "./message.js";
+import type { Client, ThreadFile, Tool, ToolContext } from "@sluice/core";
+import { asError, checkBySchema, issuesText, parseJSON, type ToolRun, within } from "@sluice/core/internal";
+import { type ChatMessage, type ChatToolCall, isFile, problemOf } from "./message.js";
 import type { Thread } from "./thread.js";
 
 /** Longest time that a tool waits until what it keeps is written, in milliseconds. */
@@ -26,7 +18,7 @@ export interface RunningCallContext {
 }
 
 /** Functions by which a running tool changes its message. After the end of its call they change nothing. */
-export type RunningCall = Pick<ToolContext, "kept" | "keep" | "progress" | "show">;
+export type RunningCall = Pick<ToolContext, "savedState" | "saveState" | "reportProgress" | "attachFile">;
 
 /** Creates the functions for the call at `place` of the message `id`. */
 export function createRunningCall(
@@ -35,32 +27,32 @@ export function createRunningCall(
   place: number,
 ): RunningCall {
   return {
-    kept: thread.node(id)?.message.toolCalls?.[place]?.kept,
-    async keep(kept) {
-      const problem = kept === undefined ? "it is undefined" : problemOf(kept);
-      if (problem) throw new TypeError(`keep(): the value does not fit into JSON: ${problem}`);
-      changeCall({ kept });
+    savedState: thread.node(id)?.message.toolCalls?.[place]?.savedState,
+    async saveState(value) {
+      const problem = value === undefined ? "it is undefined" : problemOf(value);
+      if (problem) throw new TypeError(`saveState(): the value does not fit into JSON: ${problem}`);
+      changeCall({ savedState: value });
       const writing = written();
       if (writing) await within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
     },
-    progress(share) {
+    reportProgress(share) {
       changeCall({ progress: Math.min(1, Math.max(0, share)) });
     },
-    show(file) {
+    attachFile(file) {
       if (!isFile(file))
-        throw new TypeError("show(): give { type, url }, with an http(s) address or a data URL");
+        throw new TypeError("attachFile(): give { type, url }, with an http(s) address or a data URL");
       change((message) => withFile(message, file));
     },
   };
 
-  function changeCall(fields: Partial<ThreadToolCall>): void {
+  function changeCall(fields: Partial<ChatToolCall>): void {
     change((message) => ({
       ...message,
       toolCalls: message.toolCalls?.map((call, nth) => (nth === place ? { ...call, ...fields } : call)) ?? [],
     }));
   }
 
-  function change(edit: (message: ThreadMessage) => ThreadMessage): void {
+  function change(edit: (message: ChatMessage) => ChatMessage): void {
     const message = thread.node(id)?.message;
     if (signal.aborted || message?.toolCalls?.[place]?.state !== "running") return;
     thread.put(edit(message));
@@ -69,7 +61,7 @@ export function createRunningCall(
 }
 
 /** Adds a file, unless the message has it: a call that runs again may show it again. */
-function withFile(message: ThreadMessage, { type, url }: ThreadFile): ThreadMessage {
+function withFile(message: ChatMessage, { type, url }: ThreadFile): ChatMessage {
   const { images = [], files = [] } = message;
   if (type.startsWith("image/"))
     return images.includes(url) ? message : { ...message, images: [...images, url] };
@@ -77,17 +69,19 @@ function withFile(message: ThreadMessage, { type, url }: ThreadFile): ThreadMess
 }
 
 /** Ends a call: what it has kept stays where it has no output. */
-export function withoutRun(ended: ThreadToolCall, { kept }: ThreadToolCall): ThreadToolCall {
-  const { kept: _, progress: _progress, ...rest } = ended;
-  return ended.state === "done" || kept === undefined ? rest : { ...rest, kept };
+export function withoutRun(ended: ChatToolCall, { savedState: kept }: ChatToolCall): ChatToolCall {
+  const { savedState: _, progress: _progress, ...rest } = ended;
+  return ended.state === "done" || kept === undefined ? rest : { ...rest, savedState: kept };
 }
+
+type ToolEndState = "done" | "failed" | "cancelled";
 
 /** The events of one run of a tool. */
 export interface ToolReport {
   /** Emits `tool-start`. */
   start(): void;
   /** Emits `tool-end`, after a `tool-start` where there was none. */
-  end(outcome: ToolOutcome, cause?: unknown): void;
+  end(state: ToolEndState, cause?: unknown): void;
   /** Emits the end of a run that was stopped; nothing where it had not begun. */
   cancel(): void;
 }
@@ -108,16 +102,16 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
     emit({ type: "tool-start", ...run });
   }
 
-  function end(outcome: ToolOutcome, cause?: unknown): void {
+  function end(state: ToolEndState, cause?: unknown): void {
     if (startedAt === undefined) start();
-    const ms = clock.now() - (startedAt ?? 0);
+    const durationMs = clock.now() - (startedAt ?? 0);
     const error = cause === undefined ? undefined : asError(cause);
-    emit({ type: "tool-end", ...run, ms, outcome, ...(error && { error }) });
+    emit({ type: "tool-end", ...run, durationMs, state, ...(error && { error }) });
   }
 }
 
 /** Reads the arguments of a call. @throws {Error} for a text that is no JSON */
-export function inputOf({ arguments: text }: ThreadToolCall): unknown {
+export function inputOf({ arguments: text }: ChatToolCall): unknown {
   const input = text.trim() === "" ? {} : parseJSON(text);
   const problem = input === undefined ? text.slice(0, 200) : problemOf(input);
   if (problem) throw new Error(`the arguments are no JSON: ${problem}`);
@@ -125,7 +119,7 @@ export function inputOf({ arguments: text }: ThreadToolCall): unknown {
 }
 
 /** Checks arguments by the type and the schema of a tool. Returns the output of the schema. @throws {Error} for others */
-export async function checkedInput(tool: ChatTool, input: unknown): Promise<unknown> {
+export async function checkedInput(tool: Tool, input: unknown): Promise<unknown> {
   await assertType(tool, input);
   const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
   if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
@@ -136,7 +130,7 @@ export async function checkedInput(tool: ChatTool, input: unknown): Promise<unkn
  * Refuses arguments of another type than the tool's JSON Schema names. Nearly all arguments are objects, and the schema
  * is read for others alone.
  */
-async function assertType(tool: ChatTool, input: unknown): Promise<void> {
+async function assertType(tool: Tool, input: unknown): Promise<void> {
   const found = input === null ? "null" : Array.isArray(input) ? "array" : typeof input;
   if (found === "object") return;
   const { type = "object" } = (await tool.definition()).function.parameters ?? {};

@@ -1,8 +1,8 @@
-import { isHollow, type ThreadMessage } from "./message.js";
+import { type ChatMessage, isHollow } from "./message.js";
 
 /** A message and its place in the tree. */
 export interface PlacedMessage {
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** Id of the message before it; `undefined` for a first message. It may be unknown: lost, or still to come. */
   readonly parent: string | undefined;
   /** Number of changes, so that an older copy never wins. */

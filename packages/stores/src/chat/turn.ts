@@ -1,13 +1,14 @@
-import { type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { asError, type CallIdentity, randomId, type StoreControl, within } from "@sluice/core/internal";
+import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
+import { asError, randomId, readDelivery, type StoreControl, within } from "@sluice/core/internal";
+import { requestOptionsOf } from "../request-options.js";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
   asDraft,
+  type ChatMessage,
+  type ChatTurn,
   isLost,
   isOpen,
   isPending,
-  type ThreadMessage,
-  type ThreadTurn,
   withCallsClosed,
 } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
@@ -38,16 +39,16 @@ export interface TurnContext {
   /** Aborts when the turn ends: it writes nothing into the thread after that. */
   readonly owner: AbortController;
   /** The first response of the turn, if a closed tab has left it unfinished. */
-  readonly left?: ThreadMessage | undefined;
+  readonly left?: ChatMessage | undefined;
   /** Id of the message that the turn works on: a response in flight, or one whose calls wait. */
   workedOn: string | undefined;
-  readonly onEnd: (turn: ThreadTurn) => void;
+  readonly onEnd: (turn: ChatTurn) => void;
 }
 
 /** A turn in flight. While it runs, only this turn writes responses into the thread. */
 export interface Turn extends TurnContext {
-  readonly result: Promise<ThreadTurn>;
-  readonly resolve: (turn: ThreadTurn) => void;
+  readonly result: Promise<ChatTurn>;
+  readonly resolve: (turn: ChatTurn) => void;
   state: TurnState;
   /** Ids of the messages that the turn has added, in order. */
   readonly added: string[];
@@ -56,7 +57,7 @@ export interface Turn extends TurnContext {
   request?: ChatRequest | undefined;
   /** The response in flight, and its message as it was last put into the thread. */
   response?: Response | undefined;
-  shown?: ThreadMessage | undefined;
+  shown?: ChatMessage | undefined;
   /** The code for tool calls, once it is needed. */
   calls?: ToolCalls;
   loading?: Promise<ToolCalls>;
@@ -65,7 +66,7 @@ export interface Turn extends TurnContext {
 /** Creates a turn, which does nothing before {@link startTurn}. */
 export function createTurn(context: TurnContext): Turn {
   let resolve!: Turn["resolve"];
-  const result = new Promise<ThreadTurn>((resolveTurn) => {
+  const result = new Promise<ChatTurn>((resolveTurn) => {
     resolve = resolveTurn;
   });
   return { ...context, result, resolve, state: READY, added: [] };
@@ -91,7 +92,7 @@ export function stopTurn(turn: Turn): void {
 function leaveTurn(turn: Turn): void {
   if (hasEnded(turn)) return;
   turn.state = READY;
-  endTurn(turn, { outcome: "interrupted", error: elsewhere() });
+  endTurn(turn, { outcome: "truncated", error: elsewhere() });
 }
 
 /** Reports that a tool call was approved, denied or answered. */
@@ -162,7 +163,7 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
   if (hasEnded(turn)) return;
   const given = isFirst ? turn.place?.idempotencyKey : undefined;
   const newKey = () => storage.keeper?.keyBelow(below, request) ?? randomId();
-  const draft: ThreadMessage = {
+  const draft: ChatMessage = {
     id: randomId(),
     role: "assistant",
     content: "",
@@ -181,23 +182,21 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
 /** Reads a response to its end. Without a request it is one that the proxy stores. */
 async function read(turn: Turn, id: string): Promise<void> {
   const { thread, request, place } = turn;
-  const {
-    schema,
-    request: given = {},
-    checks = given.checks,
-    tools = [],
-    maxSteps = MAX_STEPS,
-  } = turn.options();
-  const message = thread.node(id)?.message as ThreadMessage;
+  const options = turn.options();
+  const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
+  const message = thread.node(id)?.message as ChatMessage;
   if (tools.length > 0) void loadCalls(turn);
   const client = naming(request ? afterWriting(turn) : turn.client, { chatId: turn.chatId, messageId: id });
-  const response = createResponse(client, asDraft(message), request, { ...given, checks, schema });
+  const response = createResponse(client, asDraft(message), request, {
+    ...requestOptionsOf(options),
+    schema,
+  });
   turn.response = response;
   turn.refresh();
   const whole = await response.read(turn.store.changed);
   if (hasEnded(turn)) return;
   const { error } = whole;
-  if (request && isGatewayError(error) && error.outcome === "not-sent") {
+  if (request && isGatewayError(error) && readDelivery(error) === "not-sent") {
     turn.storage.keeper?.forgetKey(whole.idempotencyKey);
     throw error;
   }
@@ -288,18 +287,18 @@ function endFailed(turn: Turn, cause: unknown): void {
   const error = afterResponses(asError(cause));
   const isRunning = (call: Parameters<typeof isOpen>[0]) => isOpen(call) && !isPending(call);
   const message = withCallsClosed(last, "the chat could not continue", isRunning);
-  thread.put({ ...message, outcome: last.outcome ?? "interrupted", error });
-  endTurn(turn, { outcome: "interrupted", error });
+  thread.put({ ...message, outcome: last.outcome ?? "error", error });
+  endTurn(turn, { outcome: "error", error });
 }
 
 /** Ends a turn, by default as its last response ended. */
-function endTurn(turn: Turn, end: Partial<Pick<ThreadTurn, "outcome" | "error">> = {}): void {
+function endTurn(turn: Turn, end: Partial<Pick<ChatTurn, "outcome" | "error">> = {}): void {
   turn.response = undefined;
   turn.owner.abort(new DOMException("The answer was stopped", "AbortError"));
   const messages = messagesOf(turn);
   const error = end.error ?? errorOf(messages);
   const outcome = end.outcome ?? messages.at(-1)?.outcome ?? "not-sent";
-  const ended: ThreadTurn = { messages, outcome, ...(error && { error }) };
+  const ended: ChatTurn = { messages, outcome, ...(error && { error }) };
   try {
     turn.onEnd(ended);
   } finally {
@@ -308,7 +307,7 @@ function endTurn(turn: Turn, end: Partial<Pick<ThreadTurn, "outcome" | "error">>
 }
 
 /** Error of the last of a turn's messages, as the error of the turn. */
-function errorOf(messages: readonly ThreadMessage[]): Error | undefined {
+function errorOf(messages: readonly ChatMessage[]): Error | undefined {
   const error = messages.at(-1)?.error;
   return error && messages.at(-2)?.role === "assistant" ? afterResponses(error) : error;
 }
@@ -318,7 +317,7 @@ function hasEnded({ owner }: Turn): boolean {
 }
 
 /** Lists the messages of a turn that are in the thread. */
-function messagesOf({ thread, added }: Turn): readonly ThreadMessage[] {
+function messagesOf({ thread, added }: Turn): readonly ChatMessage[] {
   return added.flatMap((id) => thread.node(id)?.message ?? []);
 }
 
@@ -339,7 +338,7 @@ function afterWriting({ client, storage }: Turn): Client {
 }
 
 /** Makes a client whose calls name a chat and a message, in their events and for `headers`. */
-function naming(client: Client, place: Pick<CallIdentity, "chatId" | "messageId">): Client {
+function naming(client: Client, place: Pick<CallInfo, "chatId" | "messageId">): Client {
   return {
     ...client,
     headers: (request) => client.headers({ ...request, ...place }),

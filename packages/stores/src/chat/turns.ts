@@ -1,7 +1,7 @@
 import { ConfigurationError } from "@sluice/core";
 import { isolate } from "@sluice/core/internal";
 import { type Chat, lastMessage, type ReadOptions, refresh } from "./chat.js";
-import { isPending, QUEUED, type ThreadMessage, type ThreadTurn } from "./message.js";
+import { type ChatMessage, type ChatTurn, isPending, QUEUED } from "./message.js";
 import { addQuestion, addVersion, type FindPlace } from "./place.js";
 import type { QueuedMessage, QueueEntry } from "./queue.js";
 import { createTurn, startTurn, stopTurn } from "./turn.js";
@@ -20,7 +20,7 @@ export function startIfFree(
   read: ReadOptions,
   find: FindPlace,
   message?: QueuedMessage,
-): Promise<ThreadTurn> {
+): Promise<ChatTurn> {
   return unlessRefused(read, async ({ whenBusy = "reject" }) => {
     if (chat.turn && whenBusy === "queue" && message) return enqueue(chat, message, read);
     if (chat.turn && whenBusy === "replace") stopTurn(chat.turn);
@@ -33,8 +33,8 @@ export function beginTurn(
   chat: Chat,
   find: FindPlace,
   read: ReadOptions,
-  { left, message = left?.id }: { left?: ThreadMessage; message?: string } = {},
-): Promise<ThreadTurn> {
+  { left, message = left?.id }: { left?: ChatMessage; message?: string } = {},
+): Promise<ChatTurn> {
   const { client, id: chatId, thread, storage, store } = chat;
   const owner = new AbortController();
   // a branch that another tab adds meanwhile does not replace this one
@@ -63,7 +63,7 @@ export function beginTurn(
   );
 }
 
-function endTurn(chat: Chat, turn: ThreadTurn, read: ReadOptions): void {
+function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
   chat.turn = undefined;
   chat.error = turn.error;
   const isWaiting = lastMessage(chat)?.toolCalls?.some(isPending);
@@ -74,7 +74,7 @@ function endTurn(chat: Chat, turn: ThreadTurn, read: ReadOptions): void {
   if (["complete", "length", "content-filter"].includes(turn.outcome)) sendNext(chat);
 }
 
-function callBack(turn: ThreadTurn, read: ReadOptions): void {
+function callBack(turn: ChatTurn, read: ReadOptions): void {
   const { onError, onFinish } = read();
   const { error } = turn;
   if (error) isolate(() => onError?.(error, turn));
@@ -95,7 +95,7 @@ function sendNext(chat: Chat): void {
 }
 
 /** Sends a queued message, unless another device does. */
-export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ThreadTurn> {
+export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ChatTurn> {
   const { queue, storage } = chat;
   const taken = storage.keeper?.isTaken(QUEUED + entry.id, new AbortController().signal);
   return taken
@@ -108,7 +108,7 @@ export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<
 }
 
 /** Sends a queued message. A turn that has not begun stops none behind it. */
-function sendNow(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ThreadTurn> {
+function sendNow(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ChatTurn> {
   const { queue, store, own } = chat;
   const { options: read = own } = entry;
   entry.phase = "starting";

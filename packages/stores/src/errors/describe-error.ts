@@ -1,4 +1,4 @@
-import type { Outcome } from "@sluice/core";
+import type { Billing } from "@sluice/core";
 import { type ErrorFacts, kindOf } from "./error-kind.js";
 import { type ErrorKind, type ErrorMessages, errorMessages } from "./error-messages.js";
 
@@ -27,16 +27,14 @@ export interface ErrorDescription {
   readonly action: ErrorAction;
   /** Time from which the request may be sent again; Unix milliseconds. Absent where the gateway named none. */
   readonly retryAt?: number;
-  /** True where the failed request may be billed all the same. */
-  readonly mayBeBilled: boolean;
+  /** `maybe` where the failed request may be billed all the same. */
+  readonly billing: Billing;
 }
 
 /** Options of {@link describeError}. */
 export interface DescribeErrorOptions {
   /** Texts of the description, in any language. @default errorMessages */
   readonly messages?: ErrorMessages | undefined;
-  /** Outcome of the request, where a state has it and its error does not: `outcome` of `useImages`. */
-  readonly outcome?: Outcome | undefined;
 }
 
 const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
@@ -121,28 +119,28 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
   const { messages = errorMessages } = options;
   const facts: ErrorFacts = typeof error === "object" && error !== null ? error : {};
   const kind = kindOf(facts);
-  const mayBeBilled = isBilledPerhaps(facts, kind, options.outcome);
+  const billing = billingOf(facts, kind);
   // texts that another version or a program has written may lack one
   const { title, hint } = messages[kind] ?? errorMessages[kind];
   const retryAt = retryTimeOf(facts);
   return {
     kind,
     title,
-    hint: mayBeBilled ? `${hint} ${messages.mayBeBilled}`.trim() : hint,
+    hint: billing === "maybe" ? `${hint} ${messages.mayBeBilled}`.trim() : hint,
     action: actions[kind],
     ...(retryAt !== undefined && { retryAt }),
-    mayBeBilled,
+    billing,
   };
 }
 
-function isBilledPerhaps(facts: ErrorFacts, kind: ErrorKind, known: Outcome | undefined): boolean {
-  if (ofResults.has(kind)) return true;
+function billingOf(facts: ErrorFacts, kind: ErrorKind): Billing {
+  if (ofResults.has(kind)) return "maybe";
   // a browser asks a server that allows no origin before it sends anything, and another server bills nothing
-  if (kind === "originRefused" || kind === "wrongAddress") return false;
+  if (kind === "originRefused" || kind === "wrongAddress") return "none";
   // a poll failed, and polls are free
-  if (facts.handle !== undefined) return false;
-  const outcome = known ?? facts.outcome;
-  return outcome === undefined ? !unbilled.has(kind) : outcome === "unknown";
+  if (facts.handle !== undefined) return "none";
+  if (facts.billing === "none" || facts.billing === "maybe") return facts.billing;
+  return unbilled.has(kind) ? "none" : "maybe";
 }
 
 function retryTimeOf(facts: ErrorFacts): number | undefined {

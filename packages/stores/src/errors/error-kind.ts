@@ -1,15 +1,16 @@
 import type { ErrorKind } from "./error-messages.js";
 
-/** Fields of an error that tell its kind. A storage keeps all of them but `outcome`, `handle` and `issues`. */
+/** Fields of an error that tell its kind. A storage keeps all of them but `handle`, `task` and `issues`. */
 export interface ErrorFacts {
   readonly name?: unknown;
   readonly status?: unknown;
-  readonly apiCode?: unknown;
+  readonly code?: unknown;
   readonly source?: unknown;
   readonly phase?: unknown;
   readonly reason?: unknown;
-  readonly outcome?: unknown;
+  readonly billing?: unknown;
   readonly handle?: unknown;
+  readonly task?: unknown;
   readonly issues?: unknown;
   readonly retryAfterMs?: unknown;
 }
@@ -22,7 +23,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
     case "ConnectionError":
       if (facts.reason === "origin-refused") return "originRefused";
       if (globalThis.navigator?.onLine === false) return "offline";
-      return facts.outcome === "not-sent" || facts.outcome === "refused" ? "unreachable" : "connectionLost";
+      return facts.billing === "none" ? "unreachable" : "connectionLost";
     case "TimeoutError":
       if (facts.phase === "deadline") return "videoLate";
       return facts.phase === "chunk" ? "stalled" : "timedOut";
@@ -34,12 +35,8 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
       return "setup";
     case "ResponseError":
       return "unreadable";
-    case "TaskFailedError":
-      return facts.reason === "result-missing" ? "videoMissing" : "videoFailed";
-    case "TaskExpiredError":
-      return "videoExpired";
-    case "AssetFailedError":
-      return "assetFailed";
+    case "TaskError":
+      return kindOfTask(facts);
     case "AbortError":
       return "stopped";
     case "QuotaExceededError":
@@ -74,20 +71,26 @@ const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
   429: "rateLimited",
 };
 
-function kindOfAnswer({ status, apiCode, reason }: ErrorFacts): ErrorKind {
+function kindOfAnswer({ status, code, reason }: ErrorFacts): ErrorKind {
   if (reason === "wrong-address") return "wrongAddress";
-  const known = typeof apiCode === "string" && Object.hasOwn(kindsOfCode, apiCode) && kindsOfCode[apiCode];
+  const known = typeof code === "string" && Object.hasOwn(kindsOfCode, code) && kindsOfCode[code];
   if (known) return known;
   if (typeof status !== "number") return "unexpected";
   // a 2xx answer with an error in it came from the model
   if (status < 400) return "modelFailed";
   // the proxy's own `baseURL` is wrong: what answered it was not the gateway
-  if (status < 500 && apiCode === "upstream_type") return "setup";
+  if (status < 500 && code === "upstream_type") return "setup";
   return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
 }
 
+function kindOfTask({ reason, task }: ErrorFacts): ErrorKind {
+  if (reason === "expired") return "videoExpired";
+  if (reason === "no-result") return "videoMissing";
+  return "uri" in Object(task) ? "assetFailed" : "videoFailed";
+}
+
 function kindOfStream(reason: unknown): ErrorKind {
-  if (reason === "truncated") return "cutOff";
+  if (reason === "truncated" || reason === "interrupted") return "cutOff";
   return reason === "malformed" ? "damaged" : "modelFailed";
 }
 

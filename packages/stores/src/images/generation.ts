@@ -1,13 +1,19 @@
 import {
   type AnyRequest,
+  type Billing,
   type Client,
   generateImages,
   isGatewayError,
-  type Outcome,
   type RequestOptions,
 } from "@sluice/core";
-import { asError, assertAccepted, openSpan, trackOutcome, uploaderOf } from "@sluice/core/internal";
-import { checkImageRequest } from "@sluice/core/schemas";
+import {
+  asError,
+  assertAccepted,
+  checkImageRequest,
+  openSpan,
+  trackBilling,
+  uploaderOf,
+} from "@sluice/core/internal";
 import { hasFiles } from "../files/request-files.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
 
@@ -19,6 +25,8 @@ export interface Run<Model extends string> {
   readonly stop: (why: string) => SettledImages<Model>;
   /** Returns the request as it was sent, with the addresses of its files; undefined before. */
   readonly sent: () => ImageRequestOf<Model> | undefined;
+  /** Returns the cost of the request so far. */
+  readonly billing: () => Billing;
 }
 
 /**
@@ -30,22 +38,22 @@ export interface Run<Model extends string> {
 export function createRun<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
-  { signal: caller, ...options }: RequestOptions,
+  options: RequestOptions,
   onEnd: (settled: SettledImages<Model>) => void,
   onUpload: (share: number | undefined) => void,
   ready?: ImageRequestOf<Model>,
 ): Run<Model> {
-  const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
-  let outcome: Outcome = "not-sent";
+  const { signal, abort, end } = openSpan(client.clock, undefined, Number.POSITIVE_INFINITY, () => undefined);
+  let billing: Billing = "none";
   let isStopped = false;
   let sent: ImageRequestOf<Model> | undefined;
   let resolve!: (settled: SettledImages<Model>) => void;
   const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
     resolve = resolveSettled;
   });
-  // the outcome so far is needed as soon as the request is stopped
-  const tracked = trackOutcome(client, (soFar) => {
-    outcome = soFar;
+  // the cost so far is needed as soon as the request is stopped
+  const tracked = trackBilling(client, (soFar) => {
+    billing = soFar;
   });
   const generate = (request: ImageRequestOf<Model>) => {
     sent = request;
@@ -54,17 +62,21 @@ export function createRun<Model extends string>(
   const generated = !ready && hasFiles(variables) ? uploaded().then(generate) : generate(ready ?? variables);
   generated.then(
     (data) => ended({ status: "success", data, variables }),
-    (cause) => ended(failureOf(cause, outcome, variables)),
+    (cause) => ended(failureOf(cause, billing, variables)),
   );
 
   return {
     settled,
     sent: () => sent,
+    billing: () => billing,
     stop(why) {
-      const stopped = failureOf(abortError(why, outcome), outcome, variables);
+      const bill =
+        billing === "maybe" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
+      const reason = new DOMException(`The request was ${why}: ${bill}`, "AbortError");
+      const stopped = failureOf(reason, billing, variables);
       isStopped = true;
       resolve(stopped);
-      abort(stopped.error);
+      abort(reason);
       return stopped;
     },
   };
@@ -104,23 +116,22 @@ export function refusalOf<Model extends string>(
     assertAccepted(variables, checkImageRequest, client.warn, options);
     return undefined;
   } catch (error) {
-    return failureOf(error, "not-sent", variables);
+    return failureOf(error, "none", variables);
   }
 }
 
-/** Makes the result of a request that failed. The error's own outcome has priority over `outcome`. */
+/**
+ * Makes the result of a request that failed. An error of this library has its own `billing`. Any other one may be shared,
+ * as the reason of a signal is, and becomes the `cause` of an error with its name and text.
+ */
 export function failureOf<Model extends string>(
   cause: unknown,
-  outcome: Outcome,
+  billing: Billing,
   variables: ImageRequestOf<Model>,
 ): SettledImages<Model> {
-  const error = asError(cause);
-  const known = isGatewayError(error) ? error.outcome : undefined;
-  return { status: "error", error, outcome: known ?? outcome, variables };
-}
-
-function abortError(why: string, outcome: Outcome): DOMException {
-  const bill =
-    outcome === "unknown" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
-  return new DOMException(`The request was ${why}: ${bill}`, "AbortError");
+  const known = asError(cause);
+  if (isGatewayError(known)) return { status: "error", error: known, variables };
+  const { name, message } = known;
+  const error = Object.assign(new Error(message, { cause: known }), { name, billing });
+  return { status: "error", error, variables };
 }

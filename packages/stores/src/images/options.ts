@@ -1,9 +1,9 @@
-import type { ImageResult, RequestOptions } from "@sluice/core";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel, ImageResult } from "@sluice/core";
+import type { StoreRequestOptions } from "../request-options.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
 
 /** Options of an image store; all of them are read at each use. */
-export interface ImageStoreOptions<Model extends string = ImageModel> {
+export interface ImageStoreOptions<Model extends string = ImageModel> extends StoreRequestOptions {
   /** Model of each request that does not name one. Each model has its own sizes. */
   readonly model: Model;
   /**
@@ -17,10 +17,6 @@ export interface ImageStoreOptions<Model extends string = ImageModel> {
    * @default "reject"
    */
   readonly whenBusy?: "reject" | "replace" | undefined;
-  /** Headers, timeouts and retry of each request. */
-  readonly request?: RequestOptions | undefined;
-  /** False sends requests as they are, with any model and fields. @default true */
-  readonly checks?: boolean | undefined;
   /** Called each time that `status` becomes `success`. */
   readonly onSuccess?: ((data: ImageResult, settled: SettledImages<Model>) => void) | undefined;
   /** Called each time that `status` becomes `error`, also after `stop`. */

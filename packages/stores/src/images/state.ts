@@ -1,5 +1,4 @@
-import type { AnyRequest, ImageRequest, ImageResult, Outcome } from "@sluice/core";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { AnyRequest, Billing, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
 
 /** Request of a model. For any other model, any fields. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
@@ -15,8 +14,6 @@ export type SettledImages<Model extends string = ImageModel> =
       readonly data: ImageResult;
       /** Absent: an answer came. */
       readonly error?: undefined;
-      /** Absent: an answer came. */
-      readonly outcome?: undefined;
       /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;
     }
@@ -25,10 +22,10 @@ export type SettledImages<Model extends string = ImageModel> =
       readonly status: "error";
       /** Absent: no answer came. */
       readonly data?: undefined;
-      /** Error of this library, or an `AbortError` for a stopped request. */
-      readonly error: Error;
-      /** Outcome of the request. `"unknown"`: it may be billed. */
-      readonly outcome: Outcome;
+      /**
+       * Error of this library, or an `AbortError` for a stopped request. Its `billing` says if the request may be billed.
+       */
+      readonly error: Error & { readonly billing?: Billing };
       /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;
     };
@@ -40,11 +37,12 @@ export interface ImageState<Model extends string = ImageModel> {
   /** Last answer. It stays while the next request is in flight, and if that request fails. */
   readonly data: ImageResult | undefined;
   /** Number of images in `data` that failed. */
-  readonly failures: number;
-  /** Error of the last request: an error of this library, or an `AbortError` for a stopped request. */
-  readonly error: Error | undefined;
-  /** Outcome of the failed request. `"unknown"`: it may be billed. */
-  readonly outcome: Outcome | undefined;
+  readonly failedCount: number;
+  /**
+   * Error of the last request: an error of this library, or an `AbortError` for a stopped request. Its `billing` says if
+   * the request may be billed.
+   */
+  readonly error: (Error & { readonly billing?: Billing }) | undefined;
   /**
    * Last request, with `model` and `params`, and with its files where it had some. `generate(variables)` sends it again.
    */

@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   type FailedImage,
   type GeneratedImage,
+  type ImageModel,
   type ImageResult,
   type Store,
 } from "@sluice/core";
@@ -17,8 +18,8 @@ import {
   readerOf,
   renewedLater,
 } from "@sluice/core/internal";
-import type { ImageModel } from "@sluice/core/schemas";
 import type { WithFiles } from "../files/request-files.js";
+import { requestOptionsOf } from "../request-options.js";
 import { onForget } from "../storage/in-use.js";
 import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
 import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
@@ -36,7 +37,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
    */
   generate(request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>): Promise<SettledImages<Model>>;
-  /** Stops the request in flight, which becomes an `error`. Its `outcome` shows if it may be billed. */
+  /** Stops the request in flight, which becomes an `error`. Its `billing` shows if it may be billed. */
   stop(): void;
   /** Deletes the state. A request in flight is aborted, and may be billed. */
   reset(): void;
@@ -92,7 +93,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
       async generate(request) {
         const variables = variablesOf(request, read());
         if (run && read().whenBusy !== "replace")
-          return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
+          return failureOf(new ConfigurationError(BUSY), "none", variables);
         const refusal = refusalOf(client, variables, requestOptionsOf(read()));
         if (!refusal) return start(variables, read);
         if (!run) show(refusal, read, Date.now());
@@ -132,7 +133,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     lost = repeated;
     const onEnd = (settled: SettledImages<Model>) => {
       run = undefined;
-      const isLost = keepsKey(settled.error, settled.outcome);
+      const isLost = keepsKey(settled.error, started.billing());
       lost = isLost ? { variables, idempotencyKey, sent: started.sent() } : undefined;
       show(settled, read);
     };
@@ -140,15 +141,15 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     const options = { ...requestOptionsOf(read()), idempotencyKey };
     const started = createRun(client, variables, options, onEnd, onUpload, repeated?.sent);
     run = started;
-    const { data, failures } = state;
-    set({ ...idle, status: "pending", data, failures, variables, submittedAt: Date.now() });
+    const { data, failedCount } = state;
+    set({ ...idle, status: "pending", data, failedCount, variables, submittedAt: Date.now() });
     return started.settled;
   }
 
   function stopRun(why: string): SettledImages<Model> | undefined {
     const ended = run?.stop(why);
     // a repetition that did not arrive says nothing about the first request
-    if (ended?.outcome === "unknown") lost = undefined;
+    if (ended?.error?.billing === "maybe") lost = undefined;
     run = undefined;
     return ended;
   }
@@ -158,9 +159,9 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     read: () => ImageStoreOptions<Model>,
     submittedAt = state.submittedAt,
   ): void {
-    const { status, data = state.data, error, outcome, variables } = settled;
-    const failures = data?.images.filter((image) => image.error).length ?? 0;
-    set({ ...idle, status, data, failures, error, outcome, variables, submittedAt });
+    const { status, data = state.data, error, variables } = settled;
+    const failedCount = data?.images.filter((image) => image.error).length ?? 0;
+    set({ ...idle, status, data, failedCount, error, variables, submittedAt });
     renewInTime();
     // a separate task: the store does not fail by an error of the app
     queueMicrotask(() => {
@@ -196,14 +197,6 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 }
 
-const requestOptionsOf = ({
-  request,
-  checks = request?.checks,
-}: Pick<ImageStoreOptions, "request" | "checks">) => ({
-  ...request,
-  checks,
-});
-
 interface LostRequest<Model extends string> {
   readonly variables: ImageRequestOf<Model>;
   readonly idempotencyKey: string;
@@ -220,9 +213,8 @@ const deferred = (image: GeneratedImage | FailedImage) =>
 const idle = {
   status: "idle",
   data: undefined,
-  failures: 0,
+  failedCount: 0,
   error: undefined,
-  outcome: undefined,
   variables: undefined,
   uploadProgress: undefined,
   submittedAt: undefined,

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { asError, isRefusal, type Scoped, scoped, scopeName, systemClock } from "@sluice/core/internal";
+import { asError, isRefusal, type Scoped, scoped, systemClock, userPrefix } from "@sluice/core/internal";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
@@ -87,8 +87,8 @@ async function tellOtherTabs(client: Scoped, storage: RecordStorage): Promise<vo
 }
 
 async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
-  const { scope } = client;
-  const names = scope === undefined ? COLLECTIONS : [scopeName(scope)];
+  const { user: scope } = client;
+  const names = scope === undefined ? COLLECTIONS : [userPrefix(scope)];
   if (storage.drop) for (const name of names) await storage.drop(name);
   else await dropKnown(client, storage);
 }

@@ -5,7 +5,7 @@ import { reportLimit, within } from "@sluice/core/internal";
 interface LockClient {
   /** Clock of the waits for the lock manager. */
   readonly clock: Clock;
-  /** Receives `platform-limit`. */
+  /** Receives `feature-unavailable`. */
   readonly emit: (event: ClientEvent) => void;
 }
 

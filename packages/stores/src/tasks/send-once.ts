@@ -1,13 +1,12 @@
 import type { Client, RequestOptions } from "@sluice/core";
 import { endsUnlessSent, isSame, keepsKey, randomId } from "@sluice/core/internal";
+import type { StoreRequestOptions } from "../request-options.js";
 import type { Creating } from "./task-state.js";
 
 /** The two steps of a creation. */
-export interface Steps<Asked, Request, Handle, Sending> {
+export interface Steps<Asked, Request, Handle> {
   /** Makes the request, for example from a file. */
-  readonly requestOf: (asked: Asked, creating: Creating<Sending>) => Promise<Request>;
-  /** Progress that is shown while the request is in flight. */
-  readonly sending: Sending;
+  readonly requestOf: (asked: Asked, creating: Creating) => Promise<Request>;
   readonly send: (client: Client, request: Request, options: RequestOptions) => Promise<Handle>;
 }
 
@@ -15,13 +14,13 @@ export interface Steps<Asked, Request, Handle, Sending> {
  * Makes the creation of a store that keeps no entries. A request that the store forgets ends, unless the gateway may
  * have it. If nobody knows how a request ended, the same one again has its key and its bytes.
  */
-export function sendOnce<Asked, Request, Handle, const Sending>(
+export function sendOnce<Asked, Request, Handle>(
   client: Client,
-  { requestOf, sending, send }: Steps<Asked, Request, Handle, Sending>,
-): (asked: Asked, options: RequestOptions | undefined, creating: Creating<Sending>) => Promise<Handle> {
+  { requestOf, send }: Steps<Asked, Request, Handle>,
+): (asked: Asked, options: StoreRequestOptions, creating: Creating) => Promise<Handle> {
   let lost: { readonly asked: Asked; readonly request: Request; readonly idempotencyKey: string } | undefined;
   return async (asked, options, creating) => {
-    const call = endsUnlessSent(client, creating.signal, options?.signal);
+    const call = endsUnlessSent(client, creating.signal);
     creating.isReported = () => !call.isCancelled();
     const repeated = lost && isSame(lost.asked, asked) ? lost : undefined;
     const idempotencyKey = repeated?.idempotencyKey ?? randomId();
@@ -30,10 +29,10 @@ export function sendOnce<Asked, Request, Handle, const Sending>(
     try {
       request ??= await requestOf(asked, creating);
       creating.signal.throwIfAborted();
-      creating.advance(sending);
+      creating.advance({ phase: "creating" });
       return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
     } catch (error) {
-      if (request && keepsKey(error, call.outcome())) lost = { asked, request, idempotencyKey };
+      if (request && keepsKey(error, call.billing())) lost = { asked, request, idempotencyKey };
       throw error;
     } finally {
       call.end();

@@ -134,7 +134,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
         transition("leading");
         const snapshots = () => plan.poll(onPoll, signal, state.snapshot);
         await lead(clock, signal, snapshots, (snapshot) => {
-          adopt(snapshot, { fetchStatus: "idle", failure: undefined });
+          adopt(snapshot, { fetchStatus: "idle", failureReason: undefined });
           postUpdate();
         });
       });
@@ -143,13 +143,13 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       error = asError(cause);
     }
     transition("idle");
-    set({ ...resting, failure: undefined, error });
+    set({ ...resting, failureReason: undefined, error });
     reconsider();
   }
 
   function onPoll(event: PollEvent): void {
     if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
-    set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failure: event.failure });
+    set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failureReason: event.failure });
     postUpdate();
     isCutOff = event.failure?.name === "ConnectionError";
     reconsider();
@@ -173,7 +173,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   function adopt(answer: Snapshot, more: Partial<WatchState<Snapshot>>): void {
     const snapshot = merge(state.snapshot, answer);
     // another tab has seen the end of a task, which this one asked for in vain
-    set({ ...more, snapshot, ...(isFinal(snapshot) && { error: undefined, failure: undefined }) });
+    set({ ...more, snapshot, ...(isFinal(snapshot) && { error: undefined, failureReason: undefined }) });
   }
 
   function set(changes: Partial<WatchState<Snapshot>>): void {

@@ -1,15 +1,23 @@
-import type { Presence, RequestOptions, Store } from "@sluice/core";
+import type { Presence, Store } from "@sluice/core";
 import type { Interval } from "@sluice/core/internal";
+import type { StoreRequestOptions } from "../request-options.js";
 import type { Watch, WatchState } from "./watch-plan.js";
 
 /** The fields of every task's state. */
 export interface TaskState<Data, Handle>
-  extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
+  extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failureReason"> {
   /**
    * `idle`: no task. `pending`: the task has not ended. `success`: `data` is there. `error`: `error` says why
    * there is no result.
    */
   readonly status: "idle" | "pending" | "success" | "error";
+  /**
+   * Phase of a task that is `pending`: `uploading` its files, `creating` it at the gateway, or `processing`, while the
+   * gateway works on it.
+   */
+  readonly phase: "uploading" | "creating" | "processing" | undefined;
+  /** Share of the phase that is done, from 0 to 1; undefined where it is not known. */
+  readonly progress: number | undefined;
   /** Handle of the task. With it, any other page or store can continue to watch the task. */
   readonly handle: Handle | undefined;
   /** The result; undefined until `status` is `success`. */
@@ -19,7 +27,7 @@ export interface TaskState<Data, Handle>
 }
 
 /** Options of the store of one task, or of an asset, which is one, too. */
-export interface TaskStoreOptions<Task, Handle, Data, State> {
+export interface TaskStoreOptions<Task, Handle, Data, State> extends StoreRequestOptions {
   /** Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's own */
   readonly presence?: Presence | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the answer. */
@@ -33,8 +41,6 @@ export interface TaskStoreOptions<Task, Handle, Data, State> {
    * @default "join"
    */
   readonly whenBusy?: "join" | "reject" | undefined;
-  /** Headers, timeouts and retry of the create request. */
-  readonly request?: RequestOptions | undefined;
   /**
    * Called with the handle of a task as soon as the gateway has created it, even if the store was reset in the
    * meantime.
@@ -47,28 +53,32 @@ export interface TaskStoreOptions<Task, Handle, Data, State> {
   readonly onSuccess?: ((data: Data, state: State) => void) | undefined;
   /**
    * Called once when a task fails, and when a `create` fails, with the state of the store. It is also called for a
-   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error shows
+   * request that had been sent before a `reset`. The state does not show that request. The `billing` of the error shows
    * if the task may exist.
    */
   readonly onError?: ((error: Error, state: State) => void) | undefined;
 }
 
 /** The parts of a store that its kind of task does not define. */
-export interface TaskStoreParts<Task, Done, Handle, State, Sending> {
-  /** Makes the shown state. `sending` is set while a task is being created. */
-  readonly stateOf: (
-    state: TaskState<Done, Handle>,
-    snapshot: Task | undefined,
-    sending: Sending | undefined,
-  ) => State;
+export interface TaskStoreParts<Task, Done, Handle, State> {
+  /** Makes the shown state. */
+  readonly stateOf: (state: TaskState<Done, Handle>, snapshot: Task | undefined) => State;
+  /** Returns the share of a task that is done. @default not known */
+  readonly progressOf?: (snapshot: Task) => number | undefined;
   /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
   readonly watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
   /** Adds what is known about the task to its handle. @default nothing */
   readonly knownOf?: (handle: Handle) => Handle;
 }
 
+/** Phase of a creation, and the share of it that is done. */
+export interface Sending {
+  readonly phase: "uploading" | "creating";
+  readonly progress?: number;
+}
+
 /** A creation that a store shows. */
-export interface Creating<Sending> {
+export interface Creating {
   /** Aborts when the store forgets the task. */
   readonly signal: AbortSignal;
   /** Shows progress. */
@@ -93,14 +103,14 @@ export interface TaskStore<State, Handle> extends Store<State> {
 }
 
 /** A store that creates tasks. */
-export interface TaskControl<State, Handle, Sending> extends TaskStore<State, Handle> {
+export interface TaskControl<State, Handle> extends TaskStore<State, Handle> {
   /**
    * Creates a task, unless one is in flight: see `whenBusy`. Never rejects.
    *
-   * @param first progress that is shown at first
+   * @param first phase that is shown at first
    */
   submit(
-    first: Sending,
-    create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
+    first: Sending["phase"],
+    create: (creating: Creating) => Promise<Handle | undefined>,
   ): Promise<State>;
 }

@@ -8,20 +8,27 @@ import {
   type TaskKind,
 } from "@sluice/core/internal";
 import { onForget } from "../storage/in-use.js";
-import type { Creating, TaskControl, TaskState, TaskStoreOptions, TaskStoreParts } from "./task-state.js";
+import type {
+  Creating,
+  Sending,
+  TaskControl,
+  TaskState,
+  TaskStoreOptions,
+  TaskStoreParts,
+} from "./task-state.js";
 import { createWatchFollower } from "./watch-follower.js";
 import type { WatchState } from "./watch-plan.js";
 
 /** Phase of a store: it is empty, or has one of these. */
-type Phase<State, Handle, Sending> =
+type Phase<State, Handle> =
   | { readonly creation?: never; readonly refusal?: never; readonly handle?: never }
-  | { readonly creation: Creation<State, Sending>; readonly refusal?: never; readonly handle?: never }
+  | { readonly creation: Creation<State>; readonly refusal?: never; readonly handle?: never }
   | { readonly creation?: never; readonly refusal: Error; readonly handle?: never }
   | { readonly creation?: never; readonly refusal?: never; readonly handle: Handle };
 
 /** A `create` that has not ended. */
-interface Creation<State, Sending> {
-  /** Progress that is shown. */
+interface Creation<State> {
+  /** Phase and progress that are shown. */
   sending: Sending;
   /** The result of `submit`. */
   ended?: Promise<State>;
@@ -30,11 +37,7 @@ interface Creation<State, Sending> {
 }
 
 /** Makes what a creation shows its progress with, for as long as the store shows the creation. */
-function creatingOf<Sending>(
-  creation: Creation<unknown, Sending>,
-  isShown: () => boolean,
-  onChange: () => void,
-): Creating<Sending> {
+function creatingOf(creation: Creation<unknown>, isShown: () => boolean, onChange: () => void): Creating {
   return {
     signal: creation.forgotten.signal,
     isReported: isShown,
@@ -52,14 +55,13 @@ export function createTaskStore<
   Done extends Task,
   Handle extends TaskHandle,
   State extends TaskState<Done, Handle>,
-  Sending,
 >(
   kind: TaskKind<Task, Done, Handle>,
   client: Client,
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
-  { watchOf, stateOf, knownOf = (task) => task }: TaskStoreParts<Task, Done, Handle, State, Sending>,
-): TaskControl<State, Handle, Sending> {
-  let phase: Phase<State, Handle, Sending> = {};
+  { watchOf, stateOf, progressOf, knownOf = (task) => task }: TaskStoreParts<Task, Done, Handle, State>,
+): TaskControl<State, Handle> {
+  let phase: Phase<State, Handle> = {};
   const follower = createWatchFollower(watchOf, onUpdate);
   const failed = forTheSame((snapshot: Task | undefined) =>
     snapshot?.state === kind.failure && phase.handle
@@ -91,7 +93,7 @@ export function createTaskStore<
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
       forget();
-      const creation: Creation<State, Sending> = { sending: first, forgotten: new AbortController() };
+      const creation: Creation<State> = { sending: { phase: first }, forgotten: new AbortController() };
       phase = { creation };
       creation.ended = settle(creation, create);
       store.flush();
@@ -119,19 +121,22 @@ export function createTaskStore<
 
   /** Makes the state that the phase and a state of the watch are shown as. */
   function shown(watched: WatchState<Task>): State {
-    const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = watched;
     const { creation, refusal, handle } = phase;
     const data = snapshot && kind.dataOf(snapshot);
     const error = refusal ?? watched.error ?? failed(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
-    const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
-    return stateOf(state, snapshot, creation?.sending);
+    const { phase: step = status === "pending" ? "processing" : undefined, progress } = creation?.sending ?? {
+      progress: data ? 1 : snapshot && progressOf?.(snapshot),
+    };
+    const rest = { fetchStatus, pauseReason, nextPollAt, failureReason };
+    return stateOf({ status, phase: step, progress, handle, data, error, ...rest }, snapshot);
   }
 
   /** Runs a creation to its end, and reports that, also where the store has forgotten it. */
   async function settle(
-    creation: Creation<State, Sending>,
-    create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
+    creation: Creation<State>,
+    create: (creating: Creating) => Promise<Handle | undefined>,
   ): Promise<State> {
     const isShown = () => phase.creation === creation;
     const creating = creatingOf(creation, isShown, store.flush);

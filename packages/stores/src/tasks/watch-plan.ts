@@ -18,7 +18,7 @@ export interface WatchState<Snapshot> {
   /** Time of the next poll, by any tab; Unix milliseconds. */
   readonly nextPollAt: number | undefined;
   /** Error of the last poll, which will be repeated; undefined where the poll succeeded. */
-  readonly failure: Error | undefined;
+  readonly failureReason: Error | undefined;
   /** The error that ended the polling. */
   readonly error: Error | undefined;
 }
@@ -29,7 +29,7 @@ export const unwatched: WatchState<never> = {
   fetchStatus: "idle",
   pauseReason: undefined,
   nextPollAt: undefined,
-  failure: undefined,
+  failureReason: undefined,
   error: undefined,
 };
 

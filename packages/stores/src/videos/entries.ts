@@ -5,7 +5,7 @@ import type {
   Store,
   VideoRequest,
   VideoTask,
-  VideoTaskReference,
+  VideoTaskHandle,
 } from "@sluice/core";
 import { createStore, dismissVideoTask, videos } from "@sluice/core/internal";
 import { storageOf } from "../storage/client-storage.js";
@@ -35,12 +35,12 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   readonly submit: (request: VideoRequest, options: SubmissionOptions) => Promise<VideoTaskEntry>;
   /** Returns the watch of a task: one for each task in this tab. It uses the settings of the last caller. */
   readonly watch: (
-    task: VideoTaskReference,
+    task: VideoTaskHandle,
     settings: () => WatchSettings<VideoTask>,
     known?: WatchState<VideoTask>,
   ) => Watch<VideoTask>;
   /** Returns the handle of a task that was submitted here. */
-  readonly handleOf: (id: string) => VideoTaskReference | undefined;
+  readonly handleOf: (id: string) => VideoTaskHandle | undefined;
   readonly remove: (key: string) => void;
   /** Renews the links that have expired, where a proxy keeps copies. */
   readonly renew: () => Promise<void>;

@@ -1,11 +1,11 @@
-import type { RecordStorage, SucceededVideoTask, VideoTask, VideoTaskReference } from "@sluice/core";
+import type { RecordStorage, SucceededVideoTask, VideoTask, VideoTaskHandle } from "@sluice/core";
 import type { Interval } from "@sluice/core/internal";
 import type { TaskStoreOptions } from "../tasks/task-state.js";
 import type { VideoTaskState } from "./state.js";
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions
-  extends TaskStoreOptions<VideoTask, VideoTaskReference, SucceededVideoTask, VideoTaskState> {
+  extends TaskStoreOptions<VideoTask, VideoTaskHandle, SucceededVideoTask, VideoTaskState> {
   /** Storage of tasks between page loads. Without it they last as long as the page. */
   readonly storage?: RecordStorage | undefined;
   /**

@@ -1,4 +1,4 @@
-import { isGatewayError, type VideoTask, type VideoTaskReference } from "@sluice/core";
+import { isGatewayError, type VideoTask, type VideoTaskHandle } from "@sluice/core";
 import { isRecord } from "@sluice/core/internal";
 import type { VideoTaskEntry } from "./state.js";
 
@@ -17,7 +17,7 @@ export function recordOf(entry: VideoTaskEntry | undefined, revision: number | u
     revision,
     // the gateway's answer is not needed again, and may be long
     ...(task && { task: { ...task, raw: undefined } }),
-    ...(error && { error: { name: error.name, message: error.message, outcome: outcomeOf(error) } }),
+    ...(error && { error: { name: error.name, message: error.message, billing: billingOf(error) } }),
   };
 }
 
@@ -30,7 +30,7 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
     VideoTaskEntry & EntryCopy
   >(record);
   const { handle, task, error } = (isRecord(record) ? record : {}) as Record<string, unknown>;
-  const known = fieldsOf<VideoTaskReference>(handle);
+  const known = fieldsOf<VideoTaskHandle>(handle);
   const seen = fieldsOf<VideoTask & { url: string }>(task);
   const isShown = seen.id && STATES.test(seen.state ?? "") && (seen.state !== "succeeded" || seen.url);
   const isWhole =
@@ -63,6 +63,6 @@ function fieldsOf<Kept>(record: unknown): Partial<Kept> {
   return Object.fromEntries(Object.entries(isRecord(record) ? record : {}).filter(fits)) as Partial<Kept>;
 }
 
-function outcomeOf(error: Error): string | undefined {
-  return isGatewayError(error) ? error.outcome : undefined;
+function billingOf(error: Error): string | undefined {
+  return isGatewayError(error) ? error.billing : undefined;
 }

@@ -1,19 +1,10 @@
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "@sluice/core";
+import type { SucceededVideoTask, VideoTask, VideoTaskHandle } from "@sluice/core";
 import type { TaskState } from "../tasks/task-state.js";
 
 /** State of one video task, in the terms of TanStack Query. */
-export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
-  /** True from `create` until the gateway has answered, also while its files are checked. There is no task yet. */
-  readonly isCreating: boolean;
-  /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
-  readonly uploadProgress: number | undefined;
+export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskHandle> {
   /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
-  /**
-   * Share of the work that is done, from 0 to 1; undefined where the gateway reports none. It never goes
-   * back.
-   */
-  readonly progress: number | undefined;
 }
 
 /** A video task of the list. Plain JSON but for `error`. */
@@ -32,7 +23,7 @@ export interface VideoTaskEntry {
    */
   readonly state: "submitting" | "created" | "unconfirmed";
   /** Handle of the task, once the gateway gave it an id. */
-  readonly handle?: VideoTaskReference;
+  readonly handle?: VideoTaskHandle;
   /** Newest snapshot of the task; absent before the first poll. */
   readonly task?: VideoTask;
   /** Error of the request; it says what to do. */

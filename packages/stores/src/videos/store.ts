@@ -4,26 +4,28 @@ import {
   type RequestOptions,
   ValidationError,
   type VideoRequest,
-  type VideoTaskReference,
+  type VideoTaskHandle,
 } from "@sluice/core";
 import {
   assertAccepted,
+  checkVideoRequest,
   noteOptions,
   type RequestFor,
   readerOf,
   uploaderOf,
+  type VideoRequests,
   videos,
 } from "@sluice/core/internal";
-import { checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
 import { hasFiles, type WithFiles } from "../files/request-files.js";
-import type { TaskStore } from "../tasks/task-state.js";
+import { requestOptionsOf } from "../request-options.js";
+import type { Sending, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
 import type { VideoTaskState } from "./state.js";
 
 /** Store of one video task: none at first, then the one that was submitted or attached. */
-export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskReference> {
+export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandle> {
   /**
    * Checks the request, and its media with the client's `uploads`, creates the task, and watches it. Never rejects:
    * resolves to the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded
@@ -73,26 +75,25 @@ export function createVideoTaskStore(
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
   const read = readerOf(options);
   const ledger = videoTaskLedgerOf(client, read());
-  const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
+  const knownOf = (handle: VideoTaskHandle) => ledger.handleOf(handle.id) ?? handle;
   const { submit, ...store } = createTaskStore(videos, client, read, {
     watchOf: (handle, known) => ledger.watch(handle, read, known),
     knownOf,
-    stateOf: ({ handle, ...state }, task, sending?: true | number): VideoTaskState => ({
+    progressOf: ({ progress }) => progress,
+    stateOf: ({ handle, ...state }, task): VideoTaskState => ({
       ...state,
       handle: handle && knownOf(handle),
-      isCreating: sending !== undefined,
-      uploadProgress: typeof sending === "number" ? sending : undefined,
       task,
-      progress: state.data ? 1 : task?.progress,
     }),
   });
   return {
     ...store,
     create: (given, { label, checks } = {}) =>
-      submit(true, async ({ signal, advance }) => {
+      submit("creating", async ({ signal, advance }) => {
         const request = given as VideoRequest;
-        const options = read().request;
-        await assertSendable(client, request, { ...options, ...(checks === false && { checks }) }, signal);
+        const ofStore = requestOptionsOf(read());
+        const options = { ...ofStore, checks: checks ?? ofStore.checks };
+        await assertSendable(client, request, options, signal);
         const sent = await uploaded(client, request, signal, advance);
         const { handle } = await ledger.submit(sent, { ...options, label, unlessSent: signal });
         return handle;
@@ -120,7 +121,6 @@ async function assertSendable(
   assertAccepted(withAddresses, checkAll, client.warn, options);
   const issues = await media;
   signal.throwIfAborted();
-  options.signal?.throwIfAborted();
   if (issues.length > 0) throw new ValidationError(issues);
 }
 
@@ -135,11 +135,13 @@ async function uploaded(
   client: Client,
   request: VideoRequest,
   signal: AbortSignal,
-  advance: (progress: true | number) => void,
+  advance: (sending: Sending) => void,
 ): Promise<VideoRequest> {
   if (!hasFiles(request)) return request;
   const { uploadFiles } = await import("../files/in-request.js");
-  const sent = await uploadFiles(client, request, signal, advance);
-  advance(true);
+  const sent = await uploadFiles(client, request, signal, (progress) =>
+    advance({ phase: "uploading", progress }),
+  );
+  advance({ phase: "creating" });
   return sent;
 }

@@ -3,15 +3,15 @@ import {
   ConnectionError,
   createVideoTask,
   isGatewayError,
-  type RequestOptions,
   type VideoRequest,
 } from "@sluice/core";
 import { asError, endsUnlessSent, fingerprintOf, keepsKey, randomId, scoped } from "@sluice/core/internal";
+import type { StoreRequestOptions } from "../request-options.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** Options of one submission. */
-export interface SubmissionOptions extends RequestOptions {
+export interface SubmissionOptions extends StoreRequestOptions {
   readonly label?: string | undefined;
   /** Ends the submission until the gateway may have it. */
   readonly unlessSent: AbortSignal;
@@ -51,7 +51,7 @@ export async function submitVideoTask(
   const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
   const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
   let settled: VideoTaskEntry = { ...open, state: "submitting" };
-  const call = endsUnlessSent(client, unlessSent, options.signal);
+  const call = endsUnlessSent(client, unlessSent);
   // held until the entry is settled: other tabs see by the lock that this tab still waits
   await withLock(client, submissionLock(client, key), unlessSent, async () => {
     await put(settled);
@@ -61,13 +61,13 @@ export async function submitVideoTask(
       settled = { ...entry, state: "created", handle };
     } catch (error) {
       const known = isGatewayError(error) ? error : undefined;
-      const outcome = known?.outcome ?? call.outcome();
+      const billing = known?.billing ?? call.billing();
       // a task with a known id exists, even if something else failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
-        const kept = keepsKey(error, outcome) ? open : entry;
+        const kept = keepsKey(error, billing) ? open : entry;
         // a repetition that is refused, or did not arrive, says nothing about the first request
-        if (outcome === "unknown" || repeated)
+        if (billing === "maybe" || repeated)
           await put({ ...kept, state: "unconfirmed", error: asError(error) });
         else await drop(key);
         throw error;
@@ -102,7 +102,7 @@ async function leftOpen(
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
 export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
   if (await isLocked(client, submissionLock(client, entry.key))) return entry;
-  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
+  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "maybe") };
 }
 
 /** Waits until the tab of a submission has settled it or was closed, and marks it as {@link afterReload} does. */

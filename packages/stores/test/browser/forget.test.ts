@@ -19,7 +19,7 @@ describe("Forgetting a scope in a browser", () => {
     }
     localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
     // another page, which has used no storage yet
-    const { client } = clientOf(() => new Response(), { scope: "ann" });
+    const { client } = clientOf(() => new Response(), { user: "ann" });
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
     expect(await left(storage, "ann")).toEqual([]);
     for (const scope of ["ann/x", "annabel"]) expect((await left(storage, scope)).length).toBeGreaterThan(3);

@@ -18,7 +18,7 @@ export function openPage(storage: RecordStorage, scope?: string) {
       chats += 1;
       return streamAnswer(chats === 1 ? textAnswer("Hi") : held.body);
     },
-    { scope },
+    { user: scope },
   );
   const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
   const list = createVideoTaskList(client, { storage });

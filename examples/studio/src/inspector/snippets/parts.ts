@@ -1,4 +1,4 @@
-import { chatModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import type { ChatTarget } from "@sluice/react";
 import type { Work } from "../feed.js";
 
@@ -32,8 +32,8 @@ export const exampleTool = {
 
 /** Says if the room offers tools to a model: those that call none get none. */
 export function offersTools({ tools = [] }: ChatWork, { model }: ChatTarget): boolean {
-  const rows: Readonly<Record<string, { readonly tools: unknown }>> = chatModels;
-  return tools.length > 0 && rows[model]?.tools !== false;
+  const row = Object.values(models).find(({ id }) => id === model);
+  return tools.length > 0 && !(row && "tools" in row && !row.tools);
 }
 
 /** The question of the room, or one that stands in. */

@@ -74,7 +74,7 @@ function toolsOf(work: ChatWork): string {
   defineTool({
     name: ${JSON.stringify(exampleTool.name)},
     description: ${JSON.stringify(exampleTool.description)},
-    parameters: ${literal(exampleTool.parameters, 2)},
+    inputSchema: ${literal(exampleTool.parameters, 2)},
     needsApproval: true,
     execute: (note) => ({ saved: note }),
   }),

@@ -73,7 +73,7 @@ function Video() {
     groupId: ${JSON.stringify(work.request.GroupId || "studio")},
   });
   const text = asset.phase ?? "Choose an image";
-  if (asset.uri) return <code>{asset.uri}</code>;
+  if (asset.data) return <code>{asset.data.uri}</code>;
   return (
     <label>
       {asset.error ? asset.error.message : text}
@@ -105,8 +105,7 @@ function appOf({ core, hook, server, needsLookup }: AppParts, component: string,
   const client = needsLookup
     ? `createClient({
   baseURL: ${server.code},
-  assetLookup: (id, request) =>
-    request("/gamma/asset/GetAsset", { Id: id }),
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
 })`
     : `createClient({
   baseURL: ${server.code},

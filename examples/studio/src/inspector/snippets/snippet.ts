@@ -21,8 +21,7 @@ export function snippet(work: Work, target: Target, server: Server): string {
 function scriptOf(work: Work, { code, needsKey }: Server): string {
   const { names, body } = bodyOf(work);
   const lookup = `  // the emulator's own path; yours may differ
-  assetLookup: (id, request) =>
-    request("/gamma/asset/GetAsset", { Id: id }),
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
 `;
   const comment = needsKey ? "" : "// this proxy adds the key; for a gateway, add apiKey\n";
   const key = "  apiKey: process.env.GATEWAY_API_KEY,\n";

@@ -145,7 +145,7 @@ const OF_ONE = ["too_many_leases", "too_many_readers", "conversation_gone"];
 
 function isForAll(error: unknown): boolean {
   if (!(error instanceof APIError)) return !(error instanceof ResponseError);
-  return FOR_ALL.includes(error.status) && !OF_ONE.includes(error.apiCode ?? "");
+  return FOR_ALL.includes(error.status) && !OF_ONE.includes(error.code ?? "");
 }
 
 /** True for an answer that comes where nothing serves the path. */

@@ -1,4 +1,4 @@
-import { type Scoped, scoped, scopeName } from "@sluice/core/internal";
+import { type Scoped, scoped, userPrefix } from "@sluice/core/internal";
 
 /** A collection that lives on the server, too. */
 export interface Place {
@@ -19,8 +19,8 @@ const OUTBOX = "remote/outbox";
 
 /** Finds the place of a collection by its name in the local storage; undefined where it lives in this browser alone. */
 export function placeOf(client: Scoped, name: string): Place | undefined {
-  const { scope } = client;
-  const scopePrefix = scope === undefined ? "" : `${scopeName(scope)}/`;
+  const { user: scope } = client;
+  const scopePrefix = scope === undefined ? "" : `${userPrefix(scope)}/`;
   const collection = name.startsWith(scopePrefix) ? name.slice(scopePrefix.length) : "";
   const id = collection === CONVERSATIONS ? INDEX : conversationIn(collection);
   return id === undefined ? undefined : { name: scopePrefix + collection, collection, id };

@@ -19,7 +19,7 @@ export interface RemoteStorageOptions {
   /**
    * Called for each record that the server does not take: it is too large, or its conversation or the user's space is
    * full. The record stays in this browser, and is sent again after its next change and after a reload. Without this
-   * function the client emits a `storage-failure`.
+   * function the client emits a `storage-error`.
    */
   readonly onRefusal?: ((refusal: RecordRefusal) => void) | undefined;
 }

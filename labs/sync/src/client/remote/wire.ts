@@ -148,7 +148,7 @@ export function createWire(client: Client, device: string): Wire {
 
 /** True for a conversation that was removed for good. */
 export function isGone(error: unknown): boolean {
-  return error instanceof APIError && error.apiCode === "conversation_gone";
+  return error instanceof APIError && error.code === "conversation_gone";
 }
 
 /** Name of the part in `x-sluice-offers`. */

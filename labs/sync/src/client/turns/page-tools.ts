@@ -1,6 +1,6 @@
-import type { ChatTool } from "@sluice/core";
+import type { Tool } from "@sluice/core";
 import { describeThrown, openSpan, unlessAborted } from "@sluice/core/internal";
-import type { ThreadMessage, ThreadToolCall } from "@sluice/stores";
+import type { ChatMessage, ChatToolCall } from "@sluice/stores";
 import { type Chat, checkedInput, inputOf, lastMessage } from "@sluice/stores/internal";
 import { claim } from "./server-requests.js";
 
@@ -17,18 +17,13 @@ export function runPageTools(chat: Chat): void {
   for (const call of message?.toolCalls ?? []) {
     const key = `${message?.id}/${call.id}`;
     const tool = chat.own().tools?.find(({ name, execute }) => execute && name === call.name);
-    if (!message || !tool || call.state !== "needs-result" || known.has(key)) continue;
+    if (!message || !tool || call.state !== "needs-output" || known.has(key)) continue;
     known.add(key);
     void runPageTool(chat, tool, message, call);
   }
 }
 
-async function runPageTool(
-  chat: Chat,
-  tool: ChatTool,
-  message: ThreadMessage,
-  call: ThreadToolCall,
-): Promise<void> {
+async function runPageTool(chat: Chat, tool: Tool, message: ChatMessage, call: ChatToolCall): Promise<void> {
   try {
     if (!(await claim(chat, `/claim/${message.id}/${call.id}`, {}))) return;
     const output = await outputOf(chat, tool, message, call);
@@ -41,16 +36,16 @@ async function runPageTool(
 /** Runs a tool of the page. An error, also one of a slow tool, is its output: the model reads it. */
 async function outputOf(
   { client, thread }: Chat,
-  tool: ChatTool,
-  message: ThreadMessage,
-  call: ThreadToolCall,
+  tool: Tool,
+  message: ChatMessage,
+  call: ChatToolCall,
 ): Promise<unknown> {
   const { timeoutMs } = tool;
   const late = () => new Error(`no result after ${timeoutMs} ms`);
   const span = openSpan(client.clock, undefined, timeoutMs, late);
   const { signal } = span;
-  const context = { signal, toolCallId: call.id, messages: thread.pathTo(message.id), kept: undefined };
-  const nothing = { keep: async () => {}, progress() {}, show() {} };
+  const context = { signal, toolCallId: call.id, messages: thread.pathTo(message.id), savedState: undefined };
+  const nothing = { saveState: async () => {}, reportProgress() {}, attachFile() {} };
   const run = async () => {
     const input = await checkedInput(tool, inputOf(call));
     // a slow check may be over after the limit

@@ -1,9 +1,9 @@
 import { isGatewayError } from "@sluice/core";
 import {
   connectionError,
+  deliveryOf,
   errorOf,
   isRecord,
-  outcomeOf,
   parseJSON,
   randomId,
   requestOnce,
@@ -28,7 +28,7 @@ export async function claim(chat: Chat, key: string, value: object): Promise<boo
 
 /** Hands a turn over. Returns true for one that another device has handed over, and that has ended. @throws {GatewayError} */
 export async function sendTurn(chat: Chat, turn: object): Promise<boolean> {
-  const isEarly = (cause: unknown) => Object(cause).apiCode === "message_unknown";
+  const isEarly = (cause: unknown) => Object(cause).code === "message_unknown";
   const body = { ...turn, by: await thisDevice(chat) };
   const text = await requestAgain(chat, "turns", body, (cause) => isEarly(cause) || isUnknown(cause));
   const answer = parseJSON(text);
@@ -54,7 +54,7 @@ async function requestAgain(
     } catch (cause) {
       if (isUnknown(cause)) doubt = cause;
       const pause = PAUSES_MS[tried];
-      const isCutOff = doubt !== undefined && outcomeOf(cause) === "not-sent";
+      const isCutOff = doubt !== undefined && deliveryOf(cause) === "not-sent";
       if (pause === undefined || !(isCutOff || mayHelp(cause))) throw isCutOff ? doubt : cause;
       await chat.client.clock.sleep(pause);
     }
@@ -62,7 +62,7 @@ async function requestAgain(
 
 /** True for the error of a request that may have arrived. */
 export function isUnknown(cause: unknown): boolean {
-  return isGatewayError(cause) && outcomeOf(cause) === "unknown";
+  return isGatewayError(cause) && deliveryOf(cause) === "unknown";
 }
 
 /** Sends one request about the conversation. @throws {GatewayError} */

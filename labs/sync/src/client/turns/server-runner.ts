@@ -1,5 +1,5 @@
 import { asError } from "@sluice/core/internal";
-import type { ChatStore, ThreadTurn, TurnRunner } from "@sluice/stores";
+import type { ChatStore, ChatTurn, TurnRunner } from "@sluice/stores";
 import {
   type Chat,
   lastMessage,
@@ -15,7 +15,7 @@ import {
 function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial<ChatStore> {
   const turns = () => import("./server-turns.js").then(({ serverTurns }) => serverTurns(chat, read));
   type Turns = Awaited<ReturnType<typeof turns>>;
-  const handOver = (act: (turns: Turns) => ThreadTurn | Promise<ThreadTurn>) => {
+  const handOver = (act: (turns: Turns) => ChatTurn | Promise<ChatTurn>) => {
     const signal = stopSignalOf(chat);
     return chat.storage.whenReady(() =>
       turns()
@@ -31,7 +31,7 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
     regenerate: (messageId) => handOver(({ again }) => again(placeOfVersion(chat.thread, messageId).below)),
     approve: (id) => handOver(({ react }) => react(id, { approved: true })),
     deny: (id, denied = "the user did not allow the call") => handOver(({ react }) => react(id, { denied })),
-    addToolResult: (id, output) => handOver(({ react }) => react(id, { output })),
+    addToolOutput: (id, output) => handOver(({ react }) => react(id, { output })),
     stop() {
       // gives what waits back at once, also where the code is still loading
       chat.stopping?.abort(stopped());

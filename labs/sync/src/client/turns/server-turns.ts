@@ -1,6 +1,6 @@
-import { ConfigurationError } from "@sluice/core";
-import { asError, onAbort, openSpan } from "@sluice/core/internal";
-import type { ThreadMessage, ThreadTurn } from "@sluice/stores";
+import { ConfigurationError, isGatewayError } from "@sluice/core";
+import { asError, onAbort, openSpan, readDelivery } from "@sluice/core/internal";
+import type { ChatMessage, ChatTurn } from "@sluice/stores";
 import {
   addQuestion,
   addVersion,
@@ -27,20 +27,19 @@ type Reaction = { readonly approved: true } | { readonly denied: string } | { re
 /** Longest wait for the records of a turn that has ended, in milliseconds. */
 const NEWS_MS = 30_000;
 
+const isRefused = (error: unknown) => isGatewayError(error) && readDelivery(error) === "refused";
+
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {
   const { thread, store } = chat;
   return { send, again, react, stop: () => stopTurn(chat) };
 
   /** Adds a question, and hands it over. One that the server refuses is taken back. */
-  function send(question: QueuedMessage): Promise<ThreadTurn> {
+  function send(question: QueuedMessage): Promise<ChatTurn> {
     return whenFree((signal) => ask(question, signal));
   }
 
-  async function ask(
-    { content, images, versionOf }: QueuedMessage,
-    signal: AbortSignal,
-  ): Promise<ThreadTurn> {
+  async function ask({ content, images, versionOf }: QueuedMessage, signal: AbortSignal): Promise<ChatTurn> {
     const { model } = read();
     // a branch that another device adds meanwhile does not replace this one
     thread.choose(lastMessage(chat)?.id);
@@ -53,17 +52,17 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
       return notSent(asError(cause));
     }
     const id = place.below as string;
-    const { message } = thread.node(id) as { readonly message: ThreadMessage };
+    const { message } = thread.node(id) as { readonly message: ChatMessage };
     const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
     const turn = await handOver({ id, ...asked }, id, signal);
-    const isBack = turn.error === signal.reason || Object(turn.error).outcome === "refused";
+    const isBack = turn.error === signal.reason || isRefused(turn.error);
     if (turn.outcome === "not-sent" && isBack && !turn.messages.length) thread.remove(id);
     store.flush();
     return turn;
   }
 
   /** Requests an answer below a message that is there. */
-  async function again(below: string | undefined): Promise<ThreadTurn> {
+  async function again(below: string | undefined): Promise<ChatTurn> {
     const last = lastMessage(chat);
     const isRetry = last?.id === below;
     if (below === undefined || !last || (isRetry && last.outcome === "complete")) return notSent(nothing());
@@ -76,7 +75,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     });
   }
 
-  function askBelow(below: string, signal: AbortSignal): Promise<ThreadTurn> {
+  function askBelow(below: string, signal: AbortSignal): Promise<ChatTurn> {
     const message = thread.node(below)?.message;
     const isQuestion = message?.role === "user";
     // a question that never arrived goes along
@@ -90,9 +89,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   }
 
   /** Begins a turn as soon as the chat is free. It counts as busy in the same moment: a second click finds it so. */
-  async function whenFree(
-    begin: (signal: AbortSignal) => ThreadTurn | Promise<ThreadTurn>,
-  ): Promise<ThreadTurn> {
+  async function whenFree(begin: (signal: AbortSignal) => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn> {
     const signal = stopSignalOf(chat);
     if (!enter()) {
       const { whenBusy = "reject" } = read();
@@ -119,7 +116,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     body: { readonly id: string },
     below: string,
     signal: AbortSignal,
-  ): Promise<ThreadTurn> {
+  ): Promise<ChatTurn> {
     const asked = { below, before: lastMessage(chat), questionBefore: thread.node(below)?.message };
     // a repeated answer comes beside the one that is repeated
     thread.choose(asked.questionBefore?.role === "user" ? below : thread.parentOf(below));
@@ -151,18 +148,18 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   }
 
   /** Makes the turn of a verb that failed. The server may have begun what no answer came to. */
-  function failed(error: Error, below?: string, hasArrived = false): ThreadTurn {
+  function failed(error: Error, below?: string, hasArrived = false): ChatTurn {
     if (!hasArrived && !isUnknown(error)) return notSent(error);
     const { message } = thread.node(below) ?? {};
-    const outcome = isAbort(error) ? "interrupted" : "error";
+    const outcome = isAbort(error) ? "truncated" : "error";
     return { messages: message?.role === "user" ? [message] : [], outcome, error };
   }
 
   /** Answers a call that waits. The first answer of all devices counts. */
-  async function react(toolCallId: string, reaction: Reaction): Promise<ThreadTurn> {
+  async function react(toolCallId: string, reaction: Reaction): Promise<ChatTurn> {
     const message = lastMessage(chat);
     const call = message?.toolCalls?.find(({ id }) => id === toolCallId);
-    const state = "output" in reaction ? "needs-result" : "needs-approval";
+    const state = "output" in reaction ? "needs-output" : "needs-approval";
     if (!message || call?.state !== state)
       return notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`));
     let hasArrived = false;

@@ -1,4 +1,4 @@
-import type { ThreadMessage, ThreadTurn } from "@sluice/stores";
+import type { ChatMessage, ChatTurn } from "@sluice/stores";
 import { answersAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
@@ -31,8 +31,8 @@ export function answerFor(
 /** A turn below a message, and what was known of it before. */
 export interface AskedBelow {
   readonly below: string;
-  readonly before: ThreadMessage | undefined;
-  readonly questionBefore: ThreadMessage | undefined;
+  readonly before: ChatMessage | undefined;
+  readonly questionBefore: ChatMessage | undefined;
   /** Id of the answer that the turn has added; undefined before, and for one that goes on. */
   readonly answer?: string | undefined;
 }
@@ -41,7 +41,7 @@ export interface AskedBelow {
 export function endOf(
   thread: Thread,
   { below, before, questionBefore, answer }: AskedBelow,
-): ThreadTurn | undefined {
+): ChatTurn | undefined {
   const question = thread.node(below)?.message;
   if (!question) return { messages: [], outcome: "stopped" };
   const found = answer === undefined ? pathFrom(thread, below) : [question, ...pathFrom(thread, answer)];
@@ -56,28 +56,28 @@ export function endOf(
   if (node?.isStopped && outcome === "tool-calls") return { messages, outcome: "stopped" };
   const isWaiting = toolCalls.some(isPending) && !toolCalls.some((call) => isOpen(call) && !isPending(call));
   if (!node || !isBetweenSteps(node) || isWaiting)
-    return endWith(messages, outcome === "tool-calls" && error ? "interrupted" : outcome, error);
+    return endWith(messages, outcome === "tool-calls" && error ? "error" : outcome, error);
   // another device has gone on without the calls
   return path.length < found.length ? { messages, outcome: "stopped" } : undefined;
 }
 
 /** Leaves out the next question and what follows it: another device may have gone on. */
-function turnIn(path: readonly ThreadMessage[]): readonly ThreadMessage[] {
+function turnIn(path: readonly ChatMessage[]): readonly ChatMessage[] {
   const next = path.findIndex(({ role }, at) => at > 0 && role === "user");
   return next === -1 ? path : path.slice(0, next);
 }
 
 function endWith(
-  messages: readonly ThreadMessage[],
-  outcome: ThreadTurn["outcome"],
+  messages: readonly ChatMessage[],
+  outcome: ChatTurn["outcome"],
   error: Error | undefined,
-): ThreadTurn {
+): ChatTurn {
   if (error?.name === "AbortError") return { messages, outcome: "stopped" };
   return { messages, outcome, ...(error && { error }) };
 }
 
 /** Lists a message and those below it: the shown ones, and the newest ones where the user looks elsewhere. */
-function pathFrom(thread: Thread, id: string): readonly ThreadMessage[] {
+function pathFrom(thread: Thread, id: string): readonly ChatMessage[] {
   const at = thread.path.findIndex((message) => message.id === id);
   if (at >= 0) return thread.path.slice(at);
   const newest = thread.versionsBelow(id).at(-1);

@@ -1,4 +1,4 @@
-import type { ThreadTurn } from "@sluice/stores";
+import type { ChatTurn } from "@sluice/stores";
 import type { EndedRun } from "./options.js";
 
 /** The end of a turn, before it is reported. */
@@ -14,9 +14,17 @@ export interface TurnEnd {
 export const LOST_ANSWER = {
   name: "StreamError",
   message: "the server was restarted while this answer came; it may be billed",
-  reason: "truncated",
-  apiCode: "stream_interrupted",
-  outcome: "unknown",
+  reason: "interrupted",
+  code: "stream_interrupted",
+  billing: "maybe",
+};
+
+/** The error of an answer that the proxy has stored, and that is read on. */
+export const LEFT_ANSWER = {
+  name: "StreamError",
+  message: "the server was restarted while this answer came",
+  reason: "interrupted",
+  billing: "maybe",
 };
 
 /** Makes the end of a turn whose records did not fit. */
@@ -25,7 +33,7 @@ export function endOfFull(code: string): TurnEnd {
   return {
     outcome: "failed",
     code,
-    error: { name: "QuotaExceededError", message, apiCode: code, outcome: "unknown" },
+    error: { name: "QuotaExceededError", message, code, billing: "maybe" },
   };
 }
 
@@ -45,11 +53,12 @@ export function endOf(outcome: string): TurnEnd {
 }
 
 /** Returns the end of a turn as the chat reports it. */
-export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "error">): TurnEnd {
+export function endOfTurn({ outcome, error }: Pick<ChatTurn, "outcome" | "error">): TurnEnd {
   const facts = factsOf(error);
-  const code = facts["apiCode"] ?? facts["code"] ?? "error";
+  const code = facts["code"] ?? facts["name"] ?? "error";
   if (!error || outcome === "stopped") return endOf(outcome);
-  if (outcome === "truncated") return { ...endOf(outcome), ...(facts["apiCode"] && { code }) };
+  if (facts["reason"] === "interrupted") return endOf("interrupted");
+  if (outcome === "truncated") return { ...endOf(outcome), ...(facts["code"] && { code }) };
   const status = Number(facts["status"]);
   const isRefused = outcome === "not-sent" || (status >= 400 && status < 500);
   return {
@@ -57,14 +66,14 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
     code,
     ...(status > 0 && { upstreamStatus: status }),
     ...(outcome === "not-sent" && {
-      error: { ...facts, outcome: "not-sent", ...(status > 0 && { status }) },
+      error: { ...facts, billing: "none", ...(status > 0 && { status }) },
     }),
   };
 }
 
 /** The fields of an error that a record has. */
 function factsOf(error: unknown): Record<string, string> {
-  const names = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"];
+  const names = ["name", "message", "code", "status", "reason", "phase", "type"];
   const of = (error ?? {}) as Record<string, unknown>;
   return Object.fromEntries(
     names.flatMap((name) =>

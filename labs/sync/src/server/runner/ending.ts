@@ -8,6 +8,7 @@ import {
   claimKey,
   closedCalls,
   isInFlight,
+  isReadOn,
   type KeptMessage,
   messageIn,
   reactionKey,
@@ -18,17 +19,18 @@ export const STALLED = {
   name: "TimeoutError",
   message: "the server has stopped this turn: it came to nothing new for too long; it may be billed",
   code: "run_stalled",
-  outcome: "unknown",
+  billing: "maybe",
 };
 const LOST = {
   name: "StreamError",
   message: "the server was restarted again and again while it worked on this; it may be billed",
+  reason: "interrupted",
   code: "run_lost",
-  outcome: "unknown",
+  billing: "maybe",
 };
 
 /** The error of a message below which nothing was asked any more. */
-const STOPPED = { name: "AbortError", message: "the turn was stopped", outcome: "not-sent" };
+const STOPPED = { name: "AbortError", message: "the turn was stopped", billing: "none" };
 const UNFINISHED = "the turn ended before the call had a result";
 /** Code of a turn whose last message a device has changed. */
 export const ELSEWHERE = "continued_elsewhere";
@@ -114,12 +116,12 @@ function closingFields(
   // a device goes on with the results of its calls
   const isLeft = code === ELSEWHERE && !toolCalls.some(({ state }) => state === "cancelled");
   const calls = isLeft ? {} : closedCalls(message, UNFINISHED);
-  if (error) return { ...calls, outcome: "interrupted", error };
+  if (error) return { ...calls, outcome: "truncated", error };
   // nobody reads on what was stopped, nor what a lost process had left to be read on
-  const isLeftBehind = message.outcome === "interrupted" && !message.error && tip !== below;
+  const isLeftBehind = isReadOn(message) && tip !== below;
   if ((isInFlight(message) || isLeftBehind) && outcome === "stopped")
-    return { ...calls, outcome, streamId: undefined, idempotencyKey: undefined };
-  if (isInFlight(message) || isLeftBehind) return { ...calls, outcome: "interrupted", error: LOST_ANSWER };
+    return { ...calls, outcome, error: undefined, streamId: undefined, idempotencyKey: undefined };
+  if (isInFlight(message) || isLeftBehind) return { ...calls, outcome: "truncated", error: LOST_ANSWER };
   if (message.outcome === "tool-calls" && !message.error && !isLeft)
     return code === "step_limit" ? { outcome: "step-limit" } : { ...calls, error: STOPPED };
   // a trace of a turn without an answer: devices learn that it is over, and what they ask for next is another one

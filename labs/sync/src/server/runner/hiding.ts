@@ -1,4 +1,4 @@
-import type { ChatTool } from "@sluice/core";
+import type { Tool } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
 
 /** Shorter values are words that any text may have. */
@@ -23,7 +23,7 @@ export function hiding(secrets: readonly string[]): Hide {
 }
 
 /** Wraps a tool so that neither the model nor a record gets a secret from its output, error, files and kept values. */
-export function hidingTool(tool: ChatTool, hide: Hide): ChatTool {
+export function hidingTool(tool: Tool, hide: Hide): Tool {
   const { execute } = tool;
   if (!execute) return tool;
   return {
@@ -33,8 +33,8 @@ export function hidingTool(tool: ChatTool, hide: Hide): ChatTool {
         return hide(
           await execute(input, {
             ...context,
-            keep: (value) => context.keep(hide(value)),
-            show: (file) => context.show(hide(file)),
+            saveState: (value) => context.saveState(hide(value)),
+            attachFile: (file) => context.attachFile(hide(file)),
           }),
         );
       } catch (cause) {

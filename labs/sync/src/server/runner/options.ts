@@ -1,4 +1,4 @@
-import type { ChatRequestMessage, ChatTool, Client } from "@sluice/core";
+import type { ChatRequestMessage, Client, Tool } from "@sluice/core";
 import type { FollowUp } from "@sluice/durable";
 import type { ChatTarget } from "@sluice/stores";
 import type { GatewayProxy, OnJobEvent, User } from "@sluice/worker-proxy";
@@ -38,7 +38,7 @@ interface RunnerBehaviour<Env> {
    * Tools of `defineTool`. One with `execute` runs in the object; one without it waits until an open page runs it. A
    * function is called once for each start of a run. @default none
    */
-  readonly tools?: readonly ChatTool[] | ((run: RunContext<Env>) => readonly ChatTool[]) | undefined;
+  readonly tools?: readonly Tool[] | ((run: RunContext<Env>) => readonly Tool[]) | undefined;
   /** Most answers to one question, with tool results between them. @default 8 */
   readonly maxSteps?: number | undefined;
   /** Changes the messages of each request, as `prepareMessages` of a chat. @default none */

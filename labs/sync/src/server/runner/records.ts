@@ -9,7 +9,7 @@ export interface KeptMessage {
   readonly streamId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly toolCalls?: readonly KeptCall[];
-  readonly error?: object;
+  readonly error?: { readonly name?: string; readonly reason?: string; readonly code?: string } | undefined;
   readonly createdAt?: number;
   readonly images?: readonly string[];
   readonly files?: readonly object[];
@@ -95,11 +95,21 @@ export function stepsIn(path: readonly MessageRecord[]): number {
 }
 
 export function isPendingCall({ state }: KeptCall): boolean {
-  return state === "needs-approval" || state === "needs-result";
+  return state === "needs-approval" || state === "needs-output";
 }
 
 export function isInFlight({ role, outcome }: KeptMessage): boolean {
   return role === "assistant" && outcome === undefined;
+}
+
+/** True for an answer whose rest is lost, or that was left to be read on. */
+export function isInterrupted({ outcome, error }: KeptMessage): boolean {
+  return outcome === "truncated" && error?.reason === "interrupted";
+}
+
+/** True for an answer that was left in flight, to be read on. The others have a code. */
+export function isReadOn(message: KeptMessage): boolean {
+  return isInterrupted(message) && message.error?.code === undefined;
 }
 
 /** Replaces a message by a newer one. */

@@ -30,7 +30,7 @@ export function openRunClient<Env>(
     baseURL: way.baseURL,
     resume: streamResumption(),
     // of this run alone: the chat makes the keys of its requests from it, and has not seen the answers of other runs
-    scope: `${user.id}/${crypto.randomUUID()}`,
+    user: `${user.id}/${crypto.randomUUID()}`,
     // what a tool or a warning says stays out of the log
     onEvent: () => {},
     async fetch(request) {

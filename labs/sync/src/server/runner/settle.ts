@@ -1,8 +1,10 @@
-import { LOST_ANSWER } from "./end.js";
+import { LEFT_ANSWER, LOST_ANSWER } from "./end.js";
 import {
   changedRecord,
   isInFlight,
+  isInterrupted,
   isPendingCall,
+  isReadOn,
   type KeptCall,
   type KeptMessage,
   type MessageRecord,
@@ -43,7 +45,7 @@ export function settledRecord(record: MessageRecord, keepsChats: boolean): Messa
     const known = { ...(streamId && { streamId }), ...(key && isRecent && { idempotencyKey: key }) };
     const isThere = keepsChats && Object.keys(known).length > 0;
     const left = { ...record, message: { ...rest, ...(isThere && known) } };
-    return changedRecord(left, { outcome: "interrupted", ...(!isThere && { error: LOST_ANSWER }) });
+    return changedRecord(left, { outcome: "truncated", error: isThere ? LEFT_ANSWER : LOST_ANSWER });
   }
   const isLost = ({ state, kept }: KeptCall) => state === "running" && kept === undefined;
   if (!message.toolCalls?.some(isLost)) return record;
@@ -59,7 +61,7 @@ export function settledRecord(record: MessageRecord, keepsChats: boolean): Messa
  */
 export function isReadOnly({ message }: MessageRecord): boolean {
   const { role, outcome, streamId, idempotencyKey } = message;
-  return role === "assistant" && outcome === "interrupted" && !!streamId && !idempotencyKey;
+  return role === "assistant" && outcome === "truncated" && !!streamId && !idempotencyKey;
 }
 
 /** True for an answer that came to its end. */
@@ -80,7 +82,8 @@ export function nextStep(path: readonly MessageRecord[], below: string, maxSteps
   if (toolCalls.some(isPendingCall)) return { do: "wait" };
   if (outcome === "tool-calls" && !error)
     return stepsIn(path) < maxSteps ? { do: "ask" } : { do: "end", outcome: "step-limit" };
-  return outcome === "interrupted" && !error ? { do: "ask" } : { do: "end", outcome };
+  if (isReadOn(message)) return { do: "ask" };
+  return { do: "end", outcome: isInterrupted(message) ? "interrupted" : outcome };
 }
 
 /** Lets the chat run calls again: as calls that the user approves once more, which no device gets to see. */

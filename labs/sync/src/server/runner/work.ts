@@ -1,5 +1,5 @@
-import type { ChatTool } from "@sluice/core";
-import { type ChatStore, type ChatStoreOptions, createChatStore, type ThreadTurn } from "@sluice/stores";
+import type { Tool } from "@sluice/core";
+import { type ChatStore, type ChatStoreOptions, type ChatTurn, createChatStore } from "@sluice/stores";
 import { endOf, endOfFull, endOfTurn, LOST_ANSWER, type TurnEnd } from "./end.js";
 import { type Hide, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";
@@ -52,7 +52,7 @@ interface Begun {
 
 /** Makes the answer to a request that would buy an answer a second time: what the proxy says of one that it has lost. */
 function lostAnswer(): Response {
-  const { message, apiCode: code } = LOST_ANSWER;
+  const { message, code } = LOST_ANSWER;
   return Response.json({ error: { message, code, type: "proxy_error" } }, { status: 404 });
 }
 
@@ -157,7 +157,7 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
   async function toItsEnd(
     chat: ChatStore,
     storage: RunStorage,
-    first: Promise<ThreadTurn>,
+    first: Promise<ChatTurn>,
   ): Promise<TurnEnd | undefined> {
     for (let turn = await first; ; ) {
       // the chat's code or its records did not come in time: the alarm tries again
@@ -177,7 +177,7 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
   function withText(end: TurnEnd): TurnEnd {
     const [text, hollow] = [messageIn(place.read(turn.tip)), messageIn(place.read(tip))];
     const isHollow = tip !== turn.tip && hollow?.parent === text?.parent && !hollow?.message.content;
-    if (end.code !== LOST_ANSWER.apiCode || !isHollow) return end;
+    if (end.code !== LOST_ANSWER.code || !isHollow) return end;
     place.write(
       new Map<string, unknown>([
         [tip, undefined],
@@ -189,16 +189,16 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
   }
 
   /** Takes each reaction over once. Returns the turn that goes on with one; undefined where there is none. */
-  function reactions(): Promise<ThreadTurn> | undefined {
+  function reactions(): Promise<ChatTurn> | undefined {
     if (!begun) return undefined;
     const { chat } = begun;
-    let next: Promise<ThreadTurn> | undefined;
+    let next: Promise<ChatTurn> | undefined;
     for (const { key, id, record } of answered(messageIn(place.read(tip)))) {
       known.add(key);
       const { approved, denied, output } = record;
       if (approved === true) next = chat.approve(id);
       else if (typeof denied === "string") next = chat.deny(id, ...(denied === "" ? [] : [denied]));
-      else next = chat.addToolResult(id, output ?? null);
+      else next = chat.addToolOutput(id, output ?? null);
     }
     return next;
   }
@@ -245,7 +245,7 @@ function chatOptionsOf<Env>(
 }
 
 /** Wraps a tool so that it begins once its call is kept as running: it does not run again for a process that is lost. */
-function notedTool(tool: ChatTool, storage: RunStorage): ChatTool {
+function notedTool(tool: Tool, storage: RunStorage): Tool {
   const { execute } = tool;
   if (!execute) return tool;
   return {

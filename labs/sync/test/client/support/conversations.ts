@@ -71,13 +71,13 @@ export function openPage(script: Script = () => undefined, local = memoryStorage
     // no jitter
     {
       clock,
-      scope: `page-${Math.random()}`,
+      user: `page-${Math.random()}`,
       random: () => 0.999_999,
       onEvent: (event) => events.push(event),
       uploads: uploads(),
     },
   );
-  const collection = `"${client.scope}"/chat/trip`;
+  const collection = `"${client.user}"/chat/trip`;
   const storage = remoteStorage(client, { local });
   return {
     client,

@@ -1,4 +1,4 @@
-import { type ChatTool, defineTool } from "@sluice/core";
+import { defineTool, type Tool } from "@sluice/core";
 import { type FollowUp, type ObjectNamespace, once, streamLog } from "@sluice/durable";
 import {
   type ConversationsOptions,
@@ -36,7 +36,7 @@ export interface RunEnv {
 
 /** The runs under test: their tools, and their events. */
 export const runs = {
-  tools: [] as ChatTool[],
+  tools: [] as Tool[],
   instructions: undefined as ((run: RunContext<RunEnv>) => string | Promise<string>) | undefined,
   /** True while each start of a turn fails at once. */
   isBroken: false,
@@ -145,7 +145,7 @@ export function calls(...names: readonly string[]): Response {
 }
 
 /** A tool without arguments. Without `execute` a page has to run it. */
-export function tool(name: string, execute?: ChatTool["execute"], more: object = {}): ChatTool {
+export function tool(name: string, execute?: Tool["execute"], more: object = {}): Tool {
   const parameters = { type: "object", properties: {} };
-  return defineTool({ name, parameters, ...(execute && { execute }), ...more } as never) as ChatTool;
+  return defineTool({ name, parameters, ...(execute && { execute }), ...more } as never) as Tool;
 }

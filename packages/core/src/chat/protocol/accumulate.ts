@@ -1,10 +1,10 @@
-import type { ChatDelta, ChatMessage } from "./delta.js";
+import type { AssistantMessage, ChatDelta } from "./delta.js";
 import type { ToolCall } from "./message-schema.js";
 
 /**
  * The message before the first delta.
  */
-export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", content: "" });
+export const emptyMessage: AssistantMessage = Object.freeze({ role: "assistant", content: "" });
 
 /**
  * Adds one delta to a message and returns the new message. Pure: unchanged parts stay the same objects.
@@ -16,7 +16,7 @@ export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", cont
  * for await (const delta of streamChat(client, request)) message = applyDelta(message, delta);
  * ```
  */
-export function applyDelta(message: ChatMessage | undefined, delta: ChatDelta): ChatMessage {
+export function applyDelta(message: AssistantMessage | undefined, delta: ChatDelta): AssistantMessage {
   const fold = createFold(message);
   fold.add(delta);
   return fold.message;
@@ -26,7 +26,7 @@ export function applyDelta(message: ChatMessage | undefined, delta: ChatDelta): 
 export interface Fold {
   add(delta: ChatDelta): void;
   /** The message so far: the same object until it changes, and never changed afterwards. */
-  readonly message: ChatMessage;
+  readonly message: AssistantMessage;
 }
 
 /**
@@ -36,9 +36,9 @@ export interface Fold {
 const COPIED_AFTER = 1000;
 
 /** Creates a fold with linear cost: the message is made only when it is read. */
-export function createFold(start: ChatMessage = emptyMessage): Fold {
+export function createFold(start: AssistantMessage = emptyMessage): Fold {
   let { content, reasoning_content: reasoning, tool_calls: shownCalls } = start;
-  let message: ChatMessage | undefined = start;
+  let message: AssistantMessage | undefined = start;
   let calls: ToolCall[] | undefined;
   let added = 0;
   return {

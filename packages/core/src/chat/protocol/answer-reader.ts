@@ -1,14 +1,13 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
-import type { Issue } from "../../vocabulary/errors.js";
+import type { Issue, Outcome } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
 import { createCallReader } from "./call-reader.js";
 import type {
+  AssistantMessage,
   ChatAlternative,
   ChatDelta,
-  ChatMessage,
-  ChatOutcome,
+  ChatResult,
   ChatTiming,
-  ChatTurn,
   ChatUsage,
 } from "./delta.js";
 
@@ -46,7 +45,7 @@ export interface AnswerReader {
   read(chunk: WireObject): boolean;
   /** Ends the answer: emits the deltas that close it, `finish` last. */
   finish(): void;
-  turn(message: ChatMessage, timing: ChatTiming): ChatTurn;
+  turn(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
 /**
@@ -184,7 +183,7 @@ interface ChoiceReader {
   readonly finishReason: string | null;
   /** Text of the model in place of an answer, where the service marks it as a refusal. */
   readonly refusal: string | undefined;
-  readonly outcome: ChatOutcome;
+  readonly outcome: Outcome;
   /** True if the finish reason announced tool calls, and none came. */
   readonly lacksCalls: boolean;
   /** Reason why no tool of the answer can run; undefined where all can. */
@@ -217,7 +216,7 @@ function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReade
     get problem() {
       return calls.problem;
     },
-    get outcome(): ChatOutcome {
+    get outcome(): Outcome {
       if (choice.finishReason === null) return "unconfirmed";
       if (choice.lacksCalls) return hasText ? "complete" : "error";
       // services that send `stop` after tool calls mean the calls
@@ -286,7 +285,7 @@ function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReade
   }
 }
 
-const outcomes = new Map<string | null, ChatOutcome>([
+const outcomes = new Map<string | null, Outcome>([
   ["length", "length"],
   ["content_filter", "content-filter"],
   ["tool_calls", "tool-calls"],

@@ -1,3 +1,4 @@
+import type { Outcome } from "../../vocabulary/errors.js";
 import type { ToolCall } from "./message-schema.js";
 
 /**
@@ -26,30 +27,6 @@ export interface ChatUsage {
     readonly reasoning_tokens?: number;
   } | null;
 }
-
-/**
- * Ending of an answer.
- *
- * - `complete`: the whole answer
- * - `length`: cut at `max_tokens`
- * - `content-filter`: cut by the gateway's content safety
- * - `tool-calls`: the model waits for the results of tools
- * - `insufficient-resource`: cut because the gateway had no capacity
- * - `unconfirmed`: it ended with `[DONE]` and without a `finish_reason`, so that a part may be missing
- * - `stopped`: aborted by the caller
- * - `truncated`: the stream broke off
- * - `error`: the stream reported an error
- */
-export type ChatOutcome =
-  | "complete"
-  | "length"
-  | "content-filter"
-  | "tool-calls"
-  | "insufficient-resource"
-  | "unconfirmed"
-  | "stopped"
-  | "truncated"
-  | "error";
 
 /** One step of an answer. A `finish` comes once, at the end. */
 export type ChatDelta =
@@ -103,11 +80,11 @@ export type ChatDelta =
       /** `finish_reason` as the gateway sent it; null where it sent none. */
       readonly finishReason: string | null;
       /** Ending of the answer. */
-      readonly outcome: ChatOutcome;
+      readonly outcome: Outcome;
     };
 
 /** Message of the model, in the form that the next request sends back. */
-export interface ChatMessage {
+export interface AssistantMessage {
   /** Author of the message: the model. */
   readonly role: "assistant";
   /** Text of the answer; empty where it only calls tools. */
@@ -143,21 +120,21 @@ export interface ChatTiming {
 /** Another answer to the same request, from services that support `n` > 1. */
 export interface ChatAlternative {
   /** The message. Append it to `messages` in place of the first answer. */
-  readonly message: ChatMessage;
+  readonly message: AssistantMessage;
   /** `finish_reason` as the gateway sent it; null where it sent none. */
   readonly finishReason: string | null;
 }
 
 /** A whole answer. */
-export interface ChatTurn {
+export interface ChatResult {
   /** Message of the model. Append it to `messages` for the next request. */
-  readonly message: ChatMessage;
+  readonly message: AssistantMessage;
   /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
   readonly toolCalls: readonly ChatToolCall[];
   /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
   readonly finishReason: string | null;
   /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
-  readonly outcome: ChatOutcome;
+  readonly outcome: Outcome;
   /** Tokens that were used; absent where the gateway did not report them. */
   readonly usage?: ChatUsage;
   /** Model that answered. The request's model where the answer names none. */

@@ -57,12 +57,6 @@ const partsContent = textOr<readonly (TextPart | ImagePart)[]>(
 
 /**
  * A tool call in the form in which the model made it and it is sent back: `function.arguments` is JSON as text.
- *
- * @example
- * ```ts run
- * const call = { id: "call-1", type: "function", function: { name: "clock", arguments: "{}" } };
- * const result = toolCall["~standard"].validate(call);
- * ```
  */
 export const toolCall = v.object({
   /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */

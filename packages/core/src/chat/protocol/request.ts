@@ -36,7 +36,8 @@ export function checkedChatRequest(
   }
   if (!stream) return request;
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
-  const isAsked = options.checks !== false && (client.includeUsage ?? "usageOnRequest" in chatModels[model]);
+  const isAsked =
+    options.checks !== false && (client.gateway.includeUsage ?? "usageOnRequest" in chatModels[model]);
   return {
     ...request,
     stream,

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import {
   between,
+  type CheckResult,
   checkByModel,
-  type Findings,
   findIssues,
   optionsOf,
   type RequestOf,
@@ -225,11 +225,6 @@ export type DeltaChatParams = ParamsOf<DeltaChatRequest>;
 
 /**
  * Schema of a request to each chat model.
- *
- * @example
- * ```ts run
- * const result = chatRequests["delta-5.3"]["~standard"].validate({ model: "delta-5.3", messages: [] });
- * ```
  */
 export const chatRequests = {
   /** Request to `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). */
@@ -269,18 +264,13 @@ export interface SharedChatParams
  * Checks a chat request by the rules of its model, without sending anything.
  *
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
- * @example
- * ```ts
- * const { issues } = checkChatRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });
- * // issues[0] = { path: "messages", message: "must not be empty (…)", rule: "chat.delta.messages" }
- * ```
  */
-export function checkChatRequest(request: unknown): Findings {
+export function checkChatRequest(request: unknown): CheckResult {
   return checkByModel(request, rules, warnOf);
 }
 
 /** Checks a request that is sent. In production without warnings, so that bundlers drop their code. */
-export function checkSentRequest(request: unknown): Findings {
+export function checkSentRequest(request: unknown): CheckResult {
   try {
     if (process.env.NODE_ENV !== "production") return checkChatRequest(request);
   } catch {}

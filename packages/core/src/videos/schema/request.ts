@@ -1,4 +1,4 @@
-import { checkByModel, type Findings, type RequestsOf, type Warn } from "../../base/validate.js";
+import { type CheckResult, checkByModel, type RequestsOf, type Warn } from "../../base/validate.js";
 import { type VideoModel, videoModels } from "../../vocabulary/media-models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
@@ -6,11 +6,6 @@ import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamm
 
 /**
  * Schema of a request to each video model.
- *
- * @example
- * ```ts run
- * const result = videoRequests["beta3.0-video"]["~standard"].validate({ model: "beta3.0-video" });
- * ```
  */
 export const videoRequests = {
   /** Request to `beta3.0-video` (spec, Family `beta`). */
@@ -37,17 +32,8 @@ export type VideoRequest = VideoRequests[VideoModel];
  * Checks a video request by the rules of its model, without sending anything.
  *
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
- * @example
- * ```ts
- * const { issues } = checkVideoRequest({
- *   model: "beta3.0-video",
- *   input: { prompt: "A reef at dawn" },
- *   parameters: { duration: 31 },
- * });
- * // issues[0].rule = "video.beta.parameters.duration"
- * ```
  */
-export function checkVideoRequest(request: unknown): Findings {
+export function checkVideoRequest(request: unknown): CheckResult {
   return checkByModel(request, { resource: "video", models: videoModels, schemas: videoRequests }, warnOf);
 }
 

@@ -16,7 +16,7 @@ function SignedIn({ session }: { session: Session }) {
   const [client] = useState(() =>
     createClient({
       baseURL: "/api",
-      scope: session.user,
+      user: session.user,
       headers: headersOf(session),
       resume: streamResumption(),
     }),

@@ -1,4 +1,4 @@
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import * as v from "valibot";
 
 /*
@@ -142,7 +142,8 @@ export function answerOf(endpoint: string, model: string): v.GenericSchema | und
 }
 
 function isSecondGeneration(model: string): boolean {
-  if (!Object.hasOwn(videoModels, model)) return false;
-  const { family } = videoModels[model as VideoModel];
+  const row = Object.values(models).find(({ id }) => id === model);
+  if (row?.kind !== "video") return false;
+  const { family } = row;
   return family === "2-0" || family === "fast";
 }

@@ -1,18 +1,13 @@
-import {
-  checkAssetRequest,
-  checkChatRequest,
-  checkImageRequest,
-  checkVideoRequest,
-} from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import type { Findings } from "../../server/check.js";
 import type { Recording } from "../recording.js";
 import type { Found } from "./finding.js";
 
 const checks: Readonly<Record<string, (body: unknown) => Findings>> = {
-  "POST /v1/chat/completions": checkChatRequest,
-  "POST /v1/images/generations": checkImageRequest,
-  "POST /v1/video/generations": checkVideoRequest,
-  "POST /gamma/asset/CreateAsset": checkAssetRequest,
+  "POST /v1/chat/completions": checkRequest,
+  "POST /v1/images/generations": checkRequest,
+  "POST /v1/video/generations": checkRequest,
+  "POST /gamma/asset/CreateAsset": checkRequest,
 };
 
 /** Compares the gateway's decision about a request with the rules of the specification. */

@@ -26,7 +26,7 @@ export function createAnswerKeys({
     keyBelow(below, request) {
       const above = thread.node(below)?.key ?? below;
       if (below === undefined || above === undefined || !OWN.test(above)) return randomId();
-      const asked = `${countAnswers(thread, below)} ${fingerprintOf([client.scope, collection, request])}`;
+      const asked = `${countAnswers(thread, below)} ${fingerprintOf([client.user, collection, request])}`;
       const key = idOf(`${above} ${asked}`);
       if (sent.has(key)) return randomId();
       sent.add(key);

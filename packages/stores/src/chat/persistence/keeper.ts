@@ -1,5 +1,5 @@
 import type { SyncStatus } from "@sluice/core/internal";
-import type { ThreadMessage } from "../message.js";
+import type { ChatMessage } from "../message.js";
 import type { AnswerKeys } from "./answer-keys.js";
 
 /** Keeps a thread in a storage, and merges the writes of other tabs. */
@@ -11,7 +11,7 @@ export interface ThreadKeeper extends AnswerKeys {
    */
   readonly restore: () => Promise<void>;
   /** Reports a changed message. It is written soon, and nothing waits for the write. */
-  readonly changed: (id: string, message?: ThreadMessage) => void;
+  readonly changed: (id: string, message?: ChatMessage) => void;
   /** Holds the lock of a message that this tab works on, until the turn has ended and is written. */
   readonly hold: (id: string, turn: Promise<unknown>) => void;
   /**

@@ -1,4 +1,4 @@
-import { isResumable, QUEUED, type ThreadMessage } from "../message.js";
+import { type ChatMessage, isResumable, QUEUED } from "../message.js";
 import { afterReload, isInFlight, isUnderWay, stoppedElsewhere, withResumableCalls } from "../records.js";
 import { isServers, type PlacedMessage } from "../tree.js";
 import type { ThreadKeeper } from "./keeper.js";
@@ -109,7 +109,7 @@ export function createOtherTabs(
   }
 
   /** Continues the work of a closed tab. Calls that can't go on are ended, so that they do not run twice. */
-  function goOn(message: ThreadMessage): ReturnType<typeof resume> {
+  function goOn(message: ChatMessage): ReturnType<typeof resume> {
     if (!isUnderWay(message)) thread.put(withResumableCalls(message));
     return resume(message);
   }
@@ -138,7 +138,7 @@ export function createOtherTabs(
    * True for work whose tab may be closed: the proxy keeps the answer in flight, or a tool keeps what it needs to go on,
    * and tabs can see each other's locks.
    */
-  function isKept(message: ThreadMessage): boolean {
+  function isKept(message: ChatMessage): boolean {
     const { streamId, toolCalls } = message;
     return areSeen() && (isUnderWay(message) ? streamId !== undefined : !!toolCalls?.some(isResumable));
   }

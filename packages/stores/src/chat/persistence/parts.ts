@@ -1,6 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { reportStorageFailure, type StoreControl } from "@sluice/core/internal";
-import type { ThreadMessage } from "../message.js";
+import type { ChatMessage } from "../message.js";
 import type { MessageQueue } from "../queue.js";
 import type { Thread } from "../thread.js";
 
@@ -24,7 +24,7 @@ export interface KeptThread {
   /**
    * Continues to read an answer that a closed tab left and the proxy keeps; undefined where that is not possible now.
    */
-  readonly resume: (message: ThreadMessage) => Promise<unknown> | undefined;
+  readonly resume: (message: ChatMessage) => Promise<unknown> | undefined;
 }
 
 /** Reports an error of the storage, unless the chat was closed meanwhile. */

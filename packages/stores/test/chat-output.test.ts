@@ -1,3 +1,4 @@
+import { withJSONSchema } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
@@ -9,12 +10,14 @@ const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), 
 
 describe("a chat with a schema", () => {
   test("sends JSON mode, and returns the answer as a checked value", async () => {
-    const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], { schema: recipe });
+    const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+      outputSchema: recipe,
+    });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "complete",
-      messages: [{}, { object: { title: "Tea", steps: ["boil"] } }],
+      messages: [{}, { output: { title: "Tea", steps: ["boil"] } }],
     });
-    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["boil"] });
+    expect(chat.getSnapshot().output).toEqual({ title: "Tea", steps: ["boil"] });
     expect(await requests[0]?.json()).toMatchObject({ response_format: { type: "json_object" } });
   });
 
@@ -22,7 +25,7 @@ describe("a chat with a schema", () => {
     const { chat, sent } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       model: "delta-5.3",
       instructions: "Be brief.",
-      schema: recipe,
+      outputSchema: recipe,
     } as object);
     await chat.send("A recipe for tea");
     const [{ role, content } = {}, ...others] = (await sent(0)) ?? [];
@@ -44,10 +47,10 @@ describe("a chat with a schema", () => {
     });
     const chat = createChatStore(client, {
       model: "alpha-v4.1-flash",
-      schema: v.object({ at: v.custom<string>((at) => typeof at === "string") }),
+      outputSchema: v.object({ at: v.custom<string>((at) => typeof at === "string") }),
     });
     expect(await chat.send("When? Answer in JSON")).toMatchObject({ outcome: "complete" });
-    expect(warnings).toMatchObject([{ path: "schema", rule: "chat.schema" }]);
+    expect(warnings).toMatchObject([{ path: "outputSchema", rule: "chat.output-schema" }]);
     expect(await requests[0]?.json()).toMatchObject({
       messages: [{ role: "user" }],
       response_format: { type: "json_object" },
@@ -61,9 +64,12 @@ describe("a chat with a schema", () => {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
     const jsonSchema = { type: "object", properties: { title: { type: "string" } } };
-    const schema = onlyChecks((value) => typeof Object(value).title === "string");
-    const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema, jsonSchema });
-    expect(await chat.send("A recipe")).toMatchObject({ messages: [{}, { object: { title: "Tea" } }] });
+    const schema = withJSONSchema(
+      onlyChecks((value) => typeof Object(value).title === "string"),
+      jsonSchema,
+    );
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: schema });
+    expect(await chat.send("A recipe")).toMatchObject({ messages: [{}, { output: { title: "Tea" } }] });
     expect(await chat.send("Another")).toMatchObject({
       outcome: "error",
       error: { message: expect.stringContaining("does not fit") },
@@ -80,15 +86,17 @@ describe("a chat with a schema", () => {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
     const schema = onlyChecks(() => true);
-    await createChatStore(client, { model: "alpha-v4.1-flash", schema }).send("Answer in JSON");
-    expect(warnings).toMatchObject([{ path: "schema", message: expect.stringContaining("`jsonSchema`") }]);
+    await createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: schema }).send("Answer in JSON");
+    expect(warnings).toMatchObject([
+      { path: "outputSchema", message: expect.stringContaining("withJSONSchema") },
+    ]);
   });
 
   test("fails with the error that its schema throws", async () => {
     const schema = v.custom(() => {
       throw new TypeError("the list of titles can't be read");
     });
-    const { chat } = chatOf([textAnswer('{"title":"Tea"}')], { schema });
+    const { chat } = chatOf([textAnswer('{"title":"Tea"}')], { outputSchema: schema });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "TypeError", message: "the list of titles can't be read" },
@@ -96,7 +104,7 @@ describe("a chat with a schema", () => {
   });
 
   test("shows a partial value while it streams, and unchanged parts keep their identity", async () => {
-    const { chat, clock, connections } = liveChat({ schema: recipe });
+    const { chat, clock, connections } = liveChat({ outputSchema: recipe });
     const [connection] = connections;
     void chat.send("A recipe as JSON");
     const seen: unknown[] = [];
@@ -105,7 +113,7 @@ describe("a chat with a schema", () => {
       connection?.send(frame({ content }));
       await connection?.wanted();
       await clock.advance(50);
-      seen.push(chat.getSnapshot().object);
+      seen.push(chat.getSnapshot().output);
     }
     expect(seen).toEqual([
       { title: "Te" },
@@ -120,18 +128,18 @@ describe("a chat with a schema", () => {
       [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
       {
         model: "delta-5.3",
-        schema: recipe,
+        outputSchema: recipe,
       } as object,
     );
     expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "complete" });
-    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["boil"] });
+    expect(chat.getSnapshot().output).toEqual({ title: "Tea", steps: ["boil"] });
     expect(await requests[0]?.json()).not.toHaveProperty("response_format");
   });
 
   test("keeps the value of the text so far after stop", async () => {
-    const { chat, connections } = liveChat({ schema: recipe, throttleMs: 0 });
+    const { chat, connections } = liveChat({ outputSchema: recipe, throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
-      if (!chat.getSnapshot().object) return;
+      if (!chat.getSnapshot().output) return;
       unsubscribe();
       chat.stop();
     });
@@ -139,7 +147,7 @@ describe("a chat with a schema", () => {
     await connections[0]?.wanted();
     connections[0]?.send(frame({ content: '{"title":"Te' }) + frame({ content: 'a","steps":["bo' }));
     await turn;
-    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["bo"] });
+    expect(chat.getSnapshot().output).toEqual({ title: "Tea", steps: ["bo"] });
   });
 
   test.each([
@@ -147,7 +155,7 @@ describe("a chat with a schema", () => {
     ["is no JSON", "I'd rather not.", ""],
     ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
   ])("reports an answer that %s, and keeps its text", async (_, text, path) => {
-    const { chat } = chatOf([textAnswer(text)], { schema: recipe });
+    const { chat } = chatOf([textAnswer(text)], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "ResponseError", path, body: text },
@@ -158,15 +166,15 @@ describe("a chat with a schema", () => {
 
   test("keeps a partial value without an error if the answer was cut", async () => {
     const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
-    const { chat } = chatOf([cut], { schema: recipe });
+    const { chat } = chatOf([cut], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });
-    expect(chat.getSnapshot()).toMatchObject({ status: "ready", object: { title: "Tea" } });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", output: { title: "Tea" } });
   });
 
   test("types the object by the schema, with every part optional", () => {
     const { client } = clientOf(() => streamAnswer(""));
-    const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema: recipe });
-    expectTypeOf(chat.getSnapshot().object).toEqualTypeOf<
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: recipe });
+    expectTypeOf(chat.getSnapshot().output).toEqualTypeOf<
       { readonly title?: string; readonly steps?: readonly string[] } | undefined
     >();
   });

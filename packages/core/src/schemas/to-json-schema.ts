@@ -1,8 +1,7 @@
-import type { ChatModel } from "./chat-models.js";
-import { jsonSchemas } from "./json-schemas.js";
-import type { AssetModel, ImageModel, VideoModel } from "./media-models.js";
+import { jsonSchemas } from "../vocabulary/json-schemas.js";
+import type { ModelId } from "./models.js";
 
-/** JSON Schema (2020-12) of a request. Each call of {@link jsonSchemaOf} returns its own copy, which may be changed. */
+/** JSON Schema (2020-12) of a request. Each call of {@link toJSONSchema} returns its own copy, which may be changed. */
 export type RequestJSONSchema = {
   /** Address of the version of JSON Schema. */
   $schema: string;
@@ -20,21 +19,20 @@ export type RequestJSONSchema = {
  * Returns the JSON Schema (2020-12) of a model's request: for tools of agents, forms, or OpenAPI. Descriptions are those
  * that an editor shows, and bounds those that the client checks.
  *
- * It accepts each request that `checkChatRequest`, `checkImageRequest`, `checkVideoRequest` and `checkAssetRequest`
- * accept, and refuses what they refuse, but for rules across fields and the form of addresses. So check a request, too:
- * the verbs do it before they send.
+ * It accepts each request that `checkRequest` accepts, and refuses what that refuses, but for rules across fields and
+ * the form of addresses. So check a request, too: the functions that send do it first.
  *
  * @param model id of a chat, image, video or asset model
  * @returns the schema; undefined for a model that the tables do not have
  * @example
  * ```ts run
- * const { properties } = jsonSchemaOf("gamma-image-5-0-260128");
+ * const { properties } = toJSONSchema("gamma-image-5-0-260128");
  * const size = properties["size"]; // { type: "string", enum: ["2048x2048", …], description: "…" }
  * ```
  */
-export function jsonSchemaOf(model: ChatModel | ImageModel | VideoModel | AssetModel): RequestJSONSchema;
-export function jsonSchemaOf(model: string): RequestJSONSchema | undefined;
-export function jsonSchemaOf(model: string): RequestJSONSchema | undefined {
+export function toJSONSchema(model: ModelId): RequestJSONSchema;
+export function toJSONSchema(model: string): RequestJSONSchema | undefined;
+export function toJSONSchema(model: string): RequestJSONSchema | undefined {
   if (!Object.hasOwn(jsonSchemas, model)) return undefined;
   // not `structuredClone`: what two fields share would be one object in the copy, too
   return JSON.parse(JSON.stringify(jsonSchemas[model])) as RequestJSONSchema;

@@ -1,0 +1,1 @@
+export { createEpsilonTask, type EpsilonRoute, getEpsilonTask } from "../epsilon/epsilon.js";

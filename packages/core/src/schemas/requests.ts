@@ -1,0 +1,58 @@
+import { type AssetRequest, assetRequest, checkAssetRequest } from "../assets/schema.js";
+import { hintAt } from "../base/note-options.js";
+import type { CheckResult } from "../base/validate.js";
+import { type ChatRequests, chatRequests, checkChatRequest } from "../chat/protocol/schema.js";
+import { checkImageRequest, type ImageRequests, imageRequests } from "../images/schema.js";
+import { checkVideoRequest, type VideoRequests, videoRequests } from "../videos/schema/request.js";
+import { type ModelId, models } from "./models.js";
+
+/**
+ * The valibot schema of the request to each model.
+ *
+ * @example
+ * ```ts run
+ * const result = requestSchemas["delta-5.3"]["~standard"].validate({ model: "delta-5.3", messages: [] });
+ * ```
+ */
+export const requestSchemas = {
+  ...chatRequests,
+  ...imageRequests,
+  ...videoRequests,
+  "gamma-asset": assetRequest,
+} as const;
+
+interface Requests extends ChatRequests, ImageRequests, VideoRequests {
+  readonly "gamma-asset": AssetRequest;
+}
+
+/** Request to a model: `ModelRequest<"beta3.0-video">`. */
+export type ModelRequest<Model extends ModelId> = Requests[Model];
+
+const checks = {
+  chat: checkChatRequest,
+  image: checkImageRequest,
+  video: checkVideoRequest,
+  asset: checkAssetRequest,
+};
+
+/**
+ * Checks a request by the rules of its model, without sending anything. The functions that send do it themselves.
+ *
+ * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @example
+ * ```ts run
+ * const { issues } = checkRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });
+ * console.log(issues[0]?.path); // "messages"
+ * ```
+ */
+export function checkRequest(request: unknown): CheckResult {
+  const { model } = Object(request) as { readonly model?: unknown };
+  if (typeof model === "string" && Object.hasOwn(models, model))
+    return checks[models[model as ModelId].kind](request);
+  const known = Object.keys(models);
+  const hint = typeof model === "string" ? hintAt(model, known) : "";
+  return {
+    issues: [{ path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: "model" }],
+    warnings: [],
+  };
+}

@@ -1,0 +1,54 @@
+import { openSpan } from "../base/clock.js";
+import { type Billing, billingOf } from "../vocabulary/errors.js";
+import { deliveryOf, isRefused } from "./failure.js";
+import type { Connection } from "./send.js";
+
+/**
+ * Makes a client for one request. `onBilling` gets the cost of the request so far, which an abort does not carry.
+ * `isReading` is true where a refusal has come, and its words have not.
+ */
+export function trackBilling<Client extends Connection>(
+  client: Client,
+  onBilling: (billing: Billing, isReading?: boolean) => void,
+): Client {
+  // an attempt that may have arrived is not undone by a refusal of the next
+  let soFar: Billing = "none";
+  return {
+    ...client,
+    emit(event) {
+      if (event.type === "request") onBilling("maybe");
+      if (event.type === "response" && event.status >= 300 && isRefused(event)) onBilling(soFar, true);
+      if (event.type === "retry") {
+        if (soFar === "none") soFar = billingOf(deliveryOf(event.error));
+        onBilling(soFar);
+      }
+      client.emit(event);
+    },
+  };
+}
+
+/**
+ * Makes a client and a signal for one request. `unlessSent` ends the request until the gateway may have it, `caller` at
+ * any time.
+ */
+export function endsUnlessSent<Client extends Connection>(
+  client: Client,
+  unlessSent: AbortSignal,
+  caller?: AbortSignal,
+) {
+  const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
+  let billing: Billing = "none";
+  let isCancelled = false;
+  unlessSent.addEventListener("abort", cancelUnlessSent);
+  const tracked = trackBilling(client, (soFar, isReading) => {
+    billing = soFar;
+    if (!isReading) cancelUnlessSent();
+  });
+  return { client: tracked, signal, end, isCancelled: () => isCancelled, billing: () => billing };
+
+  function cancelUnlessSent(): void {
+    if (!unlessSent.aborted || billing === "maybe") return;
+    isCancelled = true;
+    abort(unlessSent.reason);
+  }
+}
