@@ -3,7 +3,7 @@ import { createClient, type RecordStorage } from "@sluice/core";
 import { createEventParser } from "@sluice/core/sse";
 import { createEmulator } from "@sluice/emulator";
 import { type ChatStore, createChatStore, memoryStorage, signOut } from "@sluice/stores";
-import { storageContract } from "@sluice/stores/testing";
+import { storageTests } from "@sluice/stores/testing";
 import postgres, { type Sql } from "postgres";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type PostgresServer, startPostgres } from "../../packages/durable/test/support/postgres-server.ts";
@@ -87,7 +87,7 @@ function openChat(storage: RecordStorage, client = createClient(emulator.clientO
 }
 
 describe("The contract on the server of the recipe", () => {
-  const cases = storageContract({
+  const cases = storageTests({
     create: () => serverStorage(memoryStorage()),
     createUnreachable() {
       isAway = true;

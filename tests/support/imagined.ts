@@ -3,7 +3,7 @@
  * of a page.
  */
 export const imagined = `
-import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, RecordStorage, VideoTaskHandle } from "@sluice/core";
+import type { Asset, AssetHandle, ChatDelta, ChatRequestMessage, Client, RecordStorage, StandardSchema, VideoTaskHandle } from "@sluice/core";
 import type { ImageStore, VideoTaskStore } from "@sluice/stores";
 import type { toDataURI } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
@@ -36,12 +36,13 @@ declare global {
   const emulator: Emulator;
   const sluice: SluiceProvider;
   const storage: RecordStorage;
+  const zodSchema: StandardSchema<{ city: string }>;
   const handle: VideoTaskHandle & AssetHandle;
   const request: never;
   const images: ImageStore;
   const video: VideoTaskStore;
   const deltas: readonly ChatDelta[];
-  const saved: readonly ChatMessage[];
+  const saved: readonly ChatRequestMessage[];
   const uploads: Map<string, Blob>;
   const file: File, clip: File, song: File;
   const signal: AbortSignal;

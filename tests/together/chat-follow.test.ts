@@ -1,5 +1,4 @@
 import {
-  type ChatResumeOptions,
   type ClientEvent,
   createClient,
   resumeChat,
@@ -7,6 +6,7 @@ import {
   streamResumption,
   toResponse,
 } from "@sluice/core";
+import type { ChatResumeOptions } from "@sluice/core/internal";
 import { createEmulator } from "@sluice/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";

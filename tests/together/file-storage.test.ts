@@ -18,7 +18,7 @@ import { gzipSync } from "node:zlib";
 import { createBatch } from "@sluice/batch";
 import { createClient } from "@sluice/core";
 import { fileStorage } from "@sluice/stores/node";
-import { storageContract } from "@sluice/stores/testing";
+import { storageTests } from "@sluice/stores/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 /* A storage in one file: what a kill, another process and a full disk leave of it. */
@@ -35,7 +35,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 describe("The contract in a file", () => {
   const path = () => join(folder, "contract.jsonl");
-  const cases = storageContract({
+  const cases = storageTests({
     create: () => fileStorage(path()),
     createUnreachable: () => fileStorage(join(folder, "none", "a")),
     damage: (collection, key) =>

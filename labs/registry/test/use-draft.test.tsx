@@ -81,7 +81,7 @@ test("A draft is shown as restoring until its storage was read", async () => {
   expect(shown()).toEqual(["Why is", "false"]);
 });
 
-test.each([undefined, "ann"])("signing out removes the drafts of the scope %s", async (scope) => {
+test.each([undefined, "ann"])("signing out removes the drafts of the user %s", async (scope) => {
   const { client, show } = page(scope);
   const { unmount } = show();
   await rest();

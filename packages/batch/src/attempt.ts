@@ -1,5 +1,4 @@
 import {
-  type AnyRequest,
   type Billing,
   type ChatResult,
   type Client,
@@ -11,6 +10,7 @@ import {
   ResponseError,
   streamChat,
 } from "@sluice/core";
+import type { AnyRequest } from "@sluice/core/internal";
 import { createBackoff, endsUnlessSent, keepsKey, randomId } from "@sluice/core/internal";
 import type { Entry, Ledger, Write } from "./ledger.js";
 import type { Offers } from "./offers.js";

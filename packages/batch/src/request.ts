@@ -1,10 +1,5 @@
-import {
-  type AnyRequest,
-  type ChatRequest,
-  ConfigurationError,
-  type ImageRequest,
-  type VideoRequest,
-} from "@sluice/core";
+import { type ChatRequest, ConfigurationError, type ImageRequest, type VideoRequest } from "@sluice/core";
+import type { AnyRequest } from "@sluice/core/internal";
 
 interface Named {
   /**

@@ -17,7 +17,7 @@ export interface StorageLock {
  *
  * A record is any value that has JSON, and is read as its JSON: a `Date` as text, a `Map` empty, and without fields
  * that are `undefined`. Collections and keys are any text. An app can write its own storage with the first three functions;
- * `storageContract` of `@sluice/core/testing` tries it.
+ * `storageTests` of `@sluice/core/testing` tries it.
  */
 export interface RecordStorage {
   /**

@@ -1,11 +1,5 @@
-import {
-  type AssetHandle,
-  type AssetLookup,
-  type ClientOptions,
-  createAsset,
-  getAsset,
-  watchAsset,
-} from "@sluice/core";
+import { type AssetHandle, type ClientOptions, createAsset, getAsset, watchAsset } from "@sluice/core";
+import type { AssetLookup } from "@sluice/core/internal";
 import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";

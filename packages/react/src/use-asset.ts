@@ -15,14 +15,14 @@ export interface UseAssetResult
 /**
  * Registers an image as an asset, and shows its progress until `data.uri` (`asset://…`) can be used in video requests.
  *
- * Rendering and mounting register nothing, and a double click registers once. The client needs `assetLookup`.
+ * Rendering and mounting register nothing, and a double click registers once. The client needs `gateway: { assetLookup }`.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
  * ```tsx
  * function Hero() {
- *   const { create, status, phase, uri, error } = useAsset({ groupId: "group-1" });
- *   if (uri) return <code>{uri}</code>;
+ *   const { create, status, phase, data, error } = useAsset({ groupId: "group-1" });
+ *   if (data) return <code>{data.uri}</code>;
  *   return (
  *     <label>
  *       {error ? describeError(error).title : (phase ?? "Choose an image")}

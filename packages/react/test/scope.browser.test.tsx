@@ -149,7 +149,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("Every lock, channel and collection has the scope of the client in its name", async () => {
+test("Every lock, channel and collection has the user of the client in its name", async () => {
   const name = `scope-${crypto.randomUUID()}`;
   const { storage, names, collections } = noteNames(indexedDBStorage({ name }));
   await show(clientFor(createEmulator({ speed: 50 }), "user/1"), storage);

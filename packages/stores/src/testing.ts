@@ -1,2 +1,1 @@
-export { type StorageCase, storageContract } from "./testing/contract.js";
-export type { StorageContract } from "./testing/options.js";
+export { storageTests } from "./testing/contract.js";

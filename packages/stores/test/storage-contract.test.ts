@@ -1,7 +1,9 @@
 import type { RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
-import { type StorageContract, storageContract } from "@sluice/stores/testing";
+import { storageTests } from "@sluice/stores/testing";
 import { expect, test } from "vitest";
+
+type StorageContract = Parameters<typeof storageTests>[0];
 
 /* The contract of a storage notices what is wrong with one. */
 
@@ -14,7 +16,7 @@ async function broken(change: Change, more: Partial<StorageContract> = {}) {
   const kept = memoryStorage();
   const create = () => ({ ...kept, ...change(kept) });
   // most mistakes are noticed by a notice that does not come
-  const cases = storageContract({ create, deadlineMs: 50, ...more });
+  const cases = storageTests({ create, deadlineMs: 50, ...more });
   const ended = await Promise.allSettled(cases.map(({ run }) => run()));
   return Object.fromEntries(
     ended.flatMap((end, nth) => (end.status === "rejected" ? [[cases[nth]?.title, String(end.reason)]] : [])),
@@ -344,13 +346,13 @@ test("The contract accepts a storage that ends the locks of an instance that has
   const crash = async (instance: RecordStorage) => {
     for (const release of held.get(instance) ?? []) await release();
   };
-  const [crashed] = storageContract({ create, crash }).filter(({ title }) => title.includes("has crashed"));
+  const [crashed] = storageTests({ create, crash }).filter(({ title }) => title.includes("has crashed"));
   await crashed?.run();
   expect(held.size).toBe(2);
 });
 
 test("A case asks its runner for no callback: Jest and Bun would wait for it", () => {
-  for (const { run } of storageContract({ create: memoryStorage })) expect(run).toHaveLength(0);
+  for (const { run } of storageTests({ create: memoryStorage })) expect(run).toHaveLength(0);
 });
 
 test("A case that does not apply is skipped with its reason where the runner can skip", async () => {
@@ -359,7 +361,7 @@ test("A case that does not apply is skipped with its reason where the runner can
 
   const reasons: string[] = [];
   const skip = (reason: string) => void reasons.push(reason);
-  for (const { run } of storageContract({ create, isWatched: false, deadlineMs: 300 })) await run({ skip });
+  for (const { run } of storageTests({ create, isWatched: false, deadlineMs: 300 })) await run({ skip });
   expect(new Set(reasons)).toEqual(
     new Set([
       "the option `damage` is not given",

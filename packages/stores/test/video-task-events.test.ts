@@ -1,10 +1,5 @@
-import {
-  type ClientOptions,
-  type PollEvent,
-  type VideoTask,
-  type WatchOptions,
-  watchVideoTask,
-} from "@sluice/core";
+import { type ClientOptions, type VideoTask, type WatchOptions, watchVideoTask } from "@sluice/core";
+import type { PollEvent } from "@sluice/core/internal";
 import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import {

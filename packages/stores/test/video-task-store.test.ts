@@ -1,5 +1,4 @@
 import {
-  type Absence,
   type ClientOptions,
   type MediaUploader,
   type Presence,
@@ -7,6 +6,7 @@ import {
   type RecordStorage,
   type Store,
 } from "@sluice/core";
+import type { Absence } from "@sluice/core/internal";
 import {
   createVideoTaskList,
   createVideoTaskStore,

@@ -12,7 +12,7 @@ export const deviceNames = ["laptop", "phone"] as const;
 export type DeviceName = (typeof deviceNames)[number];
 
 /**
- * Makes the client of one device. Both are in one browser: the scope gives each a database, locks and channels of its
+ * Makes the client of one device. Both are in one browser: the user gives each a database, locks and channels of its
  * own, so that they meet on the server alone, as two browsers would.
  */
 function deviceClient(

@@ -99,7 +99,7 @@ function draftOf<Value>(client: Client, storage: RecordStorage, key: string, fir
   return created;
 }
 
-/** The collection that `signOut` removes: the scope of the client is the beginning of its name. */
+/** The collection that `signOut` removes: the user of the client is the beginning of its name. */
 function collectionOf({ user: scope }: Client): string {
   return scope === undefined ? "drafts" : `${JSON.stringify(scope)}/drafts`;
 }

@@ -1,7 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type ChatStore, createChatStore, memoryStorage, signOut } from "@sluice/stores";
-import { storageContract } from "@sluice/stores/testing";
+import { storageTests } from "@sluice/stores/testing";
 import { remoteStorage } from "@sluice/sync";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { chat, list, message, openServer, watched } from "../../../../tests/support/conversations-server.ts";
@@ -427,7 +427,7 @@ describe("the contract of a storage, for chats on the server", () => {
     };
   };
   // the options of these cases are for storages of one device
-  const cases = storageContract({ create: tabs }).filter(
+  const cases = storageTests({ create: tabs }).filter(
     ({ title }) => !/damaged record|can't be reached|has crashed/.test(title),
   );
   for (const { title, run } of cases) test(title, run);

@@ -86,8 +86,8 @@ export function assertWritable({ "~standard": { vendor, jsonSchema } }: Standard
  *
  * @example
  * ```ts
- * const city = withJSONSchema(zodSchema, { type: "object", properties: { city: { type: "string" } } });
- * const weather = defineTool({ name: "weather", inputSchema: city, execute: ({ city }) => forecast(city) });
+ * const place = withJSONSchema(zodSchema, { type: "object", properties: { city: { type: "string" } } });
+ * const weather = defineTool({ name: "weather", inputSchema: place, execute: () => "Sunny." });
  * ```
  */
 export function withJSONSchema<Output>(

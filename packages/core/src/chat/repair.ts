@@ -17,7 +17,7 @@ const NO_RESULT = "the call was cancelled before it had a result";
  * @param messages the history; it is not changed, and valid messages are returned as they are
  * @example
  * ```ts
- * const messages = repairHistory([...saved, { role: "user", content: "Go on" }]);
+ * const messages = repairMessages([...saved, { role: "user", content: "Go on" }]);
  * const turn = await completeChat(client, { model: "alpha-v4.1-flash", messages });
  * ```
  */

@@ -5,7 +5,6 @@
 export type { Clock } from "../base/clock.js";
 export { type StandardSchema, withJSONSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
-export type { AnyRequest } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
@@ -34,13 +33,7 @@ export {
 
 // Images
 
-export {
-  type FailedImage,
-  type GeneratedImage,
-  generateImages,
-  type ImageResult,
-  type ImageUsage,
-} from "../images/generate.js";
+export { type GeneratedImage, generateImages, type ImageResult } from "../images/generate.js";
 export type { ImageRequest } from "../images/schema.js";
 
 // Videos
@@ -64,41 +57,24 @@ export { createAsset } from "../assets/create.js";
 export type { AssetRequest } from "../assets/schema.js";
 export { getAsset, watchAsset } from "../assets/watch.js";
 export type { TaskWatch, WatchOptions } from "../tasks/define-task.js";
-export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
+export type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
 
 // Chat
 
 export { completeChat } from "../chat/complete.js";
 export { applyDelta } from "../chat/protocol/accumulate.js";
-export type {
-  AssistantMessage,
-  ChatDelta,
-  ChatResult,
-  ChatTiming,
-  ChatUsage,
-} from "../chat/protocol/delta.js";
+export type { AssistantMessage, ChatDelta, ChatResult, ChatUsage } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
 export { repairMessages } from "../chat/repair.js";
-export {
-  type ChatResumeOptions,
-  resumeChat,
-  streamResumption,
-} from "../chat/resume.js";
+export { resumeChat, streamResumption } from "../chat/resume.js";
 export { toResponse } from "../chat/sse-response.js";
 export { type ChatStream, streamChat } from "../chat/stream.js";
-export {
-  defineTool,
-  type ThreadFile,
-  type Tool,
-  type ToolContext,
-  type ToolContextMessage,
-} from "../chat/tools.js";
+export { defineTool, type Tool, type ToolContext } from "../chat/tools.js";
 export type { ChatModel } from "../vocabulary/chat-models.js";
 export type { ImageModel, VideoModel } from "../vocabulary/media-models.js";
 
 // Storages
 
-export type { Absence, Presence } from "../base/page-activity.js";
+export type { Presence } from "../base/page-activity.js";
 export type { RecordStorage, StorageLock } from "../storage.js";
-export type { PollEvent } from "../tasks/poll.js";

@@ -25,6 +25,7 @@ export {
   noteReplacedClient,
 } from "../base/note-options.js";
 export type { WithOptions } from "../base/option-names.js";
+export type { Absence } from "../base/page-activity.js";
 export { pagePresence } from "../base/page-activity.js";
 export {
   isRefusal,
@@ -46,10 +47,12 @@ export {
   readerOf,
   type StoreControl,
 } from "../base/store.js";
+export type { AnyRequest } from "../base/validate.js";
 export { assertAccepted, type RequestFor } from "../base/validate.js";
 export { isHTTP, isPublicHTTP } from "../base/web-address.js";
 export { jsonSchemaOf } from "../chat/json-schema.js";
 export { emptyMessage } from "../chat/protocol/accumulate.js";
+export type { ChatTiming } from "../chat/protocol/delta.js";
 export { isImageURL } from "../chat/protocol/image-url.js";
 export type { ToolCall } from "../chat/protocol/message-schema.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
@@ -63,12 +66,16 @@ export {
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
 export type { ToolDefinition } from "../chat/protocol/tool-schema.js";
 export { errorText, toolMessage } from "../chat/repair.js";
+export type { ChatResumeOptions } from "../chat/resume.js";
 export { openStream } from "../chat/stream.js";
+export type { ThreadFile } from "../chat/tools.js";
 export type { SharedDevices, SyncStatus } from "../devices.js";
 export { signedTypeOf } from "../files/signatures.js";
 export { uploaderOf } from "../files/uploader.js";
+export type { FailedImage } from "../images/generate.js";
 export { checkImageRequest, type ImageRequests } from "../images/schema.js";
 export type { Snapshot, TaskHandle, TaskKind } from "../tasks/define-task.js";
+export type { PollEvent } from "../tasks/poll.js";
 export { type Interval, intervalAfter } from "../tasks/poll.js";
 export { askOffers, hasOffer, isRemembered } from "../transport/ask-offers.js";
 export { endsUnlessSent, trackBilling } from "../transport/billing.js";
@@ -83,6 +90,7 @@ export { addressOf, type Connection } from "../transport/send.js";
 export { parseVideoTask } from "../videos/read-task.js";
 export { checkVideoRequest, type VideoRequests } from "../videos/schema/request.js";
 export { dismissVideoTask, videos } from "../videos/watch.js";
+export type { AssetLookup } from "../vocabulary/asset.js";
 export { chatModelOf, chatModels } from "../vocabulary/chat-models.js";
 export { asError, describeThrown, readDelivery, withDetails } from "../vocabulary/errors.js";
 export type { ToolRun } from "../vocabulary/events.js";

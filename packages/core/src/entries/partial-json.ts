@@ -1,1 +1,1 @@
-export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "../chat/partial-json/parser.js";
+export { createPartialJSON, type PartialJSON } from "../chat/partial-json/parser.js";

@@ -1,6 +1,5 @@
 export {
   createEventParser,
-  type EventHandlers,
   type EventParser,
   type ServerSentEvent,
 } from "../transport/event-stream.js";

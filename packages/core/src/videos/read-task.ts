@@ -52,7 +52,7 @@ const REASON_FIELDS = [
  * ```ts
  * const client = createClient({
  *   baseURL: "https://gateway.example.com",
- *   normalizeVideoTask: (raw, known) => normalizeVideoTask(unwrapOurs(raw), known),
+ *   gateway: { parseVideoTask: (raw, known) => parseVideoTask(unwrapOurs(raw), known) },
  * });
  * ```
  */

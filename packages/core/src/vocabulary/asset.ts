@@ -42,7 +42,10 @@ export interface ActiveAsset extends Asset {
  *
  * @example
  * ```ts
- * const assetLookup: AssetLookup = (id, request) => request(`/assets/${id}`);
+ * const client = createClient({
+ *   baseURL: "/api",
+ *   gateway: { assetLookup: (id, request) => request(`/assets/${id}`) },
+ * });
  * ```
  */
 export type AssetLookup =

@@ -1,4 +1,5 @@
-import { type FailedImage, type GeneratedImage, generateImages, type ImageRequest } from "@sluice/core";
+import { type GeneratedImage, generateImages, type ImageRequest } from "@sluice/core";
+import type { FailedImage } from "@sluice/core/internal";
 import type { models } from "@sluice/core/schemas";
 import { type Call, type Content, requestSchema, type Tool, text, toolName } from "./tool.js";
 

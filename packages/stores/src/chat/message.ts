@@ -1,11 +1,5 @@
-import {
-  type ChatRequestMessage,
-  type ChatTiming,
-  type ChatUsage,
-  type Outcome,
-  StreamError,
-  type ThreadFile,
-} from "@sluice/core";
+import { type ChatRequestMessage, type ChatUsage, type Outcome, StreamError } from "@sluice/core";
+import type { ChatTiming, ThreadFile } from "@sluice/core/internal";
 import { describeThrown, isHTTP, isRecord, withDetails } from "@sluice/core/internal";
 
 /**

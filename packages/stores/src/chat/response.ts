@@ -1,7 +1,6 @@
 import {
   type AssistantMessage,
   type ChatRequest,
-  type ChatTiming,
   type ChatUsage,
   type Client,
   isGatewayError,
@@ -9,6 +8,7 @@ import {
   type StandardSchema,
   StreamError,
 } from "@sluice/core";
+import type { ChatTiming } from "@sluice/core/internal";
 import {
   asError,
   emptyMessage,

@@ -1,4 +1,5 @@
-import type { ChatTiming, ChatUsage } from "@sluice/core";
+import type { ChatUsage } from "@sluice/core";
+import type { ChatTiming } from "@sluice/core/internal";
 import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
 
 /**

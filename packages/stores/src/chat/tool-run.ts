@@ -1,4 +1,5 @@
-import type { Client, ThreadFile, Tool, ToolContext } from "@sluice/core";
+import type { Client, Tool, ToolContext } from "@sluice/core";
+import type { ThreadFile } from "@sluice/core/internal";
 import { asError, checkBySchema, issuesText, parseJSON, type ToolRun, within } from "@sluice/core/internal";
 import { type ChatMessage, type ChatToolCall, isFile, problemOf } from "./message.js";
 import type { Thread } from "./thread.js";

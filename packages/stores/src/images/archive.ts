@@ -1,4 +1,5 @@
-import type { Client, FailedImage, GeneratedImage, ImageResult } from "@sluice/core";
+import type { Client, GeneratedImage, ImageResult } from "@sluice/core";
+import type { FailedImage } from "@sluice/core/internal";
 import { newestCopy, withCopy } from "../archive/renewal.js";
 
 /* Loaded where the link of an image has run out, and the proxy keeps a copy. */

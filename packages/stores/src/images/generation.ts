@@ -1,11 +1,5 @@
-import {
-  type AnyRequest,
-  type Billing,
-  type Client,
-  generateImages,
-  isGatewayError,
-  type RequestOptions,
-} from "@sluice/core";
+import { type Billing, type Client, generateImages, isGatewayError, type RequestOptions } from "@sluice/core";
+import type { AnyRequest } from "@sluice/core/internal";
 import {
   asError,
   assertAccepted,

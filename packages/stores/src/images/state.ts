@@ -1,4 +1,5 @@
-import type { AnyRequest, Billing, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
+import type { Billing, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
+import type { AnyRequest } from "@sluice/core/internal";
 
 /** Request of a model. For any other model, any fields. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel

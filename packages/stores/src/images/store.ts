@@ -1,12 +1,12 @@
 import {
   type Client,
   ConfigurationError,
-  type FailedImage,
   type GeneratedImage,
   type ImageModel,
   type ImageResult,
   type Store,
 } from "@sluice/core";
+import type { FailedImage } from "@sluice/core/internal";
 import {
   after,
   createStore,

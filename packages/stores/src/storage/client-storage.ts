@@ -88,7 +88,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     return name;
   }
 
-  /** Another tab forgets the scope: this one must not write it again. */
+  /** Another tab forgets the user: this one must not write it again. */
   function onNotice(records: ReadonlyMap<string, unknown>): void {
     const from = records.get(NOTICE);
     // this tab has forgotten all: what it has now is new

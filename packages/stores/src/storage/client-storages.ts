@@ -5,7 +5,7 @@ import type { Scoped } from "@sluice/core/internal";
 export interface ClientStorages {
   /** The client's own object for each storage that it uses. */
   readonly own: Map<RecordStorage, RecordStorage>;
-  /** Names of the collections that were used, with the scope. */
+  /** Names of the collections that were used, with the user. */
   readonly collections: Set<string>;
   /** Writes that have not ended. */
   readonly pending: Set<Promise<unknown>>;

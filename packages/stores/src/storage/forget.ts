@@ -41,7 +41,7 @@ export async function forget(
   });
 }
 
-/** Forgets the scope in this tab, and removes it from storages. Returns what could not be removed. */
+/** Forgets the user in this tab, and removes it from storages. Returns what could not be removed. */
 export async function forgetHere(
   client: Scoped,
   stores: Iterable<() => unknown>,

@@ -22,9 +22,9 @@ export interface SignedOut {
 }
 
 /**
- * Removes everything that this client's `scope` has stored in the browser, and stops its responses. Stores in use are
- * empty then. Other tabs of the scope do the same a moment later. Requests in flight are ended, and may be billed; what
- * the gateway and the proxy store stays: nothing is written or deleted on a server. Without a `scope` it removes what
+ * Removes everything that this client's `user` has stored in the browser, and stops its responses. Stores in use are
+ * empty then. Other tabs of the user do the same a moment later. Requests in flight are ended, and may be billed; what
+ * the gateway and the proxy store stays: nothing is written or deleted on a server. Without a `user` it removes what
  * clients without one have stored. It can be called again, for example after the page was closed in between.
  *
  * It reaches the storages that this client has used in this page, `indexedDBStorage()` and `webStorage(() =>

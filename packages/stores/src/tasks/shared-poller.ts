@@ -1,4 +1,5 @@
-import type { Absence, Clock, PollEvent } from "@sluice/core";
+import type { Clock } from "@sluice/core";
+import type { Absence, PollEvent } from "@sluice/core/internal";
 import { after, asError, createStore, pagePresence, reportLimit } from "@sluice/core/internal";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";

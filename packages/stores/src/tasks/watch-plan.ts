@@ -1,5 +1,5 @@
-import type { Absence, PollEvent, Presence, Store } from "@sluice/core";
-import type { Connection, Interval } from "@sluice/core/internal";
+import type { Presence, Store } from "@sluice/core";
+import type { Absence, Connection, Interval, PollEvent } from "@sluice/core/internal";
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {

@@ -25,14 +25,14 @@ export interface StorageCase {
  *
  * @example
  * ```ts
- * import { storageContract } from "@sluice/stores/testing";
+ * import { storageTests } from "@sluice/stores/testing";
  * import { test } from "vitest";
  * import { openMyStorage } from "./my-storage.js"; // yours
  *
- * for (const { title, run } of storageContract({ create: () => openMyStorage() })) test(title, run);
+ * for (const { title, run } of storageTests({ create: () => openMyStorage() })) test(title, run);
  * ```
  */
-export function storageContract(options: StorageContract): readonly StorageCase[] {
+export function storageTests(options: StorageContract): readonly StorageCase[] {
   return Object.entries({ ...recordCases, ...watchCases, ...optionalCases }).map(([title, check]) => ({
     title: `The storage ${title}`,
     // a parameter that has a default is not counted: with one that is, Jest and Bun would wait for a callback

@@ -1,7 +1,9 @@
 import type { RecordStorage } from "@sluice/core";
 import { webStorage } from "@sluice/stores";
-import { type StorageCase, type StorageContract, storageContract } from "@sluice/stores/testing";
+import { storageTests } from "@sluice/stores/testing";
 import { afterEach, describe, expect, test } from "vitest";
+
+type StorageContract = Parameters<typeof storageTests>[0];
 
 /** Web Storage where there is none, with as much room as browsers give: about 5 million characters. */
 export function storageOfMap() {
@@ -69,8 +71,8 @@ export function testContract(
   without: readonly string[] = [],
 ): void {
   describe(`The contract in ${name}`, () => {
-    const cases = storageContract({ deadlineMs: 30_000, ...contract() });
-    const applies = ({ title }: StorageCase) => !without.some((word) => title.includes(word));
+    const cases = storageTests({ deadlineMs: 30_000, ...contract() });
+    const applies = ({ title }: { readonly title: string }) => !without.some((word) => title.includes(word));
     const skip = (reason: string) => {
       throw new Error(`The case tries nothing, as ${reason}: leave it out by a word of its title.`);
     };

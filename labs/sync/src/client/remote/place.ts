@@ -2,9 +2,9 @@ import { type Scoped, scoped, userPrefix } from "@sluice/core/internal";
 
 /** A collection that lives on the server, too. */
 export interface Place {
-  /** Name of the collection in the local storage, with the scope. */
+  /** Name of the collection in the local storage, with the user. */
   readonly name: string;
-  /** Name of the collection without the scope: `chat/trip`. */
+  /** Name of the collection without the user: `chat/trip`. */
   readonly collection: string;
   /** Id of the conversation on the server. */
   readonly id: string;

@@ -43,7 +43,7 @@ export interface RemoteStorage extends RecordStorage, Pick<SharedDevices, "statu
  * `signOut` forgets the local copy, with what was not sent yet, and deletes nothing on the server. Removing a
  * conversation with `useConversations` deletes it there, too.
  *
- * @param client the client of the chats: its address, headers and `scope`
+ * @param client the client of the chats: its address, headers and `user`
  * @throws {ConfigurationError} where `client` was not made by `createClient`
  * @example
  * ```ts

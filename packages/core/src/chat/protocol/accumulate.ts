@@ -12,7 +12,7 @@ export const emptyMessage: AssistantMessage = Object.freeze({ role: "assistant",
  * @param message the message so far; undefined before the first delta
  * @example
  * ```ts
- * let message: ChatMessage | undefined;
+ * let message: AssistantMessage | undefined;
  * for await (const delta of streamChat(client, request)) message = applyDelta(message, delta);
  * ```
  */
