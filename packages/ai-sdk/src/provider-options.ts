@@ -1,7 +1,7 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
 import type { ChatParams } from "@sluice/core/internal";
-import { type ModelInfo, type ModelRequest, models } from "@sluice/core/schemas";
+import { type ModelRequest, models } from "@sluice/core/schemas";
 
 /** Name of this provider: the key of its `providerOptions` and `providerMetadata`. */
 export const NAME = "sluice";
@@ -34,8 +34,13 @@ export function fieldsOf(options: SharedV4ProviderOptions | undefined): object {
   return options?.[NAME] ?? {};
 }
 
-/** Returns the row of a model; undefined for an unknown model. */
-export function findModel<Kind extends ModelInfo["kind"]>(kind: Kind, id: string) {
-  const row = Object.hasOwn(models, id) ? models[id as ModelInfo["id"]] : undefined;
-  return row?.kind === kind ? (row as Extract<ModelInfo, { readonly kind: Kind }>) : undefined;
+type Row = (typeof models)[keyof typeof models];
+
+/** Returns the row of a model of a kind; undefined for an unknown model. */
+export function findModel<Kind extends Row["kind"]>(
+  kind: Kind,
+  id: string,
+): Extract<Row, { readonly kind: Kind }> | undefined {
+  const row: Row | undefined = Object.hasOwn(models, id) ? models[id as Row["id"]] : undefined;
+  return row?.kind === kind ? (row as Extract<Row, { readonly kind: Kind }>) : undefined;
 }

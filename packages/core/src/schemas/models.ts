@@ -1,5 +1,12 @@
-import { chatModels } from "../vocabulary/chat-models.js";
-import { assetModels, imageModels, videoModels } from "../vocabulary/media-models.js";
+import { type ChatModel, chatModels } from "../vocabulary/chat-models.js";
+import {
+  type AssetModel,
+  assetModels,
+  type ImageModel,
+  imageModels,
+  type VideoModel,
+  videoModels,
+} from "../vocabulary/media-models.js";
 
 type Rows<Kind extends string, Table> = {
   readonly [Id in keyof Table]: {
@@ -20,8 +27,8 @@ function rowsOf<const Kind extends string, Table extends object>(
 }
 
 /**
- * Table of the gateway's models (spec, Models): the values and bounds that each model accepts. The checks use the same
- * tables, and forms can use them, too.
+ * Table of the gateway's models: the values and bounds that each model accepts. The checks use the same tables, and forms
+ * can use them, too.
  *
  * @example
  * ```ts run
@@ -39,5 +46,73 @@ export const models = {
 /** Id of a model of {@link models}. */
 export type ModelId = keyof typeof models;
 
-/** A row of {@link models}. */
-export type ModelInfo = (typeof models)[ModelId];
+interface Row<Id extends ModelId, Kind extends string> {
+  /** Id of the model, as the gateway spells it. */
+  readonly id: Id;
+  /** What the model makes. */
+  readonly kind: Kind;
+  /** Family of the model in the names of its rules: `chat.alpha.max-tokens`. */
+  readonly family: string;
+}
+
+interface ChatRow extends Row<ChatModel, "chat"> {
+  /** Values of `thinking.type`, the default first; none for a model that never thinks. */
+  readonly thinking: readonly string[];
+  /** Values of `reasoning_effort`; none for a model without the field. */
+  readonly reasoningEffort: readonly string[];
+  /** Value of `reasoning_effort` where the request has none. */
+  readonly reasoningEffortDefault?: string;
+  /** Largest `max_tokens`. */
+  readonly maxTokens: number;
+  /** Largest `temperature`. */
+  readonly temperature: number;
+  /** True for a model with `frequency_penalty` and `presence_penalty`. */
+  readonly penalties: boolean;
+  /** Largest number of `stop` sequences; `1` means a single string. */
+  readonly stop: number;
+  /** True for a model that sees images. */
+  readonly seesImages: boolean;
+  /** True for a model that calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
+  readonly tools: boolean | "unlisted";
+  /** True for a model with `response_format: { type: "json_object" }`. */
+  readonly jsonMode: boolean;
+  /** True for a model that reports the usage of a stream only where `stream_options.include_usage` asks for it. */
+  readonly usageOnRequest?: boolean;
+}
+
+interface ImageRow extends Row<ImageModel, "image"> {
+  /** Values of `size`. */
+  readonly sizes: readonly string[];
+  /** True if an image has a watermark where the request does not say. */
+  readonly watermarkDefault: boolean;
+}
+
+interface VideoRow extends Row<VideoModel, "video"> {
+  /** Values of `resolution`. */
+  readonly resolutions: readonly string[];
+  /** Resolution where the request has none. */
+  readonly resolutionDefault?: string;
+  /** Values of `ratio`. */
+  readonly ratios: readonly string[];
+  /** Ratio where the request has none. */
+  readonly ratioDefault?: string;
+  /** Length in seconds; with `auto` the model chooses. */
+  readonly duration: {
+    /** Shortest length. */
+    readonly min: number;
+    /** Longest length. */
+    readonly max: number;
+    /** Value with which the model chooses. */
+    readonly auto?: number;
+  };
+  /** Length in seconds where the request has none. */
+  readonly durationDefault?: number;
+}
+
+interface AssetRow extends Row<AssetModel, "asset"> {
+  /** Values of `AssetType`. */
+  readonly types: readonly string[];
+}
+
+/** A row of {@link models}; the rows of single models have more fields. */
+export type ModelInfo = ChatRow | ImageRow | VideoRow | AssetRow;

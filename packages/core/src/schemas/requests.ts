@@ -18,6 +18,7 @@ export const requestSchemas = {
   ...chatRequests,
   ...imageRequests,
   ...videoRequests,
+  /** Request to `gamma-asset` (spec, POST /gamma/asset/CreateAsset). */
   "gamma-asset": assetRequest,
 } as const;
 

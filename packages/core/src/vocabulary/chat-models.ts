@@ -3,12 +3,17 @@
  * use this table, and forms can use it, too.
  */
 export const chatModels = {
+  /** Chat that sees images, calls tools and can think (spec, Model `alpha-v4.1-flash`). */
   "alpha-v4.1-flash": {
+    /** Family in the names of the rules: `chat.alpha`. */
     family: "alpha",
     /** Values of `thinking.type`, the default first; none for a model that never thinks. */
     thinking: ["enabled", "disabled"],
+    /** Values of `reasoning_effort`; none for a model without the field. */
     reasoningEffort: ["none", "low", "high", "max"],
+    /** Value of `reasoning_effort` where the request has none. */
     reasoningEffortDefault: "high",
+    /** Largest `max_tokens`. */
     maxTokens: 393_216,
     /** Largest `temperature`. */
     temperature: 2,
@@ -16,12 +21,16 @@ export const chatModels = {
     penalties: true,
     /** Largest number of `stop` sequences; `1` means a single string. */
     stop: 16,
+    /** True for a model that sees images. */
     seesImages: true,
+    /** True for a model that calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
     tools: true,
+    /** True for a model with `response_format: { type: "json_object" }`. */
     jsonMode: true,
     /** A stream reports usage only where `stream_options.include_usage` asks for it. */
     usageOnRequest: true,
   },
+  /** Chat with text alone (spec, Model `gamma-chat-1-6-251015`). */
   "gamma-chat-1-6-251015": {
     family: "gamma",
     thinking: [],
@@ -34,6 +43,7 @@ export const chatModels = {
     tools: false,
     jsonMode: false,
   },
+  /** Chat that always thinks (spec, Model `delta-5.3`). */
   "delta-5.3": {
     family: "delta",
     thinking: ["enabled"],

@@ -3,16 +3,21 @@
  * show the default size and the bounds of `max_images`.
  */
 export const imageModels = {
+  /** Images of up to 4K (spec, POST /v1/images/generations). */
   "gamma-image-4-0-250828": {
+    /** Family in the names of the rules: `image.4-0`, `video.beta`. */
     family: "4-0",
+    /** Values of `size`. */
     // biome-ignore format: a list of sizes is read as a block
     sizes: [
       "1024x1024", "864x1152", "1152x864", "1312x736", "736x1312", "832x1248", "1248x832", "1568x672",
       "2048x2048", "1728x2304", "2304x1728", "2848x1600", "1600x2848", "2496x1664", "1664x2496", "3136x1344",
       "4096x4096", "3520x4704", "4704x3520", "5504x3040", "3040x5504", "3328x4992", "4992x3328", "6240x2656",
     ],
+    /** True if the result has a watermark where the request does not say. */
     watermarkDefault: false,
   },
+  /** Images of 2K and 3K (spec, POST /v1/images/generations). */
   "gamma-image-5-0-260128": {
     family: "5-0",
     // biome-ignore format: a list of sizes is read as a block
@@ -30,16 +35,25 @@ export type ImageModel = keyof typeof imageModels;
 /** Shared by both `beta` models. */
 const betaVideo = {
   family: "beta",
+  /** Most characters of the prompt. */
   promptMax: 5000,
+  /** Values of `resolution`. */
   resolutions: ["1080P", "720P", "480P"],
+  /** Resolution where the request has none. */
   resolutionDefault: "1080P",
+  /** Values of `ratio`. */
   ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
+  /** Ratio where the request has none. */
   ratioDefault: "adaptive",
   /** Length in seconds; with `auto` the model chooses. */
   duration: { min: 2, max: 30, auto: -1 },
+  /** Length in seconds where the request has none. */
   durationDefault: 5,
+  /** Bounds of `seed`. */
   seed: { min: 0, max: 2_147_483_647 },
+  /** True if the video has sound where the request does not say. */
   audioDefault: true,
+  /** True if the gateway extends the prompt where the request does not say. */
   promptExtendDefault: true,
   watermarkDefault: false,
   /** `input.media` item types that are frames of the video; they exclude all others. */
@@ -79,8 +93,11 @@ const betaVideo = {
  * models write `1080P`, `gamma` models `1080p`.
  */
 export const videoModels = {
+  /** Videos from a prompt, frames or references (spec, Family `beta`). */
   "beta3.0-video": betaVideo,
+  /** Takes the same requests (spec, Family `beta`). */
   "beta3.0-video-prime": betaVideo,
+  /** Videos from a text or frames, with sound. */
   "gamma-video-1-5-pro-251215": {
     family: "1-5-pro",
     resolutions: ["480p", "720p", "1080p"],
@@ -89,16 +106,22 @@ export const videoModels = {
     ratioDefault: "adaptive",
     /** Default ratio of text to video. */
     textRatios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
+    /** Ratio of text to video where the request has none. */
     textRatioDefault: "adaptive",
     duration: { min: 4, max: 12, auto: -1 },
     durationDefault: 5,
     seed: { min: -1, max: 4_294_967_295 },
+    /** Values of `role` of an image. */
     roles: ["first_frame", "last_frame"],
+    /** True for a model with `generate_audio`. */
     generateAudio: true,
+    /** True if the video has sound where the request does not say. */
     generateAudioDefault: false,
+    /** True if the camera stands still where the request does not say. */
     cameraFixedDefault: false,
     watermarkDefault: false,
   },
+  /** Videos from a text or a first frame, without sound. */
   "gamma-video-1-0-pro-fast-251015": {
     family: "1-0-pro-fast",
     resolutions: ["480p", "720p", "1080p"],
@@ -115,6 +138,7 @@ export const videoModels = {
     cameraFixedDefault: false,
     watermarkDefault: false,
   },
+  /** Videos from texts, images, videos and sounds, up to 4K. */
   "gamma-video-2.0": {
     family: "2-0",
     resolutions: ["480p", "720p", "1080p", "4k"],
@@ -122,8 +146,10 @@ export const videoModels = {
     duration: { min: 4, max: 15 },
     /** The roles in the spec. Other roles are sent with a warning. */
     roles: ["first_frame", "last_frame", "reference_image"],
+    /** True for a model that can return its last frame. */
     returnLastFrame: true,
   },
+  /** Takes the same requests, up to 720p. */
   "gamma-video-fast": {
     family: "fast",
     resolutions: ["480p", "720p"],
@@ -141,7 +167,12 @@ export type VideoModel = keyof typeof videoModels;
  * Table of the asset model (spec, POST /gamma/asset/CreateAsset). Registrations are billed under its id.
  */
 export const assetModels = {
-  "gamma-asset": { family: "asset", types: ["Image"] },
+  /** Registers images for video requests (spec, POST /gamma/asset/CreateAsset). */
+  "gamma-asset": {
+    family: "asset",
+    /** Values of `AssetType`. */
+    types: ["Image"],
+  },
 } as const;
 
 /** Id of the model that asset registrations are billed under. */
