@@ -107,7 +107,7 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
     tools: { outcome: "complete", answer: expect.stringContaining("7 metres") },
     images: "200 image/png",
     video: "succeeded",
-    truncated: "StreamError stream",
+    truncated: "StreamError",
     refused: "APIError",
     rendered: "<p>ready</p>",
   });

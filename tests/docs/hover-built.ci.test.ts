@@ -43,7 +43,7 @@ createChatStore(client, { /**/model: "alpha-v4.1-flash", /**/instructions: "Be b
 useChatStream({ /**/model: "delta-5.3", /**/instructions: () => "Be brief", /**/outputSchema: schema, /**/params: { /**/temperature: 1, /**/max_tokens: 5, /**/reasoning_effort: "low" }, /**/maxSteps: 3 });
 useImages({ /**/model: "gamma-image-5-0-260128", /**/params: { /**/size: "2048x2048" } });
 createProxy({ baseURL: "https://a.test", apiKey: () => "", authenticate: "public", origins: [], /**/models: ["delta-5.3"] });
-const params: Partial<ModelRequest<"alpha-v4.1-flash">> = { /**/max_tokens: 5, /**/stream_options: { /**/include_usage: true } };
+const params: ModelRequest<"alpha-v4.1-flash"> = { model: "alpha-v4.1-flash", messages, /**/max_tokens: 5, /**/stream_options: { /**/include_usage: true } };
 generateImages(client, { /**/model: "gamma-image-5-0-260128", /**/prompt: "A reef", /**/size: "2048x2048", /**/logo_info: { /**/opacity: 0.5 } });
 createVideoTask(client, { /**/model: "beta3.0-video", /**/input: { prompt: "A reef" }, /**/parameters: { /**/duration: 5 } });
 createVideoTask(client, { /**/model: "gamma-video-2.0", /**/content: [{ type: "image_url", /**/image_url: { /**/url: "asset://a-1" }, /**/role: "first_frame" }] });
@@ -140,6 +140,7 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
 ];
 /** Places of a model that is still to be typed. */
 const unfinished = `
+import { type Client, generateImages, streamChat } from "@sluice/core";
 import { createChatStore, useChatStream } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;

@@ -146,6 +146,6 @@ export function calls(...names: readonly string[]): Response {
 
 /** A tool without arguments. Without `execute` a page has to run it. */
 export function tool(name: string, execute?: Tool["execute"], more: object = {}): Tool {
-  const parameters = { type: "object", properties: {} };
-  return defineTool({ name, parameters, ...(execute && { execute }), ...more } as never) as Tool;
+  const inputSchema = { type: "object", properties: {} };
+  return defineTool({ name, inputSchema, ...(execute && { execute }), ...more } as never) as Tool;
 }
