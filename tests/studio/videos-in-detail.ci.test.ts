@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       route.fulfill({ status: 413, json: { error: { code: "storage_full", message: "full" } } }),
     );
     await button("Generate").click();
-    await studio.page.getByText("Use a smaller file, or fewer. Nothing was sent.").waitFor();
+    await studio.page.getByText("Use a smaller file, or fewer. Nothing was billed.").waitFor();
     await button("Dismiss").click();
 
     // its second part has no answer

@@ -7,8 +7,8 @@ import type { Words } from "./words.js";
  * something about a state is a function of it.
  */
 
-/** Says that nothing of a request left this page. */
-export const NOTHING_SENT = "Nothing was sent.";
+/** Says that a failed request costs nothing. */
+export const NOTHING_BILLED = "Nothing was billed.";
 
 /** Says that the answer to a request for images never reached this page. */
 export const NOT_FINISHED = "It was not finished here. You may have been charged.";

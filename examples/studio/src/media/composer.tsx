@@ -17,7 +17,7 @@ import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
-import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../room-words.js";
+import { drawingWords, NOTHING_BILLED, TOO_LARGE, UNSAVED } from "../room-words.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Select } from "../ui/popups.js";
@@ -247,7 +247,6 @@ function Failure({ error, messages, onRetry, onDismiss }: FailureProps) {
   const canRetry = action === "retry" || action === "wait";
   // the words of these two say so themselves
   const isSaid = kind === "invalidInput" || isOfOffline(error);
-  const isUnsent = !isSaid && isOfUnsent(error);
   return (
     <div
       role="alert"
@@ -256,7 +255,7 @@ function Failure({ error, messages, onRetry, onDismiss }: FailureProps) {
       <CircleAlert className="size-4.5 shrink-0 text-danger" aria-hidden />
       <p className="min-w-48 grow basis-0">
         <strong className="font-medium">{title}.</strong> {hint}
-        {isUnsent && ` ${NOTHING_SENT}`}
+        {!isSaid && billing === "none" && ` ${NOTHING_BILLED}`}
       </p>
       <span className="flex gap-2">
         {onRetry && canRetry && (
@@ -270,11 +269,6 @@ function Failure({ error, messages, onRetry, onDismiss }: FailureProps) {
       </span>
     </div>
   );
-}
-
-/** Returns true for an error that says that its request was not sent. The proxy or the gateway sends an APIError. */
-function isOfUnsent(error: unknown): boolean {
-  return billingOf(error) === "none" && Object(error).name !== "APIError";
 }
 
 /** The billing that an error of the library has. */
