@@ -52,8 +52,10 @@ export function openServer(extra: ServerOptions = {}) {
   };
 
   /** A browser of the user. Its scope keeps its locks apart from those of the other devices in this process. */
-  function device(options: Partial<ClientOptions> & RemoteStorageOptions & { readonly user?: string } = {}) {
-    const { local = memoryStorage(), onRefusal, user = "ada", ...clientOptions } = options;
+  function device(
+    options: Partial<ClientOptions> & RemoteStorageOptions & { readonly account?: string } = {},
+  ) {
+    const { local = memoryStorage(), onRefusal, account = "ada", ...clientOptions } = options;
     const requests: string[] = [];
     const state: { isOnline: boolean; before?: (path: string) => unknown } = { isOnline: true };
     const open = new Set<AbortController>();
@@ -69,7 +71,7 @@ export function openServer(extra: ServerOptions = {}) {
         given.signal.addEventListener("abort", () => cut.abort());
         const request = new Request(given, { signal: cut.signal });
         request.headers.set("origin", ORIGIN);
-        request.headers.set("x-user", user);
+        request.headers.set("x-user", account);
         const { pathname, search } = new URL(request.url);
         requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
         await state.before?.(pathname + search);
