@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS, ways } from "./support/attacked.js";
 import { readerOf } from "./support/event-stream.js";
 import { answered, done, json, said, says, stopped, streamed, streamHead } from "./support/raw-gateway.js";
@@ -107,6 +107,22 @@ describe.each(ways)("a stream %s", (_, plan) => {
   ])("case 61: that is in truth %s is a 502", async (_what, answer) => {
     proxy.upstream.answers(says(answer));
     expect((await proxy.ask("ada", stream)).status).toBe(502);
+  });
+});
+
+describe("a stream passed on unread", () => {
+  test("case 43: has the blank line of its end, also if that comes late", async () => {
+    const proxy = await startAttacked({ plan: {} });
+    onTestFinished(() => proxy.close());
+    let goOn = () => {};
+    proxy.upstream.answers((socket) => {
+      socket.write(streamHead + (said("one") + stopped() + done).slice(0, -1));
+      goOn = () => socket.end("\n");
+    });
+    const reader = readerOf(await proxy.send("ada", stream));
+    await reader.until("[DONE]");
+    goOn();
+    expect(await reader.until("never")).toMatch(/data: \[DONE\]\n\n$/);
   });
 });
 

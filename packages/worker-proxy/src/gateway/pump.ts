@@ -10,6 +10,8 @@ const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
 /** The end of an event or a comment. */
 const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
 const DONE = /^data: ?\[DONE\]/m;
+/** The same with its blank line: a client takes it for an event only then. */
+const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 /** An error of the gateway's. */
 const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
 
@@ -66,7 +68,7 @@ export function pump(
         head = utf8.decode(read.view());
         if (holdsKey(head) || holdsKey(unescaped(head.replace(/[\r\n]+data: ?/g, ""))))
           throw new Refusal("upstream_type");
-        const isOver = isChat ? DONE.test(head) : done;
+        const isOver = isChat ? (done ? DONE : WHOLE_DONE).test(head) : done;
         if (done && !isOver) throw failed("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
         if (read.size > sent && (isRead || BLANK_LINE.test(head))) {
