@@ -49,10 +49,7 @@ export function checkAgainst<Body>(
   check: (body: unknown) => Findings,
   kind: ModelInfo["kind"],
 ): Checked<Body> {
-  const model = (body as { model?: unknown } | null)?.model;
-  const known: readonly string[] = modelIds(kind);
-  const isKnown = typeof model === "string" && known.includes(model);
-  const { issues, warnings } = isKnown ? check(body) : { issues: [wrongModel(model, known)], warnings: [] };
+  const { issues, warnings } = checkOfKind(body, check, kind);
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
   record.unknownFields = unknown.map(({ path }) => path);
   const broken = strict ? [...issues, ...warnings.filter(({ rule }) => STRICT.test(rule))] : issues;
@@ -61,15 +58,26 @@ export function checkAgainst<Body>(
     const fields = Object.entries(body as object).filter(([name]) => !record.unknownFields.includes(name));
     return { body: Object.fromEntries(fields) as Body };
   }
-  if (!isKnown && typeof model === "string")
+  if (first.rule === WRONG_MODEL && typeof Object(body).model === "string")
     return { refusal: badRequest(`model ${first.message}.`.replace("?.", "?"), "model", "model_not_found") };
   const message = broken.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
   return { refusal: badRequest(message, first.path) };
 }
 
-function wrongModel(model: unknown, known: readonly string[]): Issue {
+const WRONG_MODEL = "model";
+
+/** Checks a body of an endpoint, which takes the models of one kind alone. */
+export function checkOfKind(
+  body: unknown,
+  check: (body: unknown) => Findings,
+  kind: ModelInfo["kind"],
+): Findings {
+  const { model }: { readonly model?: unknown } = Object(body);
+  const known: readonly string[] = modelIds(kind);
+  if (typeof model === "string" && known.includes(model)) return check(body);
   const hint = typeof model === "string" ? didYouMean(model, known) : "";
-  return { path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: "model" };
+  const message = `must be one of ${known.join(", ")}${hint}`;
+  return { issues: [{ path: "model", message, rule: WRONG_MODEL }], warnings: [] };
 }
 
 /** Parses and checks the JSON of a request. */

@@ -1,20 +1,21 @@
-import { checkRequest } from "@sluice/core/schemas";
-import type { Findings } from "../../server/check.js";
+import { checkRequest, type ModelInfo } from "@sluice/core/schemas";
+import { checkOfKind } from "../../server/check.js";
 import type { Recording } from "../recording.js";
 import type { Found } from "./finding.js";
 
-const checks: Readonly<Record<string, (body: unknown) => Findings>> = {
-  "POST /v1/chat/completions": checkRequest,
-  "POST /v1/images/generations": checkRequest,
-  "POST /v1/video/generations": checkRequest,
-  "POST /gamma/asset/CreateAsset": checkRequest,
+/** Kind of the models of each endpoint whose requests have rules. */
+const kinds: Readonly<Record<string, ModelInfo["kind"]>> = {
+  "POST /v1/chat/completions": "chat",
+  "POST /v1/images/generations": "image",
+  "POST /v1/video/generations": "video",
+  "POST /gamma/asset/CreateAsset": "asset",
 };
 
 /** Compares the gateway's decision about a request with the rules of the specification. */
 export function findingsOfRequest({ request, response }: Recording, endpoint: string): Found[] {
-  const check = checks[endpoint];
-  if (!check) return [];
-  const { issues, warnings } = check(request.body);
+  const kind = kinds[endpoint];
+  if (!kind) return [];
+  const { issues, warnings } = checkOfKind(request.body, checkRequest, kind);
   // what was redacted can't be checked
   const broken = issues.filter(({ path }) => !isRedacted(request.body, path));
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
