@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { noteOptions, print } from "./base/note-options.js";
+import { idOf } from "./base/same.js";
 import type { Scoped } from "./base/scope.js";
 import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
@@ -87,9 +88,11 @@ export interface ClientOptions {
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
-   * The user whose chats, tasks and drafts this client keeps in the browser: the id of the signed-in user. It is part of
-   * the name of every lock, channel and collection, so that two users of one browser never see each other's things.
-   * Any text but an empty one. It is never sent. For another user, create another client.
+   * The user whose chats, tasks and drafts this client keeps in the browser: the id of the signed-in user, as the proxy's
+   * `authenticate` returns it. It is part of the name of every lock, channel and collection, so that two users of one
+   * browser never see each other's things. A hash of it goes with each request, in the header `x-sluice-user`, unless there
+   * is an `apiKey`: the proxy refuses a page of another user with a 409 `user_mismatch`. Any text but an empty one. For
+   * another user, create another client.
    *
    * @default none: all users of this browser share what is kept
    */
@@ -227,7 +230,10 @@ export function createClient(options: ClientOptions): Client {
   async function headers(request: CallInfo): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
-    if (apiKey === undefined) return all;
+    if (apiKey === undefined) {
+      if (user !== undefined) all.set("x-sluice-user", idOf(user));
+      return all;
+    }
     const key: unknown = typeof apiKey === "function" ? await apiKey() : apiKey;
     try {
       if (process.env.NODE_ENV !== "production") explainKey(key);

@@ -33,6 +33,7 @@ const cases = [
   ["APIError 400", answer(400), "refusedInput", "check-input", "none"],
   ["APIError 401", answer(401), "signedOut", "sign-in", "none"],
   ["APIError 403", answer(403), "forbidden", "contact", "none"],
+  ["APIError 409 of a user", answer(409, { code: "user_mismatch" }), "otherUser", "sign-in", "none"],
   [
     "APIError 403 of a model",
     answer(403, { code: "model_not_allowed" }),

@@ -33,6 +33,7 @@ export const errorMessages: ErrorMessages = {
   refusedInput: { title: "Anfrage abgelehnt", hint: "Eingabe ändern, dann noch einmal versuchen." },
   tooLong: { title: "Zu viel auf einmal", hint: "Kürzen oder einen neuen Chat beginnen." },
   signedOut: { title: "Bitte anmelden", hint: "Anmelden, dann noch einmal versuchen." },
+  otherUser: { title: "Jemand anders ist angemeldet", hint: "Seite neu laden oder neu anmelden." },
   forbidden: { title: "Nicht erlaubt", hint: "Zugang erbitten oder anderes Modell wählen." },
   modelNotAllowed: { title: "Modell nicht verfügbar", hint: "Bitte ein anderes Modell wählen." },
   notFound: { title: "Nicht gefunden", hint: "Vielleicht wurde es entfernt." },

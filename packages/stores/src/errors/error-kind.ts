@@ -51,6 +51,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
 /** Codes that say more than their status: of `@sluice/worker-proxy`, and one that gateways give to a text without room. */
 const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
+  user_mismatch: "otherUser",
   origin_not_allowed: "originRefused",
   budget_exhausted: "budgetUsed",
   shared_budget_exhausted: "sharedBudgetUsed",

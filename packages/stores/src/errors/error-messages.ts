@@ -34,6 +34,7 @@ export type ErrorKind =
   | "refusedInput"
   | "tooLong"
   | "signedOut"
+  | "otherUser"
   | "forbidden"
   | "modelNotAllowed"
   | "notFound"
@@ -89,6 +90,7 @@ export const errorMessages: ErrorMessages = {
   refusedInput: { title: "Request not accepted", hint: "Change your input, then try again." },
   tooLong: { title: "Too much to send", hint: "Shorten it, or start a new chat." },
   signedOut: { title: "Please sign in", hint: "Sign in, then try again." },
+  otherUser: { title: "Signed in as somebody else", hint: "Reload this page, or sign in again." },
   forbidden: { title: "Not allowed", hint: "Ask for access, or choose another model." },
   modelNotAllowed: { title: "Model not available", hint: "Choose another model." },
   notFound: { title: "Not found", hint: "It may have been removed." },

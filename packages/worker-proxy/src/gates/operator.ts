@@ -30,7 +30,8 @@ export async function operatorOf<Env>(
     known.operation = path.replace(/^.*\/admin\//, "");
     return user;
   } catch (error) {
-    const isSignIn = error instanceof Refusal && ["unauthenticated", "invalid_key"].includes(error.reason);
+    const isSignIn =
+      error instanceof Refusal && ["unauthenticated", "invalid_key", "user_mismatch"].includes(error.reason);
     if (isSignIn && error.details.reason) known.reason = error.details.reason;
     if (!isSignIn) await log("admin: nobody gets in", error);
     else if (error.details.reason) await log("admin: a sign-in was refused", error.details.reason);

@@ -22,6 +22,10 @@ export const refusals = {
   // user, rate, budget
   unauthenticated: [401, "sign in: the proxy does not know who is asking"],
   invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
+  user_mismatch: [
+    409,
+    "this page is of another user than the one who is signed in; reload it, or sign in again",
+  ],
   authentication_unavailable: [503, "your sign-in can't be checked now; try again"],
   rate_limited: [429, "too many {limit}; try again in {what} s"],
   rate_limit_unavailable: [503, "the rate limit can't be checked now; try again"],
