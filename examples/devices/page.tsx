@@ -13,10 +13,11 @@ import { createRoot } from "react-dom/client";
 
 // a stand-in for your sign-in: a name, which the server believes
 const name = localStorage.getItem("name") ?? "";
-const headers = { authorization: `Bearer ${encodeURIComponent(name)}` };
+const user = encodeURIComponent(name);
+const headers = { authorization: `Bearer ${user}` };
 const client = createClient({
   baseURL: location.origin,
-  user: name || "nobody",
+  user: user || "nobody",
   headers,
   resume: streamResumption(),
 });

@@ -72,6 +72,8 @@ export function openServer(extra: ServerOptions = {}) {
         const request = new Request(given, { signal: cut.signal });
         request.headers.set("origin", ORIGIN);
         request.headers.set("x-user", account);
+        // the name of the device stands for a browser of its own, and not for a user
+        request.headers.delete("x-sluice-user");
         const { pathname, search } = new URL(request.url);
         requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
         await state.before?.(pathname + search);

@@ -102,8 +102,12 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
     user: `device-${Math.random()}`,
     clock: createTestClock(50),
     headers: { authorization: "ada" },
-    fetch: (request) =>
-      send(new Request(request, { signal: AbortSignal.any([request.signal, gone.signal]) })),
+    fetch(given) {
+      const request = new Request(given, { signal: AbortSignal.any([given.signal, gone.signal]) });
+      // the name of the device stands for a browser of its own, and not for a user
+      request.headers.delete("x-sluice-user");
+      return send(request);
+    },
     onEvent: () => {},
   });
   const storage = remoteStorage(client, { local: memoryStorage() });

@@ -12,13 +12,13 @@ export const deviceNames = ["laptop", "phone"] as const;
 export type DeviceName = (typeof deviceNames)[number];
 
 /**
- * Makes the client of one device. Both are in one browser: the user gives each a database, locks and channels of its
- * own, so that they meet on the server alone, as two browsers would.
+ * Makes the client of one device. Both are in one browser: a name of its own gives each a database, locks and channels of
+ * its own, so that they meet on the server alone, as two browsers would. The server must not take it for the user.
  */
 function deviceClient(
   user: string,
   device: DeviceName,
-  send?: (request: Request) => Promise<Response>,
+  send: (request: Request) => Promise<Response> = fetch,
 ): Client {
   return createClient({
     baseURL: serverURL,
@@ -26,7 +26,10 @@ function deviceClient(
     uploads: uploads(),
     user: `${user} on ${device}`,
     headers: { authorization: `Bearer ${encodeURIComponent(user)}` },
-    ...(send && { fetch: send }),
+    fetch(request) {
+      request.headers.delete("x-sluice-user");
+      return send(request);
+    },
   });
 }
 
