@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Rollup } from "vite";
 
-/* Programs built as apps build them, by three bundlers, with the peers' packages at hand. */
+/* Programs built as apps build them, by six bundlers, with the peers' packages at hand. */
 
 const folder = fileURLToPath(new URL("./peers/", import.meta.url));
 const { resolve: resolvePeer } = createRequire(join(folder, "package.json"));
@@ -88,23 +88,17 @@ async function byEsbuild(source: string): Promise<Built> {
   return new Map(files);
 }
 
-/** The part of Rspack that is used: its types are not installed with the repository. */
-interface Rspack {
-  rspack(
-    options: object,
-    done: (error: Error | null, stats?: { hasErrors(): boolean; toString(options: object): string }) => void,
-  ): { close(done: () => void): void };
-}
+/** The part of Rspack and webpack that is used: their types are not installed with the repository. */
+type Pack = (
+  options: object,
+  done: (error: Error | null, stats?: { hasErrors(): boolean; toString(options: object): string }) => void,
+) => { close(done: () => void): void };
 
-async function byRspack(source: string): Promise<Built> {
-  const out = mkdtempSync(join(tmpdir(), "bench-"));
-  const program = join(folder, "program.mjs");
-  writeFileSync(program, source);
-  const { rspack } = (await import(resolvePeer("@rspack/core"))) as Rspack;
+async function byPack(source: string, pack: Pack): Promise<Built> {
   const external = (name: string) => [`${name}`, new RegExp(`^${name}/`)];
-  try {
+  return await inFolders(source, async (program, out) => {
     await new Promise<void>((resolve, reject) => {
-      const compiler = rspack(
+      const compiler = pack(
         {
           mode: "production",
           target: ["web", "es2022"],
@@ -112,6 +106,7 @@ async function byRspack(source: string): Promise<Built> {
           entry: { entry: program },
           externals: externalsOf(source).flatMap(external),
           externalsType: "module",
+          experiments: { outputModule: true },
           output: { path: out, filename: "[name].js", publicPath: "/", module: true, chunkFormat: "module" },
           performance: { hints: false },
         },
@@ -123,14 +118,71 @@ async function byRspack(source: string): Promise<Built> {
         },
       );
     });
-    // what it loads later is seen when a page loads it
+  });
+}
+
+async function byRspack(source: string): Promise<Built> {
+  const { rspack } = (await import(resolvePeer("@rspack/core"))) as { rspack: Pack };
+  return await byPack(source, rspack);
+}
+
+async function byWebpack(source: string): Promise<Built> {
+  const { default: webpack } = (await import(resolvePeer("webpack"))) as { default: Pack };
+  return await byPack(source, webpack);
+}
+
+async function byBun(source: string): Promise<Built> {
+  const bun = join(resolvePeer("bun/package.json"), "../bin/bun.exe");
+  const flags = ["--minify", "--splitting", "--format=esm", "--target=browser", "--production"];
+  const externals = externalsOf(source).flatMap((name) => [`--external=${name}`, `--external=${name}/*`]);
+  return await inFolders(source, (program, out) => {
+    const names = ["--entry-naming=entry.js", `--outdir=${out}`];
+    execFileSync(bun, ["build", program, ...flags, ...externals, ...names], { cwd: folder, stdio: "pipe" });
+  });
+}
+
+async function byRollup(source: string): Promise<Built> {
+  const { rollup } = (await import(resolvePeer("rollup"))) as {
+    rollup(options: object): Promise<{ write(to: object): Promise<unknown> }>;
+  };
+  const { nodeResolve } = (await import(
+    resolvePeer("@rollup/plugin-node-resolve")
+  )) as Plugins<"nodeResolve">;
+  const { default: replace } = (await import(resolvePeer("@rollup/plugin-replace"))) as Plugins<"default">;
+  const { default: terser } = (await import(resolvePeer("@rollup/plugin-terser"))) as Plugins<"default">;
+  return await inFolders(source, async (program, out) => {
+    const bundle = await rollup({
+      input: { entry: program },
+      external: new RegExp(`^(${externalsOf(source).join("|")})($|/)`),
+      plugins: [
+        nodeResolve({ browser: true }),
+        replace({ "process.env.NODE_ENV": '"production"', preventAssignment: true }),
+        terser({}),
+      ],
+      onwarn() {},
+    });
+    await bundle.write({ dir: out, format: "es", entryFileNames: "[name].js", chunkFileNames: "[hash].js" });
+  });
+}
+
+type Plugins<Name extends string> = Record<Name, (options: object) => unknown>;
+
+/** Bundles a program that stands in a file, into a folder. Reads the files, and what each loads at once, from there. */
+async function inFolders(source: string, bundle: (program: string, out: string) => unknown): Promise<Built> {
+  const out = mkdtempSync(join(tmpdir(), "bench-"));
+  const program = join(folder, "program.mjs");
+  writeFileSync(program, source);
+  try {
+    await bundle(program, out);
+    const names = readdirSync(out).filter((name) => name.endsWith(".js"));
     return new Map(
-      readdirSync(out)
-        .filter((name) => name.endsWith(".js"))
-        .map((name) => [
-          name,
-          { code: readFileSync(join(out, name)), isEntry: name === "entry.js", imports: [], later: [] },
-        ]),
+      names.map((name) => {
+        const code = readFileSync(join(out, name));
+        const isEntry = name === "entry.js";
+        const imports = names.filter((other) => isImported(code.toString(), other));
+        // webpack and Rspack name what comes later by numbers
+        return [name, { code, isEntry, imports, later: isEntry ? names : [] }];
+      }),
     );
   } finally {
     rmSync(out, { recursive: true });
@@ -138,11 +190,21 @@ async function byRspack(source: string): Promise<Built> {
   }
 }
 
+/** True where a file imports another one when it is loaded. */
+function isImported(code: string, name: string): boolean {
+  return new RegExp(`(?:from|import) ?["'](?:\\./)?${RegExp.escape(name)}["']`).test(code);
+}
+
 /** The bundlers that are compared. */
-export const bundlers: Readonly<Record<"Vite" | "esbuild" | "Rspack", Bundler>> = {
+export const bundlers: Readonly<
+  Record<"Vite" | "Rollup" | "esbuild" | "webpack" | "Rspack" | "Bun", Bundler>
+> = {
   Vite: byVite,
+  Rollup: byRollup,
   esbuild: byEsbuild,
+  webpack: byWebpack,
   Rspack: byRspack,
+  Bun: byBun,
 };
 
 /** The files of React, shared by all programs, with the import map that leads to them. */

@@ -39,8 +39,15 @@ export async function measure(): Promise<Report> {
       texts: columns[`${name}, Vite, ${part}`] ?? {},
     })),
   );
+  const own: Record<string, Record<string, string>> = {};
+  for (const [name, sources] of Object.entries(programs))
+    for (const [bundler, bundle] of Object.entries(bundlers)) {
+      const files = await bundle(sources.Sluice as string);
+      put(own, `${name}, at once`, bundler, kilobytesOf(files, false));
+      put(own, `${name}, in all`, bundler, kilobytesOf(files, true));
+    }
   return {
-    markdown: `Minified, gzip, for browsers, React left out. \`at once\` is what the import loads; \`in all\` has what it may load later, too. The summary has both for Vite; at once is what \`pnpm check size\` measures and 0.8 kB of Vite's own for code that is loaded later. esbuild, with \`--splitting\`, loads more: it keeps code that is loaded later by functions that the program never calls, and puts all that this code shares with the program into files of their own.\n\n${tableOf("bundle", columns)}`,
+    markdown: `Minified, gzip, for browsers, React left out. \`at once\` is what the import loads; \`in all\` has what it may load later, too. The summary has both for Vite; at once is what \`pnpm check size\` measures and 0.8 kB of Vite's own for code that is loaded later. esbuild, with \`--splitting\`, loads more: it keeps code that is loaded later by functions that the program never calls, and puts all that this code shares with the program into files of their own.\n\n${tableOf("bundle", columns)}\n\nSluice by bundler:\n\n${tableOf("bundler", own)}`,
     summary: rows,
   };
 }
