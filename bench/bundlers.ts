@@ -192,7 +192,11 @@ async function inFolders(source: string, bundle: (program: string, out: string) 
 
 /** True where a file imports another one when it is loaded. */
 function isImported(code: string, name: string): boolean {
-  return new RegExp(`(?:from|import) ?["'](?:\\./)?${RegExp.escape(name)}["']`).test(code);
+  return ["from", "import"].some((word) =>
+    ['"', "'"].some((quote) =>
+      ["", " "].some((space) => code.includes(`${word}${space}${quote}./${name}${quote}`)),
+    ),
+  );
 }
 
 /** The bundlers that are compared. */
