@@ -1,2 +1,2 @@
+export type { SluiceModelOptions } from "./base/provider-options.js";
 export { createSluice, type SluiceProvider } from "./provider.js";
-export type { SluiceModelOptions } from "./provider-options.js";

@@ -1,5 +1,5 @@
 import { noteOptions } from "@sluice/core/internal";
-import { systemClock, untilAborted } from "./clock.js";
+import { systemClock, untilAborted } from "./base/clock.js";
 import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
 import { createRules } from "./script/rules.js";

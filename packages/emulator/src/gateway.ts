@@ -1,7 +1,7 @@
 import { createAssets } from "./assets/assets.js";
+import type { EmulatorClock } from "./base/clock.js";
 import { createChat } from "./chat/chat.js";
 import type { ChatScript } from "./chat/reply.js";
-import type { EmulatorClock } from "./clock.js";
 import { createEpsilon } from "./epsilon/epsilon.js";
 import { createFiles } from "./files/files.js";
 import type { MediaScript } from "./files/media.js";

@@ -1,5 +1,5 @@
+import type { EmulatorClock } from "./base/clock.js";
 import type { ChatScript } from "./chat/reply.js";
-import type { EmulatorClock } from "./clock.js";
 import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
 import type { Durations } from "./server/durations.js";

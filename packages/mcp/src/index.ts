@@ -1,1 +1,1 @@
-export { createMcpServer, type McpServerOptions } from "./server.js";
+export { createMcpServer, type McpServerOptions } from "./server/server.js";

@@ -6,8 +6,8 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { ChatRequestMessage } from "@sluice/core";
-import { bytesOf, dataURIOf } from "../files.js";
-import type { Warnings } from "../warnings.js";
+import { bytesOf, dataURIOf } from "../base/files.js";
+import type { Warnings } from "../base/warnings.js";
 
 type UserContent = Extract<ChatRequestMessage, { role: "user" }>["content"];
 type Part = Exclude<UserContent, string>[number];

@@ -13,11 +13,11 @@ import {
   isGatewayError,
   streamChat,
 } from "@sluice/core";
-import { type Call, callErrorOf } from "../call-error.js";
-import { requestOptionsOf } from "../call-options.js";
-import { NAME } from "../provider-options.js";
-import { streamOf } from "../stream-of.js";
-import { requestIdIn, type WatchedCall, watchCall } from "../watch-call.js";
+import { type Call, callErrorOf } from "../base/call-error.js";
+import { requestOptionsOf } from "../base/call-options.js";
+import { NAME } from "../base/provider-options.js";
+import { streamOf } from "../base/stream-of.js";
+import { requestIdIn, type WatchedCall, watchCall } from "../base/watch-call.js";
 import { type AnswerPart, partsOf } from "./parts.js";
 import { requestOf } from "./request.js";
 import { finishReasonOf, usageOf } from "./usage.js";

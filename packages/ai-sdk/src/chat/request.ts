@@ -1,8 +1,8 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
 import type { ModelInfo } from "@sluice/core/schemas";
-import { fieldsOf, findModel } from "../provider-options.js";
-import { createWarnings, type Warnings } from "../warnings.js";
+import { fieldsOf, findModel } from "../base/provider-options.js";
+import { createWarnings, type Warnings } from "../base/warnings.js";
 import { messagesOf } from "./messages.js";
 
 type Options = LanguageModelV4CallOptions;

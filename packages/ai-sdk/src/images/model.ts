@@ -7,10 +7,10 @@ import {
   isGatewayError,
 } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
-import { type Call, callErrorOf } from "../call-error.js";
-import { requestOptionsOf } from "../call-options.js";
-import { NAME } from "../provider-options.js";
-import { requestIdIn, type WatchedCall, watchCall } from "../watch-call.js";
+import { type Call, callErrorOf } from "../base/call-error.js";
+import { requestOptionsOf } from "../base/call-options.js";
+import { NAME } from "../base/provider-options.js";
+import { requestIdIn, type WatchedCall, watchCall } from "../base/watch-call.js";
 import { requestOf } from "./request.js";
 
 /** Path of image requests (spec, Endpoints). */

@@ -1,8 +1,8 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { ImageRequest } from "@sluice/core";
-import { addressOf } from "../files.js";
-import { fieldsOf, findModel } from "../provider-options.js";
-import { createWarnings, type Warnings } from "../warnings.js";
+import { addressOf } from "../base/files.js";
+import { fieldsOf, findModel } from "../base/provider-options.js";
+import { createWarnings, type Warnings } from "../base/warnings.js";
 
 /** Largest difference of a size from the ratio that was asked for: sizes are multiples of 16 or so. */
 const TOLERANCE = 0.02;

@@ -1,6 +1,6 @@
 import type { ChatModel, ChatResult } from "@sluice/core";
 import type { ToolSet } from "ai";
-import type { SluiceModelOptions } from "../provider-options.js";
+import type { SluiceModelOptions } from "../base/provider-options.js";
 import type { StreamStorage } from "./memory.js";
 
 /** Options of `createChatTransport`. Only `model` is required. */

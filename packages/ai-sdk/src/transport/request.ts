@@ -1,8 +1,8 @@
 import type { JSONObject, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { ChatRequest, Client } from "@sluice/core";
 import type { ModelMessage } from "ai";
+import { NAME } from "../base/provider-options.js";
 import { requestOf } from "../chat/request.js";
-import { NAME } from "../provider-options.js";
 import type { ChatTransportOptions } from "./options.js";
 import { definitionsOf } from "./tools.js";
 

@@ -1,6 +1,6 @@
 import { type Client, isGatewayError, resumeChat } from "@sluice/core";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
-import { streamOf } from "../stream-of.js";
+import { streamOf } from "../base/stream-of.js";
 import { chunksOf } from "./answer.js";
 import type { Memory, Progress } from "./memory.js";
 import { noting } from "./noting.js";

@@ -7,7 +7,7 @@ import {
   type UIMessage,
   type UIMessageChunk,
 } from "ai";
-import { streamOf } from "../stream-of.js";
+import { streamOf } from "../base/stream-of.js";
 import { chunksOf } from "./answer.js";
 import { settleApprovals, withDecided } from "./approvals.js";
 import { createMemory, type SentRequest } from "./memory.js";

@@ -11,10 +11,10 @@ import {
   type VideoTask,
   type VideoTaskHandle,
 } from "@sluice/core";
-import { type Call, callErrorOf } from "../call-error.js";
-import { requestOptionsOf } from "../call-options.js";
-import { NAME } from "../provider-options.js";
-import { requestIdIn, type WatchedCall, watchCall } from "../watch-call.js";
+import { type Call, callErrorOf } from "../base/call-error.js";
+import { requestOptionsOf } from "../base/call-options.js";
+import { NAME } from "../base/provider-options.js";
+import { requestIdIn, type WatchedCall, watchCall } from "../base/watch-call.js";
 import { requestOf } from "./request.js";
 
 /** Path of video requests (spec, Endpoints). */

@@ -3,9 +3,9 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
 import type { VideoRequest } from "@sluice/core";
-import { addressOf } from "../files.js";
-import { fieldsOf, findModel } from "../provider-options.js";
-import { createWarnings } from "../warnings.js";
+import { addressOf } from "../base/files.js";
+import { fieldsOf, findModel } from "../base/provider-options.js";
+import { createWarnings } from "../base/warnings.js";
 
 /** A file of a request, with its use. */
 interface Medium {

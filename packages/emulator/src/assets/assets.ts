@@ -1,5 +1,5 @@
 import { checkRequest } from "@sluice/core/schemas";
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 import type { Files } from "../files/files.js";
 import { type Checked, checkAgainst, parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "@sluice/core";
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 import { checkBody, type Findings } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";

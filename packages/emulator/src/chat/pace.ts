@@ -1,4 +1,4 @@
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 
 /** Duration of an answer. */
 export interface Pace {

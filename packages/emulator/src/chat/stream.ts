@@ -1,4 +1,4 @@
-import { type EmulatorClock, untilAborted } from "../clock.js";
+import { type EmulatorClock, untilAborted } from "../base/clock.js";
 import type { FailureMode } from "../server/faults.js";
 import { errorBody } from "../server/http.js";
 import { reset } from "../server/network-faults.js";

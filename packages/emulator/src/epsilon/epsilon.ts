@@ -1,4 +1,4 @@
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 import type { Files } from "../files/files.js";
 import { frameSizeOf } from "../files/media.js";
 import { parseBody } from "../server/check.js";

@@ -1,4 +1,4 @@
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";

@@ -1,5 +1,5 @@
 import { describeThrown } from "@sluice/core/internal";
-import { type EmulatorClock, systemClock } from "../clock.js";
+import { type EmulatorClock, systemClock } from "../base/clock.js";
 import { json } from "../server/http.js";
 import { toRequest } from "../server/request.js";
 import { readBody } from "../server/request-body.js";

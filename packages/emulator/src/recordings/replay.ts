@@ -1,4 +1,4 @@
-import { type EmulatorClock, systemClock } from "../clock.js";
+import { type EmulatorClock, systemClock } from "../base/clock.js";
 import { badRequest } from "../server/http.js";
 import { reset } from "../server/network-faults.js";
 import { toRequest } from "../server/request.js";

@@ -1,4 +1,4 @@
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 import { type EmulatorState, openShelf } from "./state.js";
 
 /** Bounds of an expiring map, and the place that keeps it. */

@@ -1,4 +1,4 @@
-import { untilAborted } from "../clock.js";
+import { untilAborted } from "../base/clock.js";
 import type { FailureMode } from "./faults.js";
 import { type Answer, json, jsonBody, serverError } from "./http.js";
 import { reset } from "./network-faults.js";

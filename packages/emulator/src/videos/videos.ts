@@ -1,6 +1,6 @@
 import { checkRequest } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
-import type { EmulatorClock } from "../clock.js";
+import type { EmulatorClock } from "../base/clock.js";
 import type { Files } from "../files/files.js";
 import { frameSizeOf, type VideoDescription } from "../files/media.js";
 import { colorsOf } from "../files/reference.js";

@@ -1,6 +1,6 @@
 import { type ChatRequest, streamChat } from "@sluice/core";
-import { billedOnce } from "../billed-once.js";
-import { shortfallOf } from "../endings.js";
+import { billedOnce } from "../base/billed-once.js";
+import { shortfallOf } from "../base/endings.js";
 import { withFields } from "./arguments.js";
 import { IN_PART, json, modelOf, promptOf, type Task } from "./task.js";
 

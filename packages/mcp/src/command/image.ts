@@ -1,6 +1,6 @@
 import { generateImages, type ImageRequest } from "@sluice/core";
-import { onRequest } from "../on-request.js";
-import { saveMedia } from "../save.js";
+import { onRequest } from "../base/on-request.js";
+import { saveMedia } from "../base/save.js";
 import { withFields } from "./arguments.js";
 import { checkFolder, IN_PART, json, modelOf, promptOf, type Task } from "./task.js";
 

@@ -1,9 +1,9 @@
 import type { Client, ClientOptions } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
-import { onRequest } from "../on-request.js";
-import { readVersion } from "../version.js";
-import { NoTask } from "../watch.js";
+import { onRequest } from "../base/on-request.js";
+import { readVersion } from "../base/version.js";
+import { NoTask } from "../base/watch.js";
 import { readArguments } from "./arguments.js";
 import { chat } from "./chat.js";
 import { completionFor } from "./completion.js";

@@ -1,5 +1,5 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { createMcpServer } from "../server.js";
+import { createMcpServer } from "../server/server.js";
 import { UsageError } from "./connect.js";
 import { checkFolder, type Task } from "./task.js";
 

@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import { didYouMean } from "@sluice/core/internal";
 import { models } from "@sluice/core/schemas";
-import { makeFolder } from "../make-folder.js";
+import { makeFolder } from "../base/make-folder.js";
 import type { Arguments } from "./arguments.js";
 import { UsageError } from "./connect.js";
 import type { Output, ProgressOutput } from "./terminal.js";

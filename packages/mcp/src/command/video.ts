@@ -7,8 +7,8 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
-import { saveMedia } from "../save.js";
-import { NoTask, watchTask } from "../watch.js";
+import { saveMedia } from "../base/save.js";
+import { NoTask, watchTask } from "../base/watch.js";
 import { withFields } from "./arguments.js";
 import { bar } from "./bar.js";
 import { UsageError } from "./connect.js";

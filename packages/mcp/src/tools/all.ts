@@ -1,9 +1,9 @@
 import type { Client } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
+import type { Tool } from "../base/tool.js";
 import { assetCreate, assetStatus } from "./assets.js";
 import { chatTool } from "./chat.js";
 import { imageTool } from "./images.js";
-import type { Tool } from "./tool.js";
 import { videoStatus, videoTool, videoWait } from "./videos.js";
 
 /** Ids of all models that have a tool. */

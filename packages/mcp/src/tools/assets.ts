@@ -1,5 +1,5 @@
 import { type AssetRequest, createAsset, getAsset } from "@sluice/core";
-import { outputOf, readText, requestSchema, type Tool, text } from "./tool.js";
+import { outputOf, readText, requestSchema, type Tool, text } from "../base/tool.js";
 
 export const assetCreate: Tool = {
   name: "asset_create",

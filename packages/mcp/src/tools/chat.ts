@@ -1,8 +1,8 @@
 import { type ChatRequest, type ChatResult, streamChat } from "@sluice/core";
 import type { models } from "@sluice/core/schemas";
-import { billedOnce } from "../billed-once.js";
-import { shortfallOf } from "../endings.js";
-import { requestSchema, type Tool, text, toolName } from "./tool.js";
+import { billedOnce } from "../base/billed-once.js";
+import { shortfallOf } from "../base/endings.js";
+import { requestSchema, type Tool, text, toolName } from "../base/tool.js";
 
 /** Makes the tool of a chat model. Its answer is a stream, so that a long one shows progress. */
 export function chatTool(model: keyof typeof models): Tool {

@@ -1,7 +1,7 @@
 import { type GeneratedImage, generateImages, type ImageRequest } from "@sluice/core";
 import type { FailedImage } from "@sluice/core/internal";
 import type { models } from "@sluice/core/schemas";
-import { type Call, type Content, requestSchema, type Tool, text, toolName } from "./tool.js";
+import { type Call, type Content, requestSchema, type Tool, text, toolName } from "../base/tool.js";
 
 /** Makes the tool of an image model. */
 export function imageTool(model: keyof typeof models): Tool {

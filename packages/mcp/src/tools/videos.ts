@@ -6,8 +6,7 @@ import {
   type VideoTaskHandle,
 } from "@sluice/core";
 import type { models } from "@sluice/core/schemas";
-import { NotSent } from "../not-sent.js";
-import { watchTask } from "../watch.js";
+import { NotSent } from "../base/not-sent.js";
 import {
   type Call,
   type Input,
@@ -18,7 +17,8 @@ import {
   type Tool,
   text,
   toolName,
-} from "./tool.js";
+} from "../base/tool.js";
+import { watchTask } from "../base/watch.js";
 
 /** Makes the tool that starts a video of a model. */
 export function videoTool(model: keyof typeof models): Tool {

@@ -3,10 +3,10 @@ import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
 import { describeThrown, hasOffer, isRemembered, unlessAborted } from "@sluice/core/internal";
 import { fileStorage } from "@sluice/stores/node";
-import { makeFolder } from "./make-folder.js";
-import { NotSent } from "./not-sent.js";
-import { isRecord } from "./tools/is-record.js";
-import type { Input, Result } from "./tools/tool.js";
+import { isRecord } from "../base/is-record.js";
+import { makeFolder } from "../base/make-folder.js";
+import { NotSent } from "../base/not-sent.js";
+import type { Input, Result } from "../base/tool.js";
 
 /** One paid call in the ledger. A call without a result may be billed. */
 interface Call {

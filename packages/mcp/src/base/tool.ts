@@ -1,9 +1,9 @@
 import type { Client } from "@sluice/core";
 import { toJSONSchema } from "@sluice/core/schemas";
-import { NotSent } from "../not-sent.js";
-import type { Report } from "../progress.js";
-import type { Saved } from "../save.js";
 import { flatten } from "./flatten.js";
+import { NotSent } from "./not-sent.js";
+import type { Report } from "./progress.js";
+import type { Saved } from "./save.js";
 
 /** Part of a result: a text, the address of a file, or a small image as Base64. */
 export type Content =

@@ -2,8 +2,8 @@ import { open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toDataURI } from "@sluice/media";
-import { NotSent } from "./not-sent.js";
-import type { Input } from "./tools/tool.js";
+import { NotSent } from "../base/not-sent.js";
+import type { Input } from "../base/tool.js";
 
 /** Largest file that a request takes, in bytes. */
 const MAX_BYTES = 20_000_000;

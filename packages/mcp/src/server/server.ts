@@ -1,15 +1,15 @@
 import { type CallToolResult, type ListToolsResult, Server } from "@modelcontextprotocol/server";
 import type { Client } from "@sluice/core";
+import { onRequest } from "../base/on-request.js";
+import { reportEvery } from "../base/progress.js";
+import { saveMedia } from "../base/save.js";
+import { type Call, type Input, type Result, type Tool, text } from "../base/tool.js";
+import { readVersion } from "../base/version.js";
+import { allModels, toolsOf } from "../tools/all.js";
 import { withFiles } from "./files.js";
-import { onRequest } from "./on-request.js";
 import { createPaidCalls, mayBeBilled } from "./paid-calls.js";
-import { reportEvery } from "./progress.js";
-import { saveMedia } from "./save.js";
 import { withImages } from "./shown-images.js";
 import { textOf } from "./texts.js";
-import { allModels, toolsOf } from "./tools/all.js";
-import { type Call, type Input, type Result, type Tool, text } from "./tools/tool.js";
-import { readVersion } from "./version.js";
 
 /** Options of {@link createMcpServer}. */
 export interface McpServerOptions {

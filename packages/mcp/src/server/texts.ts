@@ -1,7 +1,7 @@
 import { isGatewayError } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
-import { NotSent } from "./not-sent.js";
-import { isUnknown, NoTask } from "./watch.js";
+import { NotSent } from "../base/not-sent.js";
+import { isUnknown, NoTask } from "../base/watch.js";
 
 /** Facts of a call that failed. */
 interface Failed {

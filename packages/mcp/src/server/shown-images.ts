@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@sluice/core";
 import { fetchMedia, toDataURI } from "@sluice/media";
-import type { Content, Result } from "./tools/tool.js";
+import type { Content, Result } from "../base/tool.js";
 
 /** Largest size of the images that one result shows, in bytes, all together. Hosts refuse results of more than about 1 MB. */
 const MAX_BYTES = 750_000;

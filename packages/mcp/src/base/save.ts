@@ -6,7 +6,7 @@ import type { Client } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
 import { fetchMedia } from "@sluice/media";
 import { makeFolder } from "./make-folder.js";
-import type { Content } from "./tools/tool.js";
+import type { Content } from "./tool.js";
 
 /** A file of a result: its link, and what a reader is told of it. */
 export interface Saved {
