@@ -8,17 +8,27 @@ import {
   videoModels,
 } from "../vocabulary/media-models.js";
 
-type Rows<Kind extends string, Table> = {
-  readonly [Id in keyof Table]: {
-    /** Id of the model, as the gateway spells it. */
-    readonly id: Id;
-    /** What the model makes. */
-    readonly kind: Kind;
-  } & Table[Id];
+/** The fields of a row, with its own values and with the docs of `Info`: an editor shows them for each model. */
+type Documented<Info, Values> = {
+  readonly [Name in keyof Info as Name extends keyof Values ? Name : never]-?: Values[Name &
+    keyof Values] extends Readonly<Record<"min", number>>
+    ? Documented<NonNullable<Info[Name]>, Values[Name & keyof Values]>
+    : Values[Name & keyof Values];
+} & Omit<Values, keyof Info>;
+
+interface Infos {
+  readonly chat: ChatRow;
+  readonly image: ImageRow;
+  readonly video: VideoRow;
+  readonly asset: AssetRow;
+}
+
+type Rows<Kind extends keyof Infos, Table> = {
+  readonly [Id in keyof Table]: Documented<Infos[Kind], { id: Id; kind: Kind } & Table[Id]>;
 };
 
 /* @__NO_SIDE_EFFECTS__ */
-function rowsOf<const Kind extends string, Table extends object>(
+function rowsOf<const Kind extends keyof Infos, Table extends object>(
   kind: Kind,
   table: Table,
 ): Rows<Kind, Table> {
@@ -107,6 +117,27 @@ interface VideoRow extends Row<VideoModel, "video"> {
   };
   /** Length in seconds where the request has none. */
   readonly durationDefault?: number;
+  /** Bounds of `seed`. */
+  readonly seed?: {
+    /** Smallest seed. */
+    readonly min: number;
+    /** Largest seed. */
+    readonly max: number;
+  };
+  /** True if the video has a watermark where the request does not say. */
+  readonly watermarkDefault?: boolean;
+  /** Values of `role` of an image. */
+  readonly roles?: readonly string[];
+  /** Ratios of text to video. */
+  readonly textRatios?: readonly string[];
+  /** Ratio of text to video where the request has none. */
+  readonly textRatioDefault?: string;
+  /** True for a model with `generate_audio`. */
+  readonly generateAudio?: boolean;
+  /** True for a model that can return its last frame: `return_last_frame`. */
+  readonly returnLastFrame?: boolean;
+  /** True if the camera stands still where the request does not say. */
+  readonly cameraFixedDefault?: boolean;
 }
 
 interface AssetRow extends Row<AssetModel, "asset"> {
