@@ -41,6 +41,13 @@ export function openTurnRows(sql: ObjectSQL) {
       const [{ seq } = { seq: 0 }] = sql.exec("SELECT max(seq) AS seq FROM turns").toArray();
       sql.exec("DELETE FROM turns WHERE seq <= ? AND run IS NULL", Number(seq) - MOST_TURNS);
     },
+    /** Remembers another id of the open turn. */
+    join(id: string): void {
+      const [{ seq } = { seq: 0 }] = sql.exec("SELECT max(seq) AS seq FROM turns").toArray();
+      // the open turn stays the last one
+      sql.exec("UPDATE turns SET seq = ? WHERE seq = ?", Number(seq) + 1, Number(seq));
+      sql.exec("INSERT INTO turns (seq, id, run) VALUES (?, ?, NULL)", Number(seq), id);
+    },
     keep(turn: OpenTurn): void {
       const set = "UPDATE turns SET run = ? WHERE id = ? AND run IS NOT NULL";
       sql.exec(set, JSON.stringify(turn), turn.id);

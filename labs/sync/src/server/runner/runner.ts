@@ -57,10 +57,14 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     const { id, message, parent, by } = askedTurn(body);
     const below = message?.id ?? String(parent);
     const open = rows.open();
-    if (rows.has(id)) return { messageId: below, ...(open?.id !== id && { isOver: true }) };
+    if (rows.has(id)) return { messageId: below, ...(open?.below !== below && { isOver: true }) };
     if (open && (work || !devices.isWaiting(open))) {
       // a device that knew another state of this message asks for an answer to it, too
-      if (id !== message?.id && open.below === below) return { messageId: below };
+      if (id !== message?.id && open.below === below) {
+        // it may come again when the turn is over
+        rows.join(id);
+        return { messageId: below };
+      }
       throw turnRefusal("turn_in_progress");
     }
     if (parent !== null && !messageIn(place.read(parent))) throw turnRefusal("message_unknown");
