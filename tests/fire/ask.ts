@@ -62,7 +62,7 @@ export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length 
   async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     // a limit counts one task after its end: a wait of 0
     if (ms === 0) return;
-    if (over && ms === over.ms) return void (await fetch(over.at, signal && { signal }));
+    if (over && ms === over.ms) return await arrivedAt(over.at, signal);
     return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
   }
 
@@ -76,6 +76,17 @@ export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length 
     for await (const delta of answer) if (seen && delta.type === "text-delta") await fetch(seen);
     return answered(await answer.result());
   }
+}
+
+/** Waits for an answer. A browser may ask on a connection that the server has just closed. */
+async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      await fetch(address, signal && { signal });
+      return;
+    } catch (error) {
+      if (signal?.aborted || attempt === 5) throw error;
+    }
 }
 
 function answered({ outcome, message }: { outcome: string; message: { content: string } }): Told {
