@@ -144,7 +144,7 @@ describe.each(Object.entries(services))("the recipe of %s", (slug, { alg, host, 
   test("lets its user ask, by the page's client", async () => {
     const { clientFor, token } = await open();
     const { message } = await completeChat(
-      clientFor("me", () => token()),
+      clientFor(String(claims["sub"]), () => token()),
       question,
     );
     expect(message.content).not.toBe("");
