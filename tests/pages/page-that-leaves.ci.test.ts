@@ -84,7 +84,7 @@ describe.skipIf(!findChromium())("a page that is closed (skipped where there is 
     await tab.evaluate((text) => page.send(text), LONG);
     await shows(tab, "word0");
     await tab.evaluate(() => page.send("Queued"));
-    await expect.poll(() => other.getSnapshot().queued, PATIENCE).toEqual(["Queued"]);
+    await expect.poll(() => other.getSnapshot().queued, PATIENCE).toMatchObject([{ content: "Queued" }]);
     await tab.evaluate(() => page.atEnd("stop"));
     await leave();
     await expect.poll(() => other.getSnapshot().queued, PATIENCE).toEqual([]);

@@ -7,7 +7,7 @@ import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
 const families = {
   talk: { send: 12, wait: 2 },
   tools: { "send for a tool": 10, approve: 2, deny: 1, "approve in all tabs": 4, "answer in all tabs": 5 },
-  clicks: { "send twice": 4, "send in all tabs": 5, "send queued": 2, stop: 4, "stop elsewhere": 5 },
+  clicks: { "send twice": 4, "send in all tabs": 5, "cancel queued": 2, stop: 4, "stop elsewhere": 5 },
   repeats: { retry: 4, "retry in all tabs": 3, regenerate: 2, edit: 2, "switch branch": 2 },
   tabs: { open: 4, reload: 3, crash: 3, freeze: 4, thaw: 4 },
   devices: { "go offline": 6, "go online": 6, "kill device": 2, open: 2 },

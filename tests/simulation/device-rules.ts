@@ -101,7 +101,7 @@ function keepsWhole({ finished, gateway, devices }: DeviceWorld, { chat }: Devic
 /** Each call is settled, and nothing is shown as if it went on. */
 function isSettled(tab: DeviceTab): string | undefined {
   const { queued, status, isRunningElsewhere, isSyncing, unsaved, messages } = tab.chat.getSnapshot();
-  const unsettled = [...tab.pending.values()].find((name) => !queued.includes(name));
+  const unsettled = [...tab.pending.values()].find((name) => !queued.some(({ content }) => content === name));
   if (unsettled) return `"${unsettled}" is not settled`;
   if (!["ready", "error", "requires-action"].includes(status)) return `the chat is ${status} for ever`;
   if (isRunningElsewhere) return "the chat runs elsewhere for ever";
@@ -137,7 +137,7 @@ function losesNoQueued({ tabs, queued, dropped, cleared, turns }: DeviceWorld): 
     for (const [id, content] of queued) {
       if (dropped.has(content) || cleared.has(id) || turns.some(({ question }) => question === content))
         continue;
-      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.includes(content))
+      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
         return `"${content}" was queued on a device, and is lost`;
     }
     return undefined;
@@ -173,7 +173,12 @@ function parsed(text: string | undefined): unknown {
 
 /** All tabs of all devices show the same messages. */
 function showsTheSame({ tabs }: DeviceWorld): string | undefined {
-  const [queue, ...queues] = tabs.map(({ chat }) => String(chat.getSnapshot().queued));
+  const [queue, ...queues] = tabs.map(({ chat }) =>
+    chat
+      .getSnapshot()
+      .queued.map(({ content }) => content)
+      .join(),
+  );
   const another = queues.find((texts) => texts !== queue);
   if (another !== undefined) return `tabs show different queues: ${queue}; ${another}`;
   const [one, ...others] = tabs.map(

@@ -169,8 +169,11 @@ function actAsUser(
     case "stop elsewhere":
       if (isRunningElsewhere) stop(world, tab);
       return;
-    case "send queued":
-      return call("sendQueued", () => chat.sendQueued());
+    case "cancel queued": {
+      const queued = nthOf(chat.getSnapshot().queued, nth);
+      if (queued) world.dropped.add(queued.content);
+      return tab.page.run(() => chat.cancelQueued(queued?.id ?? "none"));
+    }
     case "retry":
       return call("retry", () => chat.retry());
     case "regenerate":
@@ -194,7 +197,7 @@ function reset(world: DeviceWorld, tab: DeviceTab): void {
   const { chat, page } = tab;
   if (chat.getSnapshot().isRestoring) return;
   for (const id of reachable(tab).keys()) world.cleared.add(id);
-  for (const content of chat.getSnapshot().queued) world.dropped.add(content);
+  for (const { content } of chat.getSnapshot().queued) world.dropped.add(content);
   page.run(() => chat.reset());
 }
 

@@ -81,7 +81,7 @@ export function openTree(options: AppOptions, page: Page, view: View) {
       stop: () => resultOf("chat").stop(),
       reset: () => resultOf("chat").reset(),
       retry: () => resultOf("chat").retry(),
-      sendQueued: () => resultOf("chat").sendQueued(),
+      cancelQueued: (id) => resultOf("chat").cancelQueued(id),
       regenerate: () => resultOf("chat").regenerate(),
       edit: (id, content) => resultOf("chat").edit(id, content),
       switchBranch: (id) => resultOf("chat").switchBranch(id),

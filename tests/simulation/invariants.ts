@@ -240,7 +240,7 @@ function keepsFinished({ finished, gateway, disk }: World, { chat }: Tab): strin
 function isSettled({ locks }: World, tab: Tab): string | undefined {
   // a queued message waits for the user after a bad end
   const { queued } = tab.chat.getSnapshot();
-  const unsettled = [...tab.pending.values()].find((name) => !queued.includes(name));
+  const unsettled = [...tab.pending.values()].find((name) => !queued.some(({ content }) => content === name));
   if (unsettled) return `"${unsettled}" is not settled`;
   if (tab.images.getSnapshot().status === "pending") return "images are pending for ever";
   const { status } = tab.chat.getSnapshot();
@@ -291,7 +291,12 @@ function storesAll({ tabs, disk }: World, fresh: Tab): string | undefined {
 /** Tabs that can see each other show the same messages. */
 function showsTheSame({ tabs, locks, disk }: World): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
-  const [queue, ...queues] = tabs.map(({ chat }) => String(chat.getSnapshot().queued));
+  const [queue, ...queues] = tabs.map(({ chat }) =>
+    chat
+      .getSnapshot()
+      .queued.map(({ content }) => content)
+      .join(),
+  );
   const another = queues.find((texts) => texts !== queue);
   if (another !== undefined) return `tabs show different queues: ${queue}; ${another}`;
   const [first, ...others] = tabs.map(

@@ -287,7 +287,7 @@ export const scenarios: readonly Scenario[] = [
         step(10, "restart", 2, 18),
         step(10, "send", 1, 1),
         step(10, "send", 4, 1),
-        step(2377, "send queued", 5, 18),
+        step(2377, "retry", 5, 18),
         step(10, "corrupt a record", 4, 14),
       ],
     },

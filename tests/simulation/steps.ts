@@ -314,8 +314,11 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
       return stop(world, tab);
     case "reset chat":
       return reset(world, tab);
-    case "send queued":
-      return call("sendQueued", () => chat.sendQueued());
+    case "cancel queued": {
+      const queued = nthOf(chat.getSnapshot().queued, nth);
+      if (queued) world.dropped.add(queued.content);
+      return run(() => chat.cancelQueued(queued?.id ?? "none"));
+    }
     case "stop":
       return stop(world, tab);
     case "retry":
@@ -373,7 +376,7 @@ function reset(world: World, tab: Tab): void {
   if (chat.getSnapshot().isRestoring) return;
   if (isInCommonChat(tab)) {
     for (const id of reachable(tab).keys()) world.cleared.add(id);
-    for (const content of chat.getSnapshot().queued) world.dropped.add(content);
+    for (const { content } of chat.getSnapshot().queued) world.dropped.add(content);
   }
   run(() => chat.reset());
 }

@@ -49,7 +49,11 @@ export function forgetsAll({ disk, isForgotten }: World): string | undefined {
 function textsIn({ chat, list, page }: Tab): readonly string[] {
   const { messages, queued } = chat.getSnapshot();
   const labels = page.run(() => list.getSnapshot()).flatMap(({ label }) => label ?? []);
-  return [...messages.map(({ content }) => content), ...queued, ...labels].filter((text) => text !== "");
+  return [
+    ...messages.map(({ content }) => content),
+    ...queued.map(({ content }) => content),
+    ...labels,
+  ].filter((text) => text !== "");
 }
 
 /** Notes the queued messages that are on the disk. */
@@ -91,7 +95,7 @@ export function losesNoQueuedMessage({
     if (disk.corrupted.has(QUEUED + id) || disk.corrupted.has(id)) continue;
     if (turns.some(({ question }) => question === content)) continue;
     for (const tab of tabs)
-      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.includes(content))
+      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
         return `tab ${tab.page.id}: "${content}" was queued on the disk, and is lost`;
   }
   return undefined;

@@ -33,8 +33,8 @@ type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
 /** Parts by which an app uses the library: stores, or components with hooks. */
 export type View = "stores" | "hooks" | "strict hooks";
 
-type ChatVerb = "send" | "sendQueued" | "stop" | "reset" | "retry" | "regenerate" | "edit";
-type TurnVerb = "switchBranch" | "approve" | "deny" | "addToolOutput";
+type ChatVerb = "send" | "stop" | "reset" | "retry" | "regenerate" | "edit";
+type TurnVerb = "switchBranch" | "cancelQueued" | "approve" | "deny" | "addToolOutput";
 
 /** The stores of an app, or the verbs of its hooks: the chat, the videos, images, and one asset. */
 export interface Stores {

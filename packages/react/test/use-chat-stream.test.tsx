@@ -88,10 +88,10 @@ function Versions() {
 }
 
 function Queued(options: UseChatStreamOptions) {
-  const { queued, sendQueued } = useChatStream(options);
+  const { queued, retry } = useChatStream(options);
   return (
-    <button type="button" onClick={() => void sendQueued()}>
-      {queued.join()}
+    <button type="button" onClick={() => void retry()}>
+      {queued.map(({ content }) => content).join()}
     </button>
   );
 }

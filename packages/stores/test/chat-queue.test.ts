@@ -59,7 +59,7 @@ describe("the queue of a chat", () => {
     expect(chat.getSnapshot()).toMatchObject({
       status: "requires-action",
       pendingActions: [{ toolCallId: "a" }],
-      queued: ["Thanks"],
+      queued: [{ content: "Thanks" }],
     });
     expect(requests).toHaveLength(1);
     expect(await chat.approve("a")).toMatchObject({ outcome: "complete" });
@@ -81,7 +81,7 @@ describe("the queue of a chat", () => {
     await settled();
     expect(requests).toHaveLength(1);
     expect(texts()).toEqual(["one"]);
-    expect(chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }, { content: "three" }]);
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });
     expect((await Promise.all(turns.slice(1))).map(({ outcome }) => outcome)).toEqual([
       "complete",
@@ -91,30 +91,27 @@ describe("the queue of a chat", () => {
     expect(requests).toHaveLength(4);
   });
 
-  test("sendQueued() sends the first queued message after an error, and the others follow", async () => {
+  test("retry() sends the failed turn again, the others follow, and then there is nothing to retry", async () => {
     const { chat, texts } = queueOf([refusal]);
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     await turns[0];
-    expect(await chat.sendQueued()).toMatchObject({
-      outcome: "complete",
-      messages: [{ content: "two" }, {}],
-    });
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "Hello" }] });
     await Promise.all(turns);
     expect(texts()).toEqual(["one", "two", "three"]);
-    expect(await chat.sendQueued()).toMatchObject({
+    expect(await chat.retry()).toMatchObject({
       outcome: "not-sent",
       error: { name: "ConfigurationError" },
     });
   });
 
-  test("sendQueued() sends nothing while an answer is in flight", async () => {
+  test("retry() sends nothing while an answer is in flight", async () => {
     const { chat, requests } = liveChat({ whenBusy });
     void chat.send("one");
     void chat.send("two");
-    expect(await chat.sendQueued()).toMatchObject({ outcome: "not-sent" });
+    expect(await chat.retry()).toMatchObject({ outcome: "not-sent" });
     await settled();
     expect(requests).toHaveLength(1);
-    expect(chat.getSnapshot().queued).toEqual(["two"]);
+    expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }]);
     chat.stop();
   });
 
@@ -170,7 +167,11 @@ describe("the queue of a stored chat", () => {
     expect(turns.slice(1)).toMatchObject(turns.slice(1).map(() => ({ outcome: "not-sent", messages: [] })));
     const later = await shown(storage, { id, whenBusy });
     await settled();
-    expect(later.chat.getSnapshot().queued).toEqual(["two", "three", "four"]);
+    expect(later.chat.getSnapshot().queued).toMatchObject([
+      { content: "two" },
+      { content: "three" },
+      { content: "four" },
+    ]);
     expect(later.requests).toHaveLength(0);
   });
 
@@ -214,9 +215,15 @@ describe("the queue of a stored chat", () => {
     for (const nth of [0, 1, 2]) later.answer(nth, hello);
     expect(await retried).toMatchObject({ outcome: "complete" });
     await settled();
-    expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
-    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
-    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(later.chat.getSnapshot().queued).toMatchObject([{ content: "two" }, { content: "three" }]);
+    expect(await later.chat.retry()).toMatchObject({
+      outcome: "complete",
+      messages: [{ content: "two" }, {}],
+    });
+    expect(await later.chat.retry()).toMatchObject({
+      outcome: "complete",
+      messages: [{ content: "three" }, {}],
+    });
     expect(later.chat.getSnapshot().queued).toEqual([]);
   });
 
@@ -226,7 +233,7 @@ describe("the queue of a stored chat", () => {
     void chat.send("one");
     const next = chat.send("two", { images: [new Blob([new Uint8Array(bytesOfBase64(bytes))])] });
     for (let turn = 0; turn < 20; turn += 1) await eventLoopTurn();
-    expect(chat.getSnapshot().queued).toEqual(["two"]);
+    expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }]);
     for (const { send, end } of connections.slice(0, 2)) {
       send(hello);
       end();
@@ -234,15 +241,20 @@ describe("the queue of a stored chat", () => {
     expect(await next).toMatchObject({ outcome: "complete", messages: [{ images: [image] }, {}] });
   });
 
-  test("sendQueued() sends a restored message, and stop() leaves it in the queue", async () => {
+  test("stop() leaves restored messages in the queue, and the next whole answer sends them", async () => {
     const { storage, id } = await left(["two"], ["three"]);
     const later = await shown(storage, { id, whenBusy });
     await settled();
     later.chat.stop();
-    expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
-    const turn = later.chat.sendQueued();
+    expect(later.chat.getSnapshot().queued).toMatchObject([{ content: "two" }, { content: "three" }]);
+    const turn = later.chat.retry();
     later.answer(0, hello);
-    expect(await turn).toMatchObject({ outcome: "complete", messages: [{ content: "two" }, {}] });
+    expect(await turn).toMatchObject({ outcome: "complete", messages: [{ content: "Hello" }] });
+    await settled();
+    expect(later.chat.getSnapshot()).toMatchObject({
+      messages: [{ content: "one" }, {}, { content: "two" }, {}],
+      queued: [{ content: "three" }],
+    });
     later.chat.close();
   });
 
@@ -250,14 +262,18 @@ describe("the queue of a stored chat", () => {
     const { storage, id } = await left(["two", [image]], ["three"]);
     const later = await shown(storage, { id, whenBusy, model: "gamma-chat-1-6-251015" });
     await settled();
-    expect(await later.chat.sendQueued()).toMatchObject({
+    const retried = later.chat.retry();
+    for (const nth of [0, 1]) later.answer(nth, hello);
+    expect(await retried).toMatchObject({ outcome: "complete" });
+    await settled();
+    // it has no caller that could take it back
+    const [two, ...others] = later.chat.getSnapshot().queued;
+    expect([two?.content, others]).toEqual(["two", []]);
+    expect(await later.chat.retry()).toMatchObject({
       outcome: "not-sent",
       error: { name: "ValidationError" },
     });
-    await settled();
-    // it has no caller that could take it back
-    expect(later.chat.getSnapshot().queued).toContain("two");
-    later.chat.dequeue(0);
+    later.chat.cancelQueued(two?.id ?? "");
     later.chat.reset();
     expect(later.chat.getSnapshot().queued).toEqual([]);
     await settled();
@@ -296,7 +312,7 @@ describe("the queue of a stored chat", () => {
       new Map([["/queued/good", { content: "good", images: [5], queuedAt: "x" }]]),
     );
     const { chat } = await shown(storage, { whenBusy });
-    expect(chat.getSnapshot().queued).toEqual(["good"]);
+    expect(chat.getSnapshot().queued).toMatchObject([{ content: "good" }]);
   });
 
   test("Messages that two tabs have queued in the same millisecond have one order, whichever comes first", async () => {
@@ -327,11 +343,12 @@ describe("the queue of a chat in several tabs", () => {
     const { left, right } = await twoTabs();
     const turns = [left.chat.send("one"), left.chat.send("two")];
     await settled();
-    expect(right.chat.getSnapshot().queued).toEqual(["two"]);
-    expect(await right.chat.sendQueued()).toMatchObject({ outcome: "not-sent" });
+    expect(right.chat.getSnapshot().queued).toMatchObject([{ content: "two" }]);
+    const retried = right.chat.retry();
     left.answer(0, hello);
     left.answer(1, hello);
     await Promise.all(turns);
+    expect(await retried).toMatchObject({ outcome: "not-sent" });
     await settled();
     expect(await sent("two", [left, right])).toBe(1);
     expect(right.chat.getSnapshot().queued).toEqual([]);
@@ -341,7 +358,7 @@ describe("the queue of a chat in several tabs", () => {
     const { left, right } = await twoTabs();
     const turns = [left.chat.send("one"), left.chat.send("two")];
     await settled();
-    right.chat.dequeue(0);
+    right.chat.cancelQueued(right.chat.getSnapshot().queued[0]?.id ?? "");
     await settled();
     expect(left.chat.getSnapshot().queued).toEqual([]);
     left.answer(0, hello);
@@ -361,10 +378,10 @@ describe("the queue of a chat in several tabs", () => {
     await one;
     await settled();
     for (const tab of [right, third]) {
-      expect(tab.chat.getSnapshot().queued).toEqual(["two"]);
+      expect(tab.chat.getSnapshot().queued).toMatchObject([{ content: "two" }]);
       for (const nth of [0, 1, 2]) tab.answer(nth, hello);
     }
-    await Promise.all([right.chat.sendQueued(), third.chat.sendQueued()]);
+    await Promise.all([right.chat.retry(), third.chat.retry()]);
     await settled();
     expect(await sent("two", [left, right, third])).toBe(1);
     expect(third.chat.getSnapshot().queued).toEqual([]);
@@ -393,7 +410,7 @@ describe("a queue whose storage is full", () => {
     const right = await shown(storage, { id, whenBusy });
     const turns = [left.chat.send("one"), left.chat.send("two")];
     await settled();
-    expect(right.chat.getSnapshot().queued).toEqual(["two"]);
+    expect(right.chat.getSnapshot().queued).toMatchObject([{ content: "two" }]);
     return { storage, id, disk, left, right, turns };
   }
 
@@ -413,7 +430,10 @@ describe("a queue whose storage is full", () => {
     expect(await turns[1]).toMatchObject({ outcome: "not-sent" });
     await settled();
     await askElsewhere(right);
-    expect([await sent("two", [left, right]), right.chat.getSnapshot().queued]).toEqual([0, ["two"]]);
+    expect([await sent("two", [left, right]), right.chat.getSnapshot().queued]).toMatchObject([
+      0,
+      [{ content: "two" }],
+    ]);
     disk.isFull = false;
     await left.clock.advance(60_000);
     await settled();
@@ -446,9 +466,10 @@ describe("a queue whose storage is full", () => {
     first.chat.close();
     await settled();
     disk.isFull = true;
-    const turn = left.chat.sendQueued();
+    const turn = left.chat.retry();
     await settled();
     left.answer(0, hello);
+    left.answer(1, hello);
     expect(await turn).toMatchObject({ outcome: "complete" });
     await settled();
     await askElsewhere(right);

@@ -894,7 +894,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
     const turn = await after(chat.retry());
     expect(turn).toMatchObject({ outcome: "complete", messages: [{ content: "one two three" }] });
     expect(last().id).not.toBe(id);
-    expect(chat.branches(id)).toEqual([id, last().id]);
+    expect(last().branches).toEqual([id, last().id]);
     expect(attempts()).toEqual(["POST", "GET after 2", "GET after 2", "GET", "POST"]);
   });
 

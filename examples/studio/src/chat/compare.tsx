@@ -90,11 +90,13 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
         queued={queued}
         onSend={send}
         onStop={stopBoth}
-        onDequeue={(index) => {
-          for (const chat of chats) chat.dequeue(index + chat.queued.length - queued.length);
+        onCancelQueued={(id) => {
+          // counted from the end: one chat may wait with more messages
+          const index = queued.findIndex((each) => each.id === id) - queued.length;
+          for (const chat of chats) chat.cancelQueued(chat.queued.at(index)?.id ?? "");
         }}
-        onSendQueued={() => {
-          for (const chat of chats) if (chat.queued.length > 0) void chat.sendQueued();
+        onRetry={() => {
+          for (const chat of chats) if (chat.queued.length > 0) void chat.verbs.retry();
         }}
       >
         <SettingsMenu />

@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { useAttachments } from "@sluice/react";
+import type { ChatState, useAttachments } from "@sluice/react";
 import { SlidersHorizontal } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
 import { AttachButton, Attachments } from "@/components/sluice/attachments";
@@ -24,11 +24,11 @@ interface ComposerProps {
   readonly attachments: AttachmentState;
   readonly isBusy: boolean;
   /** Messages that wait for the answer in flight. */
-  readonly queued: readonly string[];
+  readonly queued: ChatState["queued"];
   readonly onSend: (text: string, images: readonly Blob[]) => Promise<boolean>;
   readonly onStop: () => void;
-  readonly onDequeue: (index: number) => void;
-  readonly onSendQueued: () => void;
+  readonly onCancelQueued: (id: string) => void;
+  readonly onRetry: () => void;
   /** Content below the box, for a text and a number of images. */
   readonly below?: (text: string, images: number) => ReactNode;
   /** Menus beside the button that adds images. */
@@ -62,7 +62,12 @@ export function Composer(props: ComposerProps) {
       onPaste={pasteOf(attachments, draftKey)}
       {...(props.below && { below: (text) => props.below?.(text, images.length) })}
       before={
-        <Queue queued={props.queued} isBusy={isBusy} onRemove={props.onDequeue} onSend={props.onSendQueued} />
+        <Queue
+          queued={props.queued}
+          isBusy={isBusy}
+          onCancel={props.onCancelQueued}
+          onRetry={props.onRetry}
+        />
       }
       above={
         <Attachments

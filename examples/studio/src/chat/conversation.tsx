@@ -58,7 +58,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   const [needsTools, setNeedsTools] = useState(false);
   const settings = needsTools ? withTools(chosen) : chosen;
   const chat = useChat(id, settings, storage);
-  const { messages, status, isBusy, queued, stop, dequeue, sendQueued, verbs } = chat;
+  const { messages, status, isBusy, queued, stop, cancelQueued, verbs } = chat;
   const { active } = useConversations({ ...chatListOptions, activeId: id });
   const attachments = useAttachments(settings.model, { max: MOST_FILES });
   const field = useRef<HTMLTextAreaElement>(null);
@@ -169,13 +169,13 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
           onSend={isMissing ? (prompt, images) => askInNewChat({ prompt, images }) : onSend}
           onStop={stopAll}
           below={(text, images) => <NextCost {...{ text, images, messages, settings }} />}
-          onDequeue={(index) => {
+          onCancelQueued={(id) => {
             focus(field.current);
-            dequeue(index);
+            cancelQueued(id);
           }}
-          onSendQueued={() => {
+          onRetry={() => {
             focus(field.current);
-            void sendQueued();
+            void verbs.retry();
           }}
         >
           <ModelMenu

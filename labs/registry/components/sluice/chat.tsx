@@ -86,8 +86,8 @@ export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatP
           <Queue
             queued={queued}
             isBusy={isBusy}
-            onRemove={chat.dequeue}
-            onSend={() => void chat.sendQueued()}
+            onCancel={chat.cancelQueued}
+            onRetry={() => void chat.retry()}
           />
         }
         above={

@@ -1,5 +1,6 @@
 "use client";
 
+import type { ChatState } from "@sluice/react";
 import { ArrowUp, Clock, Square, X } from "lucide-react";
 import type { ClipboardEventHandler, FormEvent, KeyboardEvent, ReactNode, RefObject } from "react";
 import { useRef } from "react";
@@ -110,36 +111,36 @@ export function Composer(props: ComposerProps) {
 
 interface QueueProps {
   /** Messages that wait for the answer in flight: `queued` of `useChatStream`. */
-  readonly queued: readonly string[];
+  readonly queued: ChatState["queued"];
   readonly isBusy: boolean;
-  /** Takes one away: `dequeue`. */
-  readonly onRemove: (index: number) => void;
-  /** Sends them after an error or a reload: `sendQueued`. */
-  readonly onSend: () => void;
+  /** Drops one: `cancelQueued`. */
+  readonly onCancel: (id: string) => void;
+  /** Sends them after an error or a reload, and the failed answer before: `retry`. */
+  readonly onRetry: () => void;
   readonly words?: Partial<typeof composerWords>;
 }
 
 /** The messages that wait. After an error or a reload, the user sends them. */
-export function Queue({ queued, isBusy, onRemove, onSend, ...props }: QueueProps) {
+export function Queue({ queued, isBusy, onCancel, onRetry, ...props }: QueueProps) {
   const words = { ...composerWords, ...props.words };
   if (queued.length === 0) return null;
   return (
     <ul aria-label={words.queued} className="flex max-h-[20dvh] flex-wrap gap-2 overflow-y-auto">
-      {queued.map((text, index) => (
+      {queued.map(({ id, content }) => (
         <li
-          key={index}
+          key={id}
           className="flex max-w-full items-center gap-2 rounded-full border bg-secondary/50 pl-3 text-sm"
         >
           <Clock aria-hidden className="size-4 shrink-0 text-muted-foreground" />
-          <span className="truncate">{text || words.onlyImages}</span>
-          <IconButton label={words.remove(text)} className="rounded-full!" onClick={() => onRemove(index)}>
+          <span className="truncate">{content || words.onlyImages}</span>
+          <IconButton label={words.remove(content)} className="rounded-full!" onClick={() => onCancel(id)}>
             <X aria-hidden />
           </IconButton>
         </li>
       ))}
       {!isBusy && (
         <li>
-          <Button {...onPressOnce(onSend)}>{words.sendNow}</Button>
+          <Button {...onPressOnce(onRetry)}>{words.continue}</Button>
         </li>
       )}
     </ul>

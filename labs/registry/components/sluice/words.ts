@@ -47,7 +47,7 @@ export const composerWords = {
   queued: "Queued messages",
   onlyImages: "Images",
   remove: (text: string) => `Remove “${text}”`,
-  sendNow: "Send now",
+  continue: "Continue",
 };
 
 /** Words of the images that go with a message. */

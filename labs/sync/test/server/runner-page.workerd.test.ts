@@ -246,7 +246,7 @@ describe("a chat that runs on the server", () => {
     script(() => says("Edited"));
     expect(await phone.edit(messages[0]?.id ?? "", "Hey")).toMatchObject({ outcome: "complete" });
     expect(texts(phone)).toEqual(["Hey", "Edited"]);
-    expect(phone.branches(messages[0]?.id ?? "")).toHaveLength(2);
+    expect(phone.getSnapshot().messages[0]?.branches).toHaveLength(2);
   });
 
   test("A message while the server answers another one is not sent, and is not in the chat", async () => {

@@ -29,16 +29,10 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    */
   stop(): void;
   /**
-   * Sends the first message of `queued` now; the others follow as usual. Tool calls that still wait are cancelled.
-   * While an answer is in flight, and with nothing to send, the turn is `not-sent`.
-   */
-  sendQueued(): Promise<ChatTurn>;
-  /** Drops one message of `queued`, by its index. Its turn is `not-sent`. */
-  dequeue(index: number): void;
-  /**
    * Repeats the request whose answer failed or was stopped; results of tools are kept. An answer that a proxy still
    * keeps is read to its end instead, and nothing is requested. After `step-limit` it continues, with `maxSteps`
-   * more answers. With nothing to retry the turn is `not-sent`, and the chat stays as it is.
+   * more answers. Where no answer failed, it sends the first message of `queued`; the others follow as usual. With
+   * nothing to send the turn is `not-sent`, and the chat stays as it is.
    */
   retry(): Promise<ChatTurn>;
   /**
@@ -48,23 +42,23 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   regenerate(messageId?: string): Promise<ChatTurn>;
   /** Adds another version of a user's message and requests an answer. The old version stays as a branch. */
   edit(messageId: string, content: string, options?: SendOptions): Promise<ChatTurn>;
-  /** Returns the ids of all versions of a message, oldest first. */
-  branches(messageId: string): readonly string[];
   /**
    * Returns the messages of all branches. Each comes directly after the one before it, or after all that follows its
-   * older versions: parents stand before children, and the versions of a message in the order of `branches`. An entry
+   * older versions: parents stand before children, and the versions of a message in the order of its `branches`. An entry
    * stays the same object while its message and its place do, and the array while all its entries do. An answer in
    * flight is as in `getSnapshot()`.
    *
    * @example
    * ```ts
-   * const versionsOf = (chat: ChatStore, messageId: string) =>
-   *   chat.getThread().filter(({ id }) => chat.branches(messageId).includes(id));
+   * const versionsOf = (chat: ChatStore, { id, branches = [id] }: ChatMessage) =>
+   *   chat.getThread().filter((node) => branches.includes(node.id));
    * ```
    */
   getThread(): readonly ChatNode[];
   /** Shows the branch that a message is on. */
   switchBranch(messageId: string): void;
+  /** Drops a message of `queued`. Its turn is `not-sent`. */
+  cancelQueued(id: string): void;
   /** Allows a tool call to run. A second call changes nothing. */
   approve(toolCallId: string): Promise<ChatTurn>;
   /** Refuses a tool call. The model gets `reason`. */

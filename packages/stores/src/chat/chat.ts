@@ -147,7 +147,7 @@ export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
     timing: last?.timing,
     output: last?.output as ChatState["output"],
     pendingActions,
-    queued: queue.texts,
+    queued: queue.shown,
     unsaved: keeper ? keeper.unsaved() : isGivenUp ? thread.ids().length : 0,
     isRestoring: isRestoring(phase),
     isRunningElsewhere: !turn && keeper !== undefined && isAtWork(messages.at(-1)),

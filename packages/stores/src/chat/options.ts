@@ -49,7 +49,7 @@ export type ChatTarget =
  *
  * - `reject`: it is not sent
  * - `queue`: it is sent after the answer, if that ends as `complete`, `length` or `content-filter`. After any other end
- * it stays in `queued`, until a later turn ends so or `sendQueued()` is called
+ * it stays in `queued`, until a later turn ends so or `retry()` has nothing else to send
  * - `replace`: the answer is stopped first
  */
 export type WhenBusy = "reject" | "queue" | "replace";

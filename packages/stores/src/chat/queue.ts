@@ -41,8 +41,8 @@ export interface QueueEntry<Options = unknown> extends TimedMessage {
 
 /** Messages that wait for their turn, oldest first. */
 export interface MessageQueue<Options = unknown> {
-  /** Texts of the messages that wait; the same array until one of them changes. */
-  readonly texts: readonly string[];
+  /** The messages that wait, as they are shown; the same array until one of them changes. */
+  readonly shown: readonly { readonly id: string; readonly content: string }[];
   readonly entries: ReadonlyMap<string, QueueEntry<Options>>;
   add(message: QueuedMessage, options: Options): QueueEntry<Options>;
   /** Adds a message of another page at its place. */
@@ -51,8 +51,8 @@ export interface MessageQueue<Options = unknown> {
   isGone(id: string): boolean;
   /** Messages that this tab may send; without the held ones unless `isAsked`. */
   sendable(isAsked: boolean): readonly QueueEntry<Options>[];
-  /** Drops one message of `texts`. */
-  drop(index: number, error: Error): void;
+  /** Drops one message. */
+  drop(id: string, error: Error): void;
   /** Drops the messages of this page, and all others if `isAll`. */
   dropAll(error: Error, isAll: boolean): void;
   /** Drops a message, unless it is being added to the thread. */
@@ -76,14 +76,14 @@ export function createQueue<Options>(
   changed: (key: string) => void,
 ): MessageQueue<Options> {
   let entries = new Map<string, QueueEntry<Options>>();
-  let texts: readonly string[] | undefined;
+  let shown: MessageQueue["shown"] | undefined;
   const gone = new Set<string>();
   const all = () => [...entries.values()];
 
   return {
-    get texts() {
-      texts ??= all().map(({ content }) => content);
-      return texts;
+    get shown() {
+      shown ??= all().map(({ id, content }) => ({ id, content }));
+      return shown;
     },
     get entries() {
       return entries;
@@ -92,7 +92,7 @@ export function createQueue<Options>(
       const queuedAt = Math.max(Date.now(), (all().at(-1)?.queuedAt ?? 0) + 1);
       const entry = entryOf<Options>(randomId(), { ...message, queuedAt }, options);
       entries.set(entry.id, entry);
-      texts = undefined;
+      shown = undefined;
       changed(QUEUED + entry.id);
       return entry;
     },
@@ -102,12 +102,12 @@ export function createQueue<Options>(
         (one, other) => one.queuedAt - other.queuedAt || (one.id < other.id ? -1 : 1),
       );
       entries = new Map(sorted.map((each) => [each.id, each]));
-      texts = undefined;
+      shown = undefined;
     },
     isGone: (id) => gone.has(id) || isSent(id),
     sendable: (isAsked) => all().filter(({ phase }) => phase === "ours" || (isAsked && phase === "held")),
-    drop(index, error) {
-      const entry = all()[index];
+    drop(id, error) {
+      const entry = entries.get(id);
       if (entry) remove(entry, error);
     },
     dropAll(error, isAll) {
@@ -130,7 +130,7 @@ export function createQueue<Options>(
     close(error) {
       for (const { settle } of all()) settle(notSent(error));
       entries = new Map();
-      texts = undefined;
+      shown = undefined;
     },
   };
 
@@ -146,7 +146,7 @@ export function createQueue<Options>(
   function leave(id: string): void {
     entries.delete(id);
     gone.add(id);
-    texts = undefined;
+    shown = undefined;
     changed(QUEUED + id);
   }
 }

@@ -47,10 +47,10 @@ export interface ChatState<Output = unknown> {
    */
   readonly pendingActions: readonly PendingAction[];
   /**
-   * Texts of the messages that `whenBusy: "queue"` holds back, oldest first. With a `storage` they are there after a
-   * reload and in all tabs; the tab that queued a message sends it.
+   * Messages that `whenBusy: "queue"` holds back, oldest first. `cancelQueued` drops one. With a `storage` they are there
+   * after a reload and in all tabs; the tab that queued a message sends it.
    */
-  readonly queued: readonly string[];
+  readonly queued: readonly { readonly id: string; readonly content: string }[];
   /**
    * Number of messages whose last change could not be written to `storage`, and still is not. They are tried again
    * while the page lives, and are lost if it ends before. 0 while writes go well, and without a `storage`.

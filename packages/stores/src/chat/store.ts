@@ -33,7 +33,7 @@ import { createStorageSession } from "./storage-session.js";
 import { createThread, createThreadList } from "./thread.js";
 import { noteCallChange, stopTurn } from "./turn.js";
 import { notSent, unlessRefused } from "./turn-ends.js";
-import { BUSY, beginTurn, questionOf, sendQueued, startIfFree } from "./turns.js";
+import { BUSY, beginTurn, goesOnAfter, questionOf, sendQueued, startIfFree } from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
@@ -164,24 +164,14 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       if (last && !chat.turn) storage.keeper?.stopElsewhere?.(last.id);
       stop(chat);
     },
-    sendQueued: () =>
-      storage.whenReady(() => {
-        const [first] = queue.sendable(true);
-        if (first && !chat.turn) return sendQueued(chat, first);
-        return notSent(new ConfigurationError(chat.turn ? BUSY : "there is no queued message"));
-      }),
     retry: () => storage.whenReady(() => retry(chat, read)),
-    dequeue(index) {
-      queue.drop(index, givenBack(chat));
+    cancelQueued(id) {
+      queue.drop(id, givenBack(chat));
       store.flush();
     },
     regenerate: (messageId) => noted(startWhenReady(() => placeOfVersion(thread, messageId))),
     edit: (messageId, content, { images } = {}) =>
       noted(sendWhenReady({ content, images, versionOf: messageId })),
-    branches(messageId) {
-      const message = thread.node(messageId)?.message;
-      return message ? (message.branches ?? [messageId]) : [];
-    },
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
@@ -211,10 +201,12 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   return { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
 }
 
-/** Repeats the last request, unless another tab does so first. */
+/** Repeats the last request, unless another tab does so first. Without one that failed, it sends the first queued message. */
 function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
-  const { thread, storage } = chat;
+  const { thread, queue, storage, turn } = chat;
   const last = lastMessage(chat);
+  const [queued] = turn || hasFailed(last) ? [] : queue.sendable(true);
+  if (queued) return sendQueued(chat, queued);
   const start = () =>
     startIfFree(chat, read, () => placeOfRetry(thread, last && thread.node(last.id)?.message));
   if (!last || chat.turn) return start();
@@ -224,6 +216,11 @@ function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
       ? notSent(new ConfigurationError("another tab went on"))
       : start(),
   );
+}
+
+/** True for a message whose answer failed, was stopped or is missing: the queue waits for it. */
+function hasFailed(last: ChatMessage | undefined): boolean {
+  return last !== undefined && last.role !== "system" && !goesOnAfter(last.outcome);
 }
 
 /** Shows what another tab has changed. */

@@ -70,8 +70,12 @@ function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
   // a separate microtask, so that a callback can send the next message; a platform may have no queueMicrotask
   if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read)));
   chat.store.flush();
-  // the queue goes on after a response that the gateway ended; after any other end, it waits for the user
-  if (["complete", "length", "content-filter"].includes(turn.outcome)) sendNext(chat);
+  if (goesOnAfter(turn.outcome)) sendNext(chat);
+}
+
+/** True where the queue goes on: the gateway ended the response. After any other end it waits for the user. */
+export function goesOnAfter(outcome = ""): boolean {
+  return ["complete", "length", "content-filter"].includes(outcome);
 }
 
 function callBack(turn: ChatTurn, read: ReadOptions): void {
