@@ -45,9 +45,7 @@ export function ChatRoom() {
           conversations={conversations}
           activeId={id}
           onOpen={setId}
-          onRename={verbs.rename}
-          onPin={verbs.pin}
-          onMove={verbs.move}
+          onUpdate={verbs.update}
           folders={folders}
           folder={folder}
           onFolder={setFolder}

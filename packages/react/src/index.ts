@@ -1,8 +1,5 @@
 export * from "@sluice/stores";
 export type { UseAttachmentsOptions } from "./attachments.js";
-export type { ConversationListState } from "./conversation-listing.js";
-export type { Conversation } from "./conversation-record.js";
-export type { ConversationMatch } from "./conversation-search.js";
 export { getHookStores } from "./hook-stores.js";
 export { GatewayProvider, useClient } from "./provider.js";
 export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset.js";

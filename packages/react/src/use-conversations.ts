@@ -1,36 +1,31 @@
-import type { RecordStorage } from "@sluice/core";
+import type { Client, RecordStorage } from "@sluice/core";
+import {
+  type Conversation,
+  type ConversationList,
+  type ConversationListOptions,
+  type ConversationListState,
+  createConversationList,
+} from "@sluice/stores";
+import { folderOf } from "@sluice/stores/internal";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import type { ConversationListState } from "./conversation-listing.js";
-import { type Conversation, folderOf } from "./conversation-record.js";
-import { type ConversationStore, conversationStoreOf } from "./conversations.js";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";
 import { useNotedOptions } from "./use-noted-options.js";
 
 /** Options of `useConversations`. All but `activeId`, `folder` and `pageSize` are read once for each client and storage. */
-export interface UseConversationsOptions {
-  /**
-   * Storage of the list: the one of the chats. The same object from render to render.
-   *
-   * @default none: the list lasts as long as the page
-   */
-  readonly storage?: RecordStorage | undefined;
+export interface UseConversationsOptions extends ConversationListOptions {
   /** Id of the conversation that is shown. It is listed from its first question on, also after a reload. */
   readonly activeId?: string | undefined;
   /** Name of a folder: the others are not shown. @default all are */
   readonly folder?: string | undefined;
   /** Number of conversations that are shown at first, and more with each `showMore()`. @default 50 */
   readonly pageSize?: number | undefined;
-  /** Makes the title of the first question. @default its first line, at most 60 characters */
-  readonly createTitle?: ((question: string) => string) | undefined;
-  /** Time that a removed conversation can be restored, in milliseconds. @default 10_000 */
-  readonly restoreMs?: number | undefined;
 }
 
 /** Result of `useConversations`: the list, and its verbs, which keep their identity. */
 export interface UseConversationsResult
   extends ConversationListState,
-    Omit<ConversationStore, "getSnapshot" | "subscribe" | "track" | "show"> {
+    Omit<ConversationList, "getSnapshot" | "subscribe" | "show"> {
   /** The conversation with `activeId`, also where it is not on the shown pages; undefined before it is listed. */
   readonly active: Conversation | undefined;
   /** Number of all conversations, or of those in `folder`. */
@@ -70,18 +65,16 @@ export interface UseConversationsResult
  * ```
  */
 export function useConversations(options: UseConversationsOptions = {}): UseConversationsResult {
-  useNotedOptions("useConversations", options);
+  useNotedOptions("createConversationList or useConversations", options);
   const { storage, activeId, folder, pageSize = 50, createTitle, restoreMs } = options;
   const client = useClient();
   const [first] = useState(() => ({ createTitle, restoreMs }));
-  const store = useMemo(() => conversationStoreOf(client, { storage, ...first }), [client, storage, first]);
+  const store = useMemo(() => listOf(client, { storage, ...first }), [client, storage, first]);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
   const isHydrated = useIsHydrated();
   const [pages, setPages] = useState(1);
   useEffect(() => {
-    if (activeId === undefined) return undefined;
-    store.track(activeId);
-    return store.show(activeId);
+    return activeId === undefined ? undefined : store.show(activeId);
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
   const inFolder = useMemo(() => {
@@ -90,7 +83,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
     return name === undefined ? none : all.filter((one) => one.folder === name);
   }, [all, folder]);
   const conversations = useMemo(() => inFolder.slice(0, pages * pageSize), [inFolder, pages, pageSize]);
-  const { getSnapshot, subscribe, track, show, ...verbs } = store;
+  const { getSnapshot, subscribe, show, ...verbs } = store;
   return {
     conversations,
     folders: isHydrated ? state.folders : noNames,
@@ -102,6 +95,18 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
     showMore: useMemo(() => () => setPages((count) => count + 1), []),
     ...verbs,
   };
+}
+
+const lists = new WeakMap<Client, Map<RecordStorage | undefined, ConversationList>>();
+
+/** The list of a client's conversations in a storage: one for all components that show it. */
+function listOf(client: Client, options: ConversationListOptions): ConversationList {
+  if (typeof window === "undefined") return createConversationList(client, options);
+  const ofClient = lists.get(client) ?? new Map<RecordStorage | undefined, ConversationList>();
+  lists.set(client, ofClient);
+  const list = ofClient.get(options.storage) ?? createConversationList(client, options);
+  ofClient.set(options.storage, list);
+  return list;
 }
 
 const none: readonly Conversation[] = [];

@@ -178,9 +178,9 @@ test("the newest question comes first, and a pinned conversation before it", asy
   await page.ask(two, "Two?");
   await page.answer("2");
   await shows(page, ["Two?: ready", "One?: ready"]);
-  act(() => page.list().pin(one));
+  act(() => page.list().update(one, { isPinned: true }));
   await shows(page, ["One?: ready", "Two?: ready"]);
-  act(() => page.list().pin(one, false));
+  act(() => page.list().update(one, { isPinned: false }));
   await shows(page, ["Two?: ready", "One?: ready"]);
 });
 
@@ -219,8 +219,8 @@ test("a title that a user gave stays, and an empty one changes nothing", async (
   await page.ask(id, "Why is the sky blue?");
   await page.answer("Because");
   await shows(page, ["Sky: ready"]);
-  act(() => page.list().rename(id, "  Colours  "));
-  act(() => page.list().rename(id, "  "));
+  act(() => page.list().update(id, { title: "  Colours  " }));
+  act(() => page.list().update(id, { title: "  " }));
   await shows(page, ["Colours: ready"]);
 });
 
@@ -233,7 +233,7 @@ test("A conversation in a folder is in it in all tabs and after a reload, and `f
   create(page, "Sea");
   await shows(page, ["Sea: ready", "Sky: ready"]);
   expect(page.list().folders).toEqual([]);
-  act(() => page.list().move(sky, "  Nature "));
+  act(() => page.list().update(sky, { folder: "  Nature " }));
   await waitFor(() => expect(other.list().folders).toEqual(["Nature"]));
   expect(other.list().conversations.map(({ folder }) => folder)).toEqual([undefined, "Nature"]);
   await other.show({ folder: "Nature" });
@@ -241,7 +241,7 @@ test("A conversation in a folder is in it in all tabs and after a reload, and `f
   const after = await opened({ storage, folder: "Nature", activeId: sky });
   await shows(after, ["Sky: ready"]);
   expect(after.list().active).toMatchObject({ title: "Sky", folder: "Nature" });
-  act(() => after.list().move(sky, ""));
+  act(() => after.list().update(sky, { folder: "" }));
   await waitFor(() => expect(page.list().folders).toEqual([]));
   expect(page.list().conversations.find(({ id }) => id === sky)).not.toHaveProperty("folder");
 });
@@ -251,9 +251,9 @@ test("renameFolder() renames a folder in all its conversations, joins it with an
   const [sky, sea, car] = [create(page, "Sky"), create(page, "Sea"), create(page, "Car")] as const;
   await waitFor(() => expect(page.list().total).toBe(3));
   act(() => {
-    page.list().move(sky, "Nature");
-    page.list().move(sea, "Nature");
-    page.list().move(car, "cars");
+    page.list().update(sky, { folder: "Nature" });
+    page.list().update(sea, { folder: "Nature" });
+    page.list().update(car, { folder: "cars" });
   });
   await waitFor(() => expect(page.list().folders).toEqual(["cars", "Nature"]));
   act(() => page.list().renameFolder("Nature", " Outside "));
@@ -304,15 +304,15 @@ test("A name whose accents are written in another way is that of the same folder
   const [sky, sea] = [create(page, "Sky"), create(page, "Sea")] as const;
   await waitFor(() => expect(page.list().total).toBe(2));
   act(() => {
-    page.list().move(sky, "Caf\u00e9");
-    page.list().move(sea, "Cafe\u0301");
+    page.list().update(sky, { folder: "Caf\u00e9" });
+    page.list().update(sea, { folder: "Cafe\u0301" });
   });
   await waitFor(() => expect(page.list().folders).toEqual(["Caf\u00e9"]));
   await page.show({ folder: " Cafe\u0301" });
   expect(page.list().total).toBe(2);
   act(() => page.list().renameFolder("Cafe\u0301", "Tea"));
   // an empty name is that of no folder, and not of those in none
-  act(() => page.list().move(sky, ""));
+  act(() => page.list().update(sky, { folder: "" }));
   act(() => page.list().renameFolder(" ", "All"));
   await page.show({ folder: "" });
   expect([page.list().folders, page.list().total]).toEqual([["Tea"], 0]);
@@ -340,7 +340,7 @@ test("a reload shows the list again, and the conversation of the address", async
   await before.ask(id, "Why?");
   await before.answer("Because");
   await shows(before, ["Why?: ready"]);
-  act(() => before.list().pin(id));
+  act(() => before.list().update(id, { isPinned: true }));
   const [listed] = before.list().conversations;
   expect(listed?.isPinned).toBe(true);
   const after = await opened({ storage, activeId: id });
@@ -411,7 +411,7 @@ describe("two tabs", () => {
     await one.answer("Because");
     await shows(one, ["Why?: ready"]);
     await shows(two, ["Why?: ready"]);
-    act(() => two.list().rename(id, "Reasons"));
+    act(() => two.list().update(id, { title: "Reasons" }));
     await shows(one, ["Reasons: ready"]);
   });
 
@@ -522,7 +522,7 @@ describe("two tabs", () => {
     const page = await opened({ storage });
     const id = create(page, "One");
     await shows(page, ["One: ready"]);
-    act(() => page.list().rename(id, "Two"));
+    act(() => page.list().update(id, { title: "Two" }));
     // its own write would bring the newer one back
     const kept = async () => (await storage.read("conversations")).get(id);
     await waitFor(async () => expect(await kept()).toMatchObject({ title: "Two" }));
@@ -933,7 +933,7 @@ test("A record without a number of changes is older than any other", async () =>
   await storage.write("conversations", new Map([["a", old]]));
   const page = await opened({ storage });
   await shows(page, ["Old: ready"]);
-  act(() => page.list().rename("a", "New"));
+  act(() => page.list().update("a", { title: "New" }));
   const kept = async () => (await storage.read("conversations")).get("a");
   await waitFor(async () => expect(await kept()).toMatchObject({ title: "New" }));
   const id = create(page, "One");
@@ -1016,7 +1016,7 @@ test("a row that did not change is the same object", async () => {
   await waitFor(() => expect(page.rows()).toHaveLength(2));
   const rowOf = (id: string) => page.list().conversations.find((row) => row.id === id);
   const before = rowOf(one);
-  act(() => page.list().rename(two, "2"));
+  act(() => page.list().update(two, { title: "2" }));
   expect(rowOf(two)?.title).toBe("2");
   expect(rowOf(one)).toBe(before);
 });

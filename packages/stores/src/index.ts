@@ -15,6 +15,17 @@ export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/option
 export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 
+// Conversations
+
+export {
+  type ConversationList,
+  type ConversationListOptions,
+  createConversationList,
+} from "./conversations/list.js";
+export type { ConversationListState } from "./conversations/listing.js";
+export type { Conversation } from "./conversations/record.js";
+export type { ConversationMatch } from "./conversations/search.js";
+
 // Tasks and images
 
 export type { AssetCreateOptions, AssetState, AssetStoreOptions } from "./assets/store.js";

@@ -24,6 +24,7 @@ export type { Thread } from "./chat/thread.js";
 export { checkedInput, inputOf } from "./chat/tool-run.js";
 export { notSent } from "./chat/turn-ends.js";
 export { BUSY } from "./chat/turns.js";
+export { folderOf } from "./conversations/record.js";
 export { storageOf } from "./storage/client-storage.js";
 export { onForget } from "./storage/in-use.js";
 export { openIndexedDBStorage } from "./storage/indexed-db.js";

@@ -107,13 +107,13 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
 
 function useSide(id: string, settings: ChatSettings, model: ChatSettings["model"]) {
   const chat: Chat = useChat(id, { ...settings, model }, storage);
-  const { active, rename } = useConversations({ ...chatListOptions, activeId: id });
+  const { active, update } = useConversations({ ...chatListOptions, activeId: id });
   const isNamed = useRef(false);
   // both sides have the same question
   useEffect(() => {
     if (!active || isNamed.current) return;
     isNamed.current = true;
-    rename(id, `${active.title} · ${modelName(model)}`);
-  }, [active, rename, id, model]);
+    update(id, { title: `${active.title} · ${modelName(model)}` });
+  }, [active, update, id, model]);
   return { chat, model };
 }

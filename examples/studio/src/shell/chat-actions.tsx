@@ -27,7 +27,7 @@ import { movedWords, transferWords } from "../words.js";
 import type { Action } from "./actions.js";
 import { openRail, shownFolder } from "./commands.js";
 
-type List = Pick<UseConversationsResult, "folders" | "pin" | "move" | "rename" | "remove" | "restore">;
+type List = Pick<UseConversationsResult, "folders" | "update" | "remove" | "restore">;
 
 /** Actions of the palette for the open chat. */
 export function chatActionsOf(chat: Conversation, list: List): readonly Action[] {
@@ -36,7 +36,7 @@ export function chatActionsOf(chat: Conversation, list: List): readonly Action[]
     {
       label: isPinned ? "Unpin this chat" : "Pin this chat",
       icon: <Pin />,
-      run: () => list.pin(id, !isPinned),
+      run: () => list.update(id, { isPinned: !isPinned }),
     },
     ...list.folders
       .filter((name) => name !== folder)
@@ -64,7 +64,7 @@ export function namedActionsOf({ id }: Conversation, list: List, name: string): 
     label: `Rename this chat to “${name}”`,
     icon: <Pencil />,
     isForText: true,
-    run: () => list.rename(id, name),
+    run: () => list.update(id, { title: name }),
   };
   // a folder that is there already has a row of its own
   if (list.folders.includes(name)) return [rename];
@@ -89,7 +89,7 @@ export function folderActionsOf(folders: readonly string[], shown: string | unde
 }
 
 function moveChat(list: List, id: string, folder: string): void {
-  list.move(id, folder);
+  list.update(id, { folder });
   toast(movedWords(folder));
 }
 

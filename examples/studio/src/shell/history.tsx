@@ -37,9 +37,7 @@ export function History() {
         activeId={openId}
         hrefOf={(id) => hrefOf({ room: "chat", id })}
         onOpen={() => railDrawerIsOpen.set(false)}
-        onRename={verbs.rename}
-        onPin={verbs.pin}
-        onMove={verbs.move}
+        onUpdate={verbs.update}
         folders={folders}
         folder={folder}
         onFolder={(name) => shownFolder.set(name)}

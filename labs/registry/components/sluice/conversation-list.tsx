@@ -29,14 +29,14 @@ interface ConversationListProps extends ConversationVerbs, FolderVerbs {
   readonly conversations: readonly Conversation[];
   /** Id of the one that is shown. */
   readonly activeId?: string | undefined;
-  /** Names of the folders: `folders` of `useConversations`. With `onMove`. @default none */
+  /** Names of the folders: `folders` of `useConversations`. @default there are no folders */
   readonly folders?: readonly string[];
   readonly words?: Partial<Words>;
 }
 
 /** Conversations by folder and by the day of their last question, with what each one does now. */
 export function ConversationList(props: ConversationListProps) {
-  const { conversations, activeId, folders = [], folder, onFolder, onRenameFolder, ...verbs } = props;
+  const { conversations, activeId, folders, folder, onFolder, onRenameFolder, ...verbs } = props;
   const words = { ...conversationWords, ...props.words };
   const focus = useListFocus<HTMLDivElement>();
   const groups = groupsOf(conversations, folder).map(({ name, day, list }) => (

@@ -1,6 +1,6 @@
 "use client";
 
-import type { Conversation } from "@sluice/react";
+import type { Conversation, UseConversationsResult } from "@sluice/react";
 import { Ellipsis, Folder, FolderMinus, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
@@ -16,12 +16,8 @@ export interface ConversationVerbs {
   /** Address of a conversation. @default it is opened by `onOpen` alone */
   readonly hrefOf?: (id: string) => string;
   readonly onOpen?: (id: string) => void;
-  /** Gives it another title: `rename` of `useConversations`. */
-  readonly onRename: (id: string, title: string) => unknown;
-  /** Puts it before the others, or back: `pin`. */
-  readonly onPin: (id: string, isPinned: boolean) => unknown;
-  /** Puts it in a folder: `move`. An empty name takes it out. @default there are no folders */
-  readonly onMove?: (id: string, folder: string) => unknown;
+  /** Gives it another title, pins it, or puts it in a folder: `update` of `useConversations`. */
+  readonly onUpdate: UseConversationsResult["update"];
   /** Deletes it: `remove`, which `restore` takes back. */
   readonly onRemove: (conversation: Conversation) => unknown;
   /** More actions of a conversation. */
@@ -31,8 +27,8 @@ export interface ConversationVerbs {
 interface RowProps extends ConversationVerbs {
   readonly conversation: Conversation;
   readonly isOpen: boolean;
-  /** Names of folders that it may be moved to. */
-  readonly folders: readonly string[];
+  /** Names of folders that it may be moved to; undefined where there are no folders. */
+  readonly folders: readonly string[] | undefined;
   readonly words: Words;
 }
 
@@ -56,8 +52,8 @@ export function ConversationRow({
         <NameForm
           name={edited === "title" ? title : folder}
           label={words[edited]}
-          suggestions={edited === "folder" ? folders : []}
-          onRename={(text) => (edited === "title" ? props.onRename(id, text) : props.onMove?.(id, text))}
+          suggestions={edited === "folder" ? folders : undefined}
+          onRename={(text) => props.onUpdate(id, edited === "title" ? { title: text } : { folder: text })}
           onClose={() => setEdited(undefined)}
         />
       </li>
@@ -94,7 +90,7 @@ export function ConversationRow({
       {hrefOf ? <a href={hrefOf(id)} {...link} /> : <button type="button" {...link} />}
       <RowMenu
         label={words.actions(name)}
-        items={itemsOf(conversation, { ...props, words, onEdit: setEdited })}
+        items={itemsOf(conversation, { ...props, folders, words, onEdit: setEdited })}
       />
     </li>
   );
@@ -113,30 +109,34 @@ export function RowMenu({ label, items }: { readonly label: string; readonly ite
   return <Menu align="end" trigger={button} items={items} />;
 }
 
-interface Choices extends Pick<RowProps, "onPin" | "onMove" | "onRemove" | "actionsOf" | "words"> {
+interface Choices extends Pick<RowProps, "onUpdate" | "folders" | "onRemove" | "actionsOf" | "words"> {
   readonly onEdit: (field: "title" | "folder") => void;
 }
 
 function itemsOf(
   conversation: Conversation,
-  { onPin, onMove, onRemove, onEdit, actionsOf = () => [], words }: Choices,
+  { onUpdate, folders, onRemove, onEdit, actionsOf = () => [], words }: Choices,
 ): Actions {
   const { id, isPinned, folder } = conversation;
   const own = actionsOf(conversation);
   return [
     { label: words.rename, icon: <Pencil aria-hidden />, onSelect: () => onEdit("title") },
     isPinned
-      ? { label: words.unpin, icon: <PinOff aria-hidden />, onSelect: () => void onPin(id, false) }
-      : { label: words.pin, icon: <Pin aria-hidden />, onSelect: () => void onPin(id, true) },
-    ...(onMove
+      ? {
+          label: words.unpin,
+          icon: <PinOff aria-hidden />,
+          onSelect: () => onUpdate(id, { isPinned: false }),
+        }
+      : { label: words.pin, icon: <Pin aria-hidden />, onSelect: () => onUpdate(id, { isPinned: true }) },
+    ...(folders
       ? [{ label: words.move, icon: <Folder aria-hidden />, onSelect: () => onEdit("folder") }]
       : []),
-    ...(onMove && folder !== undefined
+    ...(folders && folder !== undefined
       ? [
           {
             label: words.takeOut(folder),
             icon: <FolderMinus aria-hidden />,
-            onSelect: () => void onMove(id, ""),
+            onSelect: () => onUpdate(id, { folder: "" }),
           },
         ]
       : []),
@@ -156,7 +156,7 @@ interface NameFormProps {
   /** Name of the field, for screen readers. */
   readonly label: string;
   /** Names to choose from. @default none */
-  readonly suggestions?: readonly string[];
+  readonly suggestions?: readonly string[] | undefined;
   readonly onRename: (name: string) => void;
   readonly onClose: () => void;
 }

@@ -48,7 +48,7 @@ test("A chat of one device is in the list of the other, is shown there, and is r
   await waitFor(() => expect(phone.held.chat?.isRestoring).toBe(false));
   await act(async () => void (await phone.held.chat?.send("Why?")));
   await waitFor(() => expect([laptop.titles(), laptop.texts()]).toEqual([["Why?"], ["Why?", "Because"]]));
-  act(() => laptop.held.list?.rename("trip", "The reason"));
+  act(() => laptop.held.list?.update("trip", { title: "The reason" }));
   await waitFor(() => expect(phone.titles()).toEqual(["The reason"]));
   act(() => phone.held.list?.remove("trip"));
   await waitFor(() => expect([phone.titles(), laptop.titles()]).toEqual([[], []]));

@@ -27,7 +27,7 @@ const functions = {
   "a message": "images",
   defineTool: "name description inputSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale messages",
-  useConversations: "storage activeId pageSize createTitle restoreMs",
+  "createConversationList or useConversations": "storage createTitle restoreMs activeId folder pageSize",
   createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict maxRequests state`,
 };
 

@@ -50,6 +50,8 @@ export interface Chat {
   stopping?: AbortController | undefined;
   /** Ends the waits for turns of the server, when the chat is closed. */
   closing?: AbortController | undefined;
+  /** The chat as its first caller has it. */
+  verbs?: ChatStore;
   /** The turn in flight. */
   turn?: Turn | undefined;
   /** Error of the last turn; undefined while one is in flight. */

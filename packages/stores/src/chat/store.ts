@@ -24,12 +24,13 @@ import {
   isPending,
   withOutput,
 } from "./message.js";
+import { openChatsOf } from "./open-chats.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { answersAround, assertContent, type FindPlace, placeOfRetry, placeOfVersion } from "./place.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
-import { createStorageSession } from "./storage-session.js";
+import { createStorageSession, type StorageSession } from "./storage-session.js";
 import { createThread, createThreadList } from "./thread.js";
 import { noteCallChange, stopTurn } from "./turn.js";
 import { notSent, unlessRefused } from "./turn-ends.js";
@@ -125,7 +126,7 @@ async function loadKeeper(
 function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, queue, storage, store } = chat;
   const startWhenReady = (find: FindPlace, message?: QueuedMessage) =>
-    storage.whenReady(() => startIfFree(chat, read, find, message));
+    use(chat).whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
   const react = (toolCallId: string, state: ChatToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, toolCallId, state, change);
@@ -140,7 +141,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
-      void storage.whenRestored(() => {});
+      void use(chat).whenRestored(() => {});
       const forgetModel = noteModel(client, chat.id, read);
       const unsubscribe = store.subscribe(listener);
       return () => {
@@ -164,7 +165,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       if (last && !chat.turn) storage.keeper?.stopElsewhere?.(last.id);
       stop(chat);
     },
-    retry: () => storage.whenReady(() => retry(chat, read)),
+    retry: () => use(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
       queue.drop(id, givenBack(chat));
       store.flush();
@@ -185,9 +186,9 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       react(toolCallId, "needs-output", (call) => withOutput(call, output)),
     setMessages(messages) {
       const given = threadMessagesOf(messages, "messages");
-      void storage.whenRestored(() => replaceAll(chat, given));
+      void use(chat).whenRestored(() => replaceAll(chat, given));
     },
-    reset: () => void storage.whenRestored(() => replaceAll(chat, [])),
+    reset: () => void use(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
       if (storage.phase !== "none")
         queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
@@ -195,10 +196,30 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       chat.closing?.abort(new DOMException("The chat was closed; its server goes on", "AbortError"));
       chat.closing = undefined;
       storage.close();
+      unlist(chat);
     },
     withOptions: (options) => verbsOf(chat, readerOf(options)),
   };
-  return { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
+  const all = { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
+  chat.verbs ??= all;
+  return all;
+}
+
+/** Lists a chat as open, and returns its storage. */
+function use({ client, id, verbs, storage }: Chat): StorageSession {
+  const { byId, notify } = openChatsOf(client);
+  if (id !== undefined && verbs && byId.get(id) !== verbs) {
+    byId.set(id, verbs);
+    notify();
+  }
+  return storage;
+}
+
+function unlist({ client, id = "", verbs }: Chat): void {
+  const { byId, notify } = openChatsOf(client);
+  if (byId.get(id) !== verbs) return;
+  byId.delete(id);
+  notify();
 }
 
 /** Repeats the last request, unless another tab does so first. Without one that failed, it sends the first queued message. */

@@ -1,4 +1,5 @@
-import { type ChatState, type ChatStore, type ChatStoreOptions, createChatStore } from "@sluice/stores";
+import type { Store } from "@sluice/core";
+import { type ChatState, type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 
 /** A chat whose gateway gives `answers` one after the other; the last one again and again. */
@@ -25,15 +26,18 @@ export function liveChat(options: Partial<ChatStoreOptions> = {}) {
   return { chat, clock, client, connections, requests };
 }
 
-/** Resolves as soon as the chat shows a state of the wanted kind. */
-export function until(chat: ChatStore, isReached: (state: ChatState) => boolean): Promise<void> {
+/** Resolves as soon as the store shows a state of the wanted kind. */
+export function until<State = ChatState>(
+  store: Store<State>,
+  isReached: (state: State) => boolean,
+): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
-      if (!isReached(chat.getSnapshot())) return;
+      if (!isReached(store.getSnapshot())) return;
       stop();
       resolve();
     };
-    const stop = chat.subscribe(check);
+    const stop = store.subscribe(check);
     check();
   });
 }

@@ -1,8 +1,9 @@
 import type { Client } from "@sluice/core";
 import { scoped } from "@sluice/core/internal";
-import type { ChatState, ChatStore } from "@sluice/stores";
-import { isLocked, withLock } from "@sluice/stores/internal";
-import { chats } from "./chats.js";
+import type { ChatStore } from "../chat/chat-store.js";
+import { openChatsOf } from "../chat/open-chats.js";
+import type { ChatState } from "../chat/state.js";
+import { isLocked, withLock } from "../tabs/locks.js";
 
 /**
  * Status of a conversation.
@@ -51,7 +52,7 @@ export function createConversationActivity(
   client: Client,
   { onChat, onAnswering, onStatus }: ActivityEvents,
 ): ConversationActivity {
-  const registry = chats.of(client);
+  const open = openChatsOf(client);
   const followed = new Map<string, Followed>();
   const elsewhere = new Set<string>();
   const watched = new Set<string>();
@@ -67,8 +68,8 @@ export function createConversationActivity(
       void watch(id).finally(() => watched.delete(id));
     },
     statusOf,
-    chatOf: (id) => registry.peek(id),
-    onNewChat: (listener) => void registry.subscribe(listener),
+    chatOf: (id) => open.byId.get(id),
+    onNewChat: (listener) => void open.subscribe(listener),
   };
 
   function statusOf(id: string): ConversationStatus {
@@ -79,7 +80,7 @@ export function createConversationActivity(
 
   /** Follows the chat that this tab has now. One that is no longer kept is let go of, with its messages. */
   function follow(id: string): void {
-    const chat = registry.peek(id);
+    const chat = open.byId.get(id);
     const known = followed.get(id);
     if (known?.chat === chat) return;
     known?.unsubscribe();

@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
-import type { ChatStore } from "@sluice/stores";
-import type { Conversation } from "./conversation-record.js";
+import type { ChatStore } from "../chat/chat-store.js";
+import type { Conversation } from "./record.js";
 
 /** A conversation that was found. */
 export interface ConversationMatch {

@@ -1,4 +1,4 @@
-import type { ConversationStatus } from "./conversation-activity.js";
+import type { ConversationStatus } from "./activity.js";
 
 /** A conversation in the list. The object stays the same until something in it changes. */
 export interface Conversation {

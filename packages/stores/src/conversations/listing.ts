@@ -1,6 +1,6 @@
-import type { ConversationStatus } from "./conversation-activity.js";
-import type { ConversationNews } from "./conversation-news.js";
-import type { Conversation, ConversationRecord } from "./conversation-record.js";
+import type { ConversationStatus } from "./activity.js";
+import type { ConversationNews } from "./news.js";
+import type { Conversation, ConversationRecord } from "./record.js";
 
 /** Snapshot of the list. */
 export interface ConversationListState {

@@ -1,6 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { pagePresence, reportStorageFailure } from "@sluice/core/internal";
-import { COLLECTION } from "./conversation-records.js";
+import { COLLECTION } from "./records.js";
 
 /** Beginnings of the keys by which a server says how new a conversation is, and the pages what was shown. */
 const NEWS = "~news/";

@@ -1,8 +1,8 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { reportStorageFailure } from "@sluice/core/internal";
-import type { ChatStore } from "@sluice/stores";
-import { createRecordWriter } from "@sluice/stores/internal";
-import type { ConversationRecords } from "./conversation-records.js";
+import type { ChatStore } from "../chat/chat-store.js";
+import { createRecordWriter } from "../storage/record-writer.js";
+import type { ConversationRecords } from "./records.js";
 
 /** Parts that the deletion of conversations needs. */
 interface PurgeContext {

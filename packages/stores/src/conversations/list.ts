@@ -1,21 +1,20 @@
 import type { Client, RecordStorage, Store } from "@sluice/core";
-import { createStore, randomWords, reportStorageFailure } from "@sluice/core/internal";
-import { type ChatState, memoryStorage } from "@sluice/stores";
-import { onForget, readWhenPossible, storageOf } from "@sluice/stores/internal";
-import { createConversationActivity } from "./conversation-activity.js";
-import { type ConversationListState, createListing } from "./conversation-listing.js";
-import { createConversationNews } from "./conversation-news.js";
-import { purgeLater } from "./conversation-purge.js";
-import { folderOf, recordIn, titleOfQuestion } from "./conversation-record.js";
-import { COLLECTION, type ConversationRecords, createConversationRecords } from "./conversation-records.js";
-import {
-  type ConversationMatch,
-  createConversationSearch,
-  type SearchOptions,
-} from "./conversation-search.js";
+import { createStore, noteOptions, randomWords, reportStorageFailure } from "@sluice/core/internal";
+import type { ChatState } from "../chat/state.js";
+import { storageOf } from "../storage/client-storage.js";
+import { onForget } from "../storage/in-use.js";
+import { memoryStorage } from "../storage/memory.js";
+import { readWhenPossible } from "../storage/wait.js";
+import { createConversationActivity } from "./activity.js";
+import { type ConversationListState, createListing } from "./listing.js";
+import { createConversationNews } from "./news.js";
+import { purgeLater } from "./purge.js";
+import { folderOf, recordIn, titleOfQuestion } from "./record.js";
+import { COLLECTION, type ConversationRecords, createConversationRecords } from "./records.js";
+import { type ConversationMatch, createConversationSearch, type SearchOptions } from "./search.js";
 
-/** Store of the conversations of a browser. */
-export interface ConversationStore extends Store<ConversationListState> {
+/** The list of conversations: all that have a question or a title, in step over all tabs. */
+export interface ConversationList extends Store<ConversationListState> {
   /**
    * Returns the id of a new conversation. It is listed from its first question on, or at once with a title, so that
    * unused conversations leave no row.
@@ -24,12 +23,8 @@ export interface ConversationStore extends Store<ConversationListState> {
     /** Title of the conversation, which is listed at once. @default the first question */
     readonly title?: string;
   }): string;
-  /** Changes the title. An empty one changes nothing. */
-  rename(id: string, title: string): void;
-  /** Keeps a conversation at the top, or no longer. @param isPinned default true */
-  pin(id: string, isPinned?: boolean): void;
-  /** Puts a conversation in the folder of a name, which needs not be there before. An empty name takes it out. */
-  move(id: string, folder: string): void;
+  /** Changes a conversation: the fields that are given. */
+  update(id: string, changes: ConversationChanges): void;
   /** Renames a folder, in all its conversations. The name of another folder joins both; an empty one ends the folder. */
   renameFolder(folder: string, name: string): void;
   /**
@@ -46,28 +41,58 @@ export interface ConversationStore extends Store<ConversationListState> {
    * @throws the signal's reason after an abort; nothing else
    */
   search(text: string, options?: SearchOptions): Promise<readonly ConversationMatch[]>;
-  /** Lists the conversation with this id from its first question on. */
-  track(id: string): void;
-  /** Notes that the conversation is shown, so that nothing in it is unread, until the returned function is called. */
+  /**
+   * Notes that a conversation is shown, so that nothing in it is unread, until the returned function is called. It is
+   * listed from its first question on, also where an earlier page load has created it.
+   */
   show(id: string): () => void;
 }
 
-/** Options of {@link createConversationStore}. */
-export interface ConversationStoreOptions {
-  readonly storage: RecordStorage;
-  readonly createTitle: (question: string) => string;
-  readonly restoreMs: number;
+/** Changes of a conversation. */
+interface ConversationChanges {
+  /** Title. An empty one changes nothing. */
+  readonly title?: string;
+  /** True keeps the conversation at the top. */
+  readonly isPinned?: boolean;
+  /** Name of the folder that it is put in, which needs not be there before. An empty name takes it out. */
+  readonly folder?: string;
+}
+
+/** Options of {@link createConversationList}. */
+export interface ConversationListOptions {
+  /** Storage of the list: the one of the chats. @default none: the list lasts as long as the page */
+  readonly storage?: RecordStorage | undefined;
+  /** Makes the title of the first question. @default its first line, at most 60 characters */
+  readonly createTitle?: ((question: string) => string) | undefined;
+  /** Time that a removed conversation can be restored, in milliseconds. @default 10_000 */
+  readonly restoreMs?: number | undefined;
 }
 
 /** Time that another tab, or the next page load, waits longer before it deletes messages, in milliseconds. */
 const GRACE_MS = 2000;
 
-/** Creates the list of a client's conversations. It reads the storage when it is shown for the first time. */
-export function createConversationStore(
+/**
+ * Creates the list of a client's conversations. `createChatStore(client, { id, storage, … })` opens one of them. The list
+ * reads the storage when it is used for the first time, and lasts as long as its client: an app creates one.
+ *
+ * Titles come from the first question, and each conversation has a status. Where the storage is refused, the list lasts as
+ * long as the page, and the client emits why.
+ *
+ * @example
+ * ```ts
+ * const list = createConversationList(client, { storage: indexedDBStorage() });
+ * list.subscribe(() => render(list.getSnapshot().conversations));
+ * const id = list.create();
+ * list.update(id, { isPinned: true });
+ * ```
+ */
+export function createConversationList(
   client: Client,
-  { storage: given, createTitle, restoreMs }: ConversationStoreOptions,
-): ConversationStore {
-  const storage = storageOf(client, given);
+  options: ConversationListOptions = {},
+): ConversationList {
+  noteOptions("createConversationList or useConversations", options, client);
+  const { createTitle = titleOfQuestion, restoreMs = 10_000 } = options;
+  const storage = storageOf(client, options.storage ?? memoryStorage());
   const records = createConversationRecords(client, storage, () => store.flush());
   const tracked = new Set<string>();
   const activity = createConversationActivity(client, {
@@ -99,11 +124,12 @@ export function createConversationStore(
       if (title) void open().then(() => records.add(id, { title, ...now() }));
       return id;
     },
-    rename(id, title) {
-      if (title.trim() !== "") records.change(id, { title: title.trim() });
-    },
-    pin: (id, isPinned = true) => records.change(id, { isPinned }),
-    move: (id, folder) => records.change(id, { folder: folderOf(folder) }),
+    update: (id, { title = "", isPinned, folder }) =>
+      records.change(id, {
+        ...(title.trim() !== "" && { title: title.trim() }),
+        ...(isPinned !== undefined && { isPinned }),
+        ...(folder !== undefined && { folder: folderOf(folder) }),
+      }),
     renameFolder(folder, name) {
       const old = folderOf(folder);
       const within = [...records.all].flatMap(([id, record]) => (old && record.folder === old ? id : []));
@@ -118,11 +144,11 @@ export function createConversationStore(
       await open();
       return search.find(text, store.getSnapshot().conversations, options);
     },
-    track(id) {
+    show(id) {
       tracked.add(id);
       if (isRead) activity.follow([id]);
+      return news.show(id);
     },
-    show: news.show,
   };
 
   function open(): Promise<void> {
@@ -210,25 +236,4 @@ function noteQuestions(
 /** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
 function createId(): string {
   return Array.from(randomWords(), (word) => word.toString(36)).join("");
-}
-
-const stores = new WeakMap<Client, Map<RecordStorage | undefined, ConversationStore>>();
-
-/** The list of a client's conversations in a storage: one for all components that show it. */
-export function conversationStoreOf(
-  client: Client,
-  {
-    storage,
-    createTitle = titleOfQuestion,
-    restoreMs = 10_000,
-  }: { [Key in keyof ConversationStoreOptions]?: ConversationStoreOptions[Key] | undefined },
-): ConversationStore {
-  const create = () =>
-    createConversationStore(client, { storage: storage ?? memoryStorage(), createTitle, restoreMs });
-  if (typeof window === "undefined") return create();
-  const ofClient = stores.get(client) ?? new Map<RecordStorage | undefined, ConversationStore>();
-  stores.set(client, ofClient);
-  const store = ofClient.get(storage) ?? create();
-  ofClient.set(storage, store);
-  return store;
 }

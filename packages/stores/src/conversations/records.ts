@@ -1,7 +1,7 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { reportStorageFailure } from "@sluice/core/internal";
-import { createRecordWriter } from "@sluice/stores/internal";
-import type { ConversationRecord } from "./conversation-record.js";
+import { createRecordWriter } from "../storage/record-writer.js";
+import type { ConversationRecord } from "./record.js";
 
 /** Collection of the records of all conversations. */
 export const COLLECTION = "conversations";

@@ -1,0 +1,74 @@
+import { createChatStore, createConversationList, memoryStorage } from "@sluice/stores";
+import { expect, test } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { until } from "./support/chat.js";
+
+/* The list without React: an app of any kind shows it. The tests of `useConversations` have all that it does. */
+
+const model = "delta-5.3";
+
+function pageOf(storage = memoryStorage()) {
+  const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hello")), { clock: stoppedClock() });
+  const list = createConversationList(client, { storage });
+  list.subscribe(() => {});
+  const titles = () => list.getSnapshot().conversations.map(({ title }) => title);
+  const open = (id: string) => createChatStore(client, { id, model, storage });
+  return { client, storage, requests, list, titles, open };
+}
+
+test("A conversation is listed from the first question of its chat on, and after a reload", async () => {
+  const { list, titles, open, storage } = pageOf();
+  const id = list.create();
+  const chat = open(id);
+  await settled();
+  expect(titles()).toEqual([]);
+  const turn = chat.send("Why is the sky blue?");
+  await until(list, ({ conversations }) => conversations[0]?.status === "answering");
+  await turn;
+  expect(list.getSnapshot().conversations).toMatchObject([
+    { id, title: "Why is the sky blue?", status: "ready", isPinned: false },
+  ]);
+  list.update(id, { title: "Sky", isPinned: true, folder: "Nature" });
+  list.update(id, { title: " " });
+  await settled();
+  const later = pageOf(storage);
+  await until(later.list, ({ isRestoring }) => !isRestoring);
+  expect(later.list.getSnapshot()).toMatchObject({
+    conversations: [{ id, title: "Sky", isPinned: true, folder: "Nature" }],
+    folders: ["Nature"],
+  });
+  expect(await later.list.search("hello")).toMatchObject([{ conversation: { id }, excerpt: "Hello" }]);
+});
+
+test("A chat of an earlier page is listed once it is shown, whether its store is older or younger", async () => {
+  for (const isOlder of [true, false]) {
+    const { list, titles, open } = pageOf();
+    const before = isOlder ? open("a") : undefined;
+    before?.subscribe(() => {});
+    await settled();
+    const leave = list.show("a");
+    const chat = before ?? open("a");
+    await chat.send("Hi");
+    expect(titles()).toEqual(["Hi"]);
+    leave();
+  }
+});
+
+test("Removing a conversation stops its chat; a chat that was closed and is used again is followed", async () => {
+  const { list, titles, open } = pageOf();
+  const id = list.create();
+  const chat = open(id);
+  await chat.send("One");
+  chat.close();
+  await chat.send("Two");
+  const [conversation] = list.getSnapshot().conversations;
+  expect([conversation?.title, conversation?.status]).toEqual(["One", "ready"]);
+  const turn = chat.send("Three");
+  await settled();
+  list.remove(id);
+  expect((await turn).outcome).not.toBe("error");
+  expect([titles(), list.getSnapshot().removed.length]).toEqual([[], 1]);
+  list.restore(id);
+  expect(titles()).toEqual(["One"]);
+});
