@@ -91,7 +91,7 @@ describe("a kept answer that breaks off", () => {
 });
 
 describe("a chat whose own code is lost", () => {
-  test.each(["chat/persistence", "storage/record-writer", "storage/recovery"])(
+  test.each(["chat/persistence", "storage/recovery"])(
     "It works without %s, and says what is not stored",
     async (module) => {
       const { chat, events } = await storedChat(module);
