@@ -1,6 +1,6 @@
 import type { Store } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
-import { type AttachmentProblemKind, type ErrorMessages, errorMessages } from "@sluice/stores";
+import { type ErrorMessages, errorMessages } from "@sluice/stores";
 
 /** An image that goes with the next message. */
 export interface Attachment {
@@ -16,14 +16,16 @@ export interface Attachment {
   readonly isPreparing: boolean;
 }
 
+type Problem = keyof ErrorMessages["attachments"];
+
 /** A file that was not taken, and the reason. */
 export interface AttachmentProblem {
   /** Id of the problem in this list. */
   readonly id: string;
   /** The file. */
   readonly file: File;
-  /** Reason why it was not taken. */
-  readonly problem: AttachmentProblemKind;
+  /** Reason why it was not taken: `type`, `size`, `number` (of attachments), or `unreadable`. */
+  readonly problem: Problem;
   /** The reason in words, with the file's name. */
   readonly message: string;
 }
@@ -107,7 +109,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
     );
   }
 
-  function settle(id: string, file: File, ready: Blob | AttachmentProblemKind): void {
+  function settle(id: string, file: File, ready: Blob | Problem): void {
     if (!attachments.some((attachment) => attachment.id === id)) return;
     if (typeof ready === "string") {
       remove(id);
@@ -119,7 +121,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
     store.flush();
   }
 
-  function refuse(file: File, problem: AttachmentProblemKind): void {
+  function refuse(file: File, problem: Problem): void {
     const { max = 10, maxBytes = MAX_BYTES, messages = errorMessages } = read();
     const details: Record<string, string> = {
       name: file.name,
@@ -187,7 +189,7 @@ const MAX_BYTES = 5 * MEGABYTE;
 async function prepare(
   file: File,
   { maxBytes = MAX_BYTES, maxSide = 2048, downscale = true }: UseAttachmentsOptions,
-): Promise<Blob | AttachmentProblemKind> {
+): Promise<Blob | Problem> {
   // loaded with the first file: most messages have none
   const { prepareImage } = await import("./prepare-image.js");
   return prepareImage(file, { maxBytes, maxSide, downscale });

@@ -1,6 +1,5 @@
 // Chat
 
-export type { ImageInput } from "./chat/attachments.js";
 export type { TurnRunner } from "./chat/chat.js";
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
@@ -28,24 +27,19 @@ export type { ConversationMatch } from "./conversations/search.js";
 
 // Tasks and images
 
-export type { AssetCreateOptions, AssetState, AssetStoreOptions } from "./assets/store.js";
+export type { AssetState, AssetStoreOptions } from "./assets/store.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
 export type { ImageOptionsFor, ImageStoreOptions } from "./images/options.js";
 export type { ImageRequestOf, ImageState, SettledImages } from "./images/state.js";
 export { createImageStore, type ImageStore } from "./images/store.js";
 export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
-export type {
-  VideoTaskCreateOptions,
-  VideoTaskListOptions,
-  VideoTaskStoreOptions,
-} from "./videos/options.js";
+export type { VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 
 // Errors
 
 export { describeError, type ErrorDescription } from "./errors/describe-error.js";
-export type { AttachmentProblemKind } from "./errors/error-messages.js";
 export { type ErrorMessages, errorMessages } from "./errors/error-messages.js";
 
 // Storages

@@ -1,5 +1,5 @@
 import { defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, type ImageInput, memoryStorage } from "@sluice/stores";
+import { type ChatStoreOptions, createChatStore, memoryStorage, type SendOptions } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
@@ -143,7 +143,7 @@ describe("the queue of a stored chat", () => {
   const image = `data:image/gif;base64,${bytes}`;
 
   /** A storage that a page left while its first answer came and others waited. */
-  async function left(...queued: (readonly [string, (readonly ImageInput[])?])[]) {
+  async function left(...queued: (readonly [string, SendOptions["images"]?])[]) {
     const storage = memoryStorage();
     const id = `queue-${Math.random()}`;
     const first = await shown(storage, { id, whenBusy });
