@@ -8,6 +8,8 @@ import { type FieldDocs, readDocs } from "./field-docs.ts";
  * and a build run it; what it writes is not committed.
  */
 
+// what it reads is noted in development only
+process.env["NODE_ENV"] = "development";
 // the sources name each other as they are built
 registerHooks({
   resolve: (name, context, next) =>

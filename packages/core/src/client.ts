@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
-import { noteOptions, print } from "./base/note-options.js";
+import { noteUnknownOptions, print } from "./base/note-options.js";
 import { idOf } from "./base/same.js";
 import type { Scoped } from "./base/scope.js";
 import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
@@ -176,7 +176,7 @@ export function createClient(options: ClientOptions): Client {
   const listeners: Client["listeners"] = new Set();
   if (options?.onEvent) listeners.add((event) => options.onEvent?.(event));
   // also where the options are refused: a misspelt `baseURL` is missing
-  noteOptions("createClient", options, { warn });
+  noteUnknownOptions("createClient", options, { warn });
   try {
     if (process.env.NODE_ENV !== "production") explainOptions(options);
   } catch (error) {
@@ -224,7 +224,7 @@ export function createClient(options: ClientOptions): Client {
   function warn(issue: Issue, callId?: string): void {
     emit({ type: "warning", issue, callId });
     // a subscriber may be a library, which must not swallow what a developer has to read
-    if (!options?.onEvent) print(issue);
+    print(issue, options);
   }
 
   async function headers(request: CallInfo): Promise<Headers> {

@@ -1,9 +1,4 @@
-import {
-  ConfigurationError,
-  type Issue,
-  isGatewayError,
-  type ValidationError,
-} from "../vocabulary/errors.js";
+import { ConfigurationError, type Issue, isGatewayError } from "../vocabulary/errors.js";
 import { didYouMean, nearest } from "./nearest.js";
 import type { WithOptions } from "./option-names.js";
 import type { ReplacedClient } from "./use-hints.js";
@@ -28,6 +23,11 @@ interface Warner {
  */
 export function noteOptions(of: WithOptions, options: unknown, client: Warner): void {
   assertClient(client);
+  noteUnknownOptions(of, options, client);
+}
+
+/** Warns of such options where there is no client to check. In production, it does nothing. */
+export function noteUnknownOptions(of: WithOptions, options: unknown, client: Warner): void {
   try {
     if (process.env.NODE_ENV !== "production")
       import("./option-names.js")
@@ -47,17 +47,17 @@ export function assertClient(client: Warner | undefined): void {
 }
 
 /** Adds to a refused request what to write instead, in development, where that is known. Never rejects. */
-export async function explain(error: ValidationError, request: unknown): Promise<void> {
+export function explain(error: unknown, request: unknown): Promise<void> | undefined {
   try {
-    if (process.env.NODE_ENV !== "production")
-      await import("./request-hints.js").then(({ addHints }) => addHints(error, request));
+    if (process.env.NODE_ENV !== "production" && isGatewayError(error) && error.name === "ValidationError")
+      return import("./request-hints.js").then(({ addHints }) => addHints(error, request)).catch(() => {});
   } catch {}
 }
 
-/** Prints a warning, but not in production. */
-export function print(issue: Issue): void {
+/** Prints a warning, but not in production or with `onEvent`. */
+export function print(issue: Issue, options?: { readonly onEvent?: unknown }): void {
   try {
-    if (process.env.NODE_ENV !== "production")
+    if (process.env.NODE_ENV !== "production" && !options?.onEvent)
       import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
   } catch {}
 }
@@ -104,10 +104,10 @@ export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEven
  * Warns of a response that the proxy stores, if the client has no `resume`: a lost connection ends it. Not in
  * production.
  */
-export function noteStored(response: Response, { warn }: Warner): void {
+export function noteStored(response: Response, client: Warner): void {
   try {
     if (process.env.NODE_ENV !== "production" && response.headers.has("x-stream-id"))
-      warn({
+      client.warn({
         path: "createClient.resume",
         message:
           "is missing, and the proxy stores responses: a lost connection ends them here; give streamResumption()",
@@ -116,28 +116,38 @@ export function noteStored(response: Response, { warn }: Warner): void {
   } catch {}
 }
 
-/** Names the entry of `known` that was probably meant, for the end of a message. Empty in production. */
-export function hintAt(given: string, known: readonly string[]): string {
+/** Adds to `issue` the entry of `known` that was probably meant. Not in production. */
+export function hintAt(issue: { message: string }, given: unknown, known: readonly string[]): void {
   try {
-    if (process.env.NODE_ENV !== "production") return didYouMean(given, known);
+    if (process.env.NODE_ENV !== "production" && typeof given === "string")
+      issue.message += didYouMean(given, known);
   } catch {}
-  return "";
 }
 
-/** Names the field of `around` that was probably meant to be `key`, for the end of a message. Empty in production. */
-export function misspellingOf(key: string, around: object): string {
+/** Adds to the `issue` of a missing field the one that was probably meant. Not in production. */
+export function hintAtMisspelling(issue: { message: string }, broken: Broken): void {
   try {
-    if (process.env.NODE_ENV !== "production") {
-      const name = nearest(key, Object.keys(around));
-      return name ? `; did you misspell it as \`${name}\`?` : "";
+    if (process.env.NODE_ENV !== "production" && !broken.message && broken.input === undefined) {
+      const { input: around, key } = broken.path?.at(-1) ?? {};
+      const name = nearest(String(key), Object.keys(around ?? {}));
+      if (name) issue.message += `; did you misspell it as \`${name}\`?`;
     }
   } catch {}
-  return "";
+}
+
+/** The parts of an issue of valibot that show a field that is missing. */
+interface Broken {
+  readonly message: string;
+  readonly input: unknown;
+  readonly path?: readonly { readonly input: unknown; readonly key: unknown }[] | undefined;
 }
 
 /** Passes each warning to `warn`. Not in production. */
-export function noteWarnings(warnings: readonly Issue[], warn: (issue: Issue) => void): void {
+export function noteWarnings(
+  checked: { readonly warnings: readonly Issue[] },
+  warn: (issue: Issue) => void,
+): void {
   try {
-    if (process.env.NODE_ENV !== "production") for (const issue of warnings) warn(issue);
+    if (process.env.NODE_ENV !== "production") for (const issue of checked.warnings) warn(issue);
   } catch {}
 }

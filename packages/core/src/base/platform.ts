@@ -33,13 +33,13 @@ function assertGlobals(): void {
  *
  * @throws {ConfigurationError}
  */
-export function assertSignal(signal: object | undefined): void {
+export function assertSignal(options: { readonly signal?: object | undefined }): void {
   try {
     if (process.env.NODE_ENV === "production") return;
   } catch {
     return;
   }
-  if (signal && !("aborted" in signal))
+  if (options.signal && !("aborted" in options.signal))
     throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
 }
 
@@ -51,13 +51,13 @@ const TAKES_NO_REQUEST =
  *
  * @throws {ConfigurationError} nothing was sent
  */
-export function assertFetch({ hasOwnFetch }: { readonly hasOwnFetch: boolean }, cause: unknown): void {
+export function assertFetch(client: { readonly hasOwnFetch: boolean }, cause: unknown): void {
   try {
     if (process.env.NODE_ENV === "production") return;
   } catch {
     return;
   }
-  if (hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
+  if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
     throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
 }
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
 import { didYouMean } from "./nearest.js";
-import { hintAt, misspellingOf, noteWarnings } from "./note-options.js";
+import { hintAt, hintAtMisspelling, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";
 
@@ -94,27 +94,43 @@ type DeepReadonly<T> = T extends Blob
 type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /**
- * Notes beside a check the keywords of JSON Schema that say the same. `scripts/json-schemas.ts` reads them, and no page
- * does: only what a check compares with stands here, so that it is written once.
+ * Notes beside a check the keywords of JSON Schema that say the same: only what a check compares with stands here, so that
+ * it is written once.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function said<Action extends object>(keywords: object, action: Action): Action {
-  return { ...action, keywords };
+  note(action, () => ({ keywords }));
+  return action;
+}
+
+/**
+ * Notes beside a check or a schema what scripts and tests read. No page does: in production nothing is noted, and bundlers
+ * drop the call. They drop no call of {@link said}, which returns something.
+ */
+export function note(part: object, notes: () => Notes): void {
+  try {
+    if (process.env.NODE_ENV !== "production") Object.assign(part, notes());
+  } catch {}
+}
+
+interface Notes {
+  /** Keywords of JSON Schema. */
+  readonly keywords?: object;
+  /** The forms of a schema that has several. */
+  readonly options?: readonly v.GenericSchema[];
+  /** The fields of a schema that checks something before them. */
+  readonly entries?: v.ObjectEntries;
 }
 
 /** Schema of a number within bounds, both included. */
 /* @__NO_SIDE_EFFECTS__ */
 export function between(minimum: number, maximum: number): v.GenericSchema<number> {
-  return v.pipe(
-    v.number(),
-    said(
-      { minimum, maximum },
-      v.check(
-        (number: number) => number >= minimum && number <= maximum,
-        ({ received }) => `must be from ${minimum} to ${maximum}, got ${received}`,
-      ),
-    ),
+  const check = v.check(
+    (number: number) => number >= minimum && number <= maximum,
+    ({ received }) => `must be from ${minimum} to ${maximum}, got ${received}`,
   );
+  note(check, () => ({ keywords: { minimum, maximum } }));
+  return v.pipe(v.number(), check);
 }
 
 /** Schema of a whole number, from `minimum` up to `maximum`. Both bounds are optional. */
@@ -122,34 +138,31 @@ export function between(minimum: number, maximum: number): v.GenericSchema<numbe
 export function wholeNumber(minimum?: number, maximum?: number): v.GenericSchema<number> {
   const upper = maximum === undefined ? " up" : ` to ${maximum}`;
   const range = minimum === undefined ? "" : ` from ${minimum}${upper}`;
-  return v.pipe(
-    v.number(),
-    said(
-      { type: "integer", minimum, maximum },
-      v.check(
-        (number: number) =>
-          Number.isInteger(number) && number >= (minimum ?? number) && number <= (maximum ?? number),
-        ({ received }) => `must be a whole number${range}, got ${received}`,
-      ),
-    ),
+  const check = v.check(
+    (number: number) =>
+      Number.isInteger(number) && number >= (minimum ?? number) && number <= (maximum ?? number),
+    ({ received }) => `must be a whole number${range}, got ${received}`,
   );
+  note(check, () => ({ keywords: { type: "integer", minimum, maximum } }));
+  return v.pipe(v.number(), check);
 }
 
 /** Refuses an empty text or list. */
 /* @__NO_SIDE_EFFECTS__ */
 export function notEmpty<Input extends { readonly length: number }>() {
-  return said(
-    { least: 1 },
-    v.check<Input, string>(({ length }) => length > 0, "must not be empty"),
-  );
+  const check = v.check<Input, string>(({ length }) => length > 0, "must not be empty");
+  note(check, () => ({ keywords: { least: 1 } }));
+  return check;
 }
 
 /** Schema of an object whose fields are all optional. `v.object` takes a list for one. */
 /* @__NO_SIDE_EFFECTS__ */
 export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entries) {
   const fields = v.object(entries);
-  const noList = v.never("must be an object, got a list") as v.GenericSchema as typeof fields;
-  return v.lazy((given) => (Array.isArray(given) ? noList : fields));
+  const noList = v.custom((given) => !Array.isArray(given), "must be an object, got a list");
+  const schema = v.pipe(noList as v.GenericSchema, fields);
+  note(schema, () => ({ entries }));
+  return schema as v.GenericSchema as typeof fields;
 }
 
 /**
@@ -168,8 +181,8 @@ export function oneOf<Input>(
     const name = (input as Readonly<Record<string, string>> | null)?.[key] ?? "";
     return Object.hasOwn(forms, name) ? (forms[name] as v.GenericSchema) : none;
   });
-  // for `scripts/json-schemas.ts`
-  return { ...schema, options: Object.values(forms) } as v.GenericSchema as v.GenericSchema<Input>;
+  note(schema, () => ({ options: Object.values(forms) }));
+  return schema as v.GenericSchema as v.GenericSchema<Input>;
 }
 
 declare const denied: unique symbol;
@@ -242,16 +255,19 @@ export interface Rules<Model extends string = string> {
   readonly schemas: { readonly [Id in Model]: v.GenericSchema };
 }
 
+/** Returns the issue of a model that is not one of `known`. */
+export function unknownModel(model: unknown, known: readonly string[], rule: string): Issue {
+  const issue = { path: "model", message: `must be one of ${known.join(", ")}`, rule };
+  hintAt(issue, model, known);
+  return issue;
+}
+
 /** Checks `request` with the schema of its `model`. Returns the broken rules. */
 export function findIssues(request: unknown, rules: Rules): Issue[] {
   const { resource, schemas } = rules;
   const { model, n } = (request ?? {}) as { model?: unknown; n?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
-    const known = Object.keys(schemas);
-    const hint = typeof model === "string" ? hintAt(model, known) : "";
-    return [
-      { path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: `${resource}.model` },
-    ];
+    return [unknownModel(model, Object.keys(schemas), `${resource}.model`)];
   }
   const prefix = prefixOf(model, rules);
   const issues = issuesOf(schemas[model] as v.GenericSchema, request, prefix);
@@ -333,23 +349,24 @@ export function assertAccepted(
   { checks }: { readonly checks?: boolean | undefined } = {},
 ): void {
   if (checks === false) return;
-  const { issues, warnings } = check(request);
-  if (issues.length > 0) throw new ValidationError(withWayOut(issues));
-  noteWarnings(warnings, warn);
+  const checked = check(request);
+  const { issues } = checked;
+  sayWayOut(issues);
+  if (issues.length > 0) throw new ValidationError(issues);
+  noteWarnings(checked, warn);
 }
 
 /** Adds to an unknown model how it is sent, in development. */
-function withWayOut(issues: readonly Issue[]): readonly Issue[] {
+function sayWayOut(issues: Issue[]): void {
   try {
-    if (process.env.NODE_ENV === "production") return issues;
-  } catch {
-    return issues;
-  }
-  return issues.map((issue) =>
-    issue.path === "model"
-      ? { ...issue, message: `${issue.message} (send one that is not listed with \`{ checks: false }\`)` }
-      : issue,
-  );
+    if (process.env.NODE_ENV !== "production")
+      for (const [at, issue] of issues.entries())
+        if (issue.path === "model")
+          issues[at] = {
+            ...issue,
+            message: `${issue.message} (send one that is not listed with \`{ checks: false }\`)`,
+          };
+  } catch {}
 }
 
 function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
@@ -358,15 +375,14 @@ function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Iss
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
-  return { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
+  const own = { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
+  hintAtMisspelling(own, issue);
+  return own;
 }
 
-function describe({ expected, received, input, path }: v.BaseIssue<unknown>): string {
-  if (input === undefined) {
-    const { input: around, key } = path?.at(-1) ?? {};
-    const kind = expected?.startsWith('"') ? "" : ` (${expected?.replace(/^\(|\)$/g, "")})`;
-    return `is required${kind}${misspellingOf(String(key), (around ?? {}) as object)}`;
-  }
+function describe({ expected, received, input }: v.BaseIssue<unknown>): string {
+  if (input === undefined)
+    return `is required${expected?.startsWith('"') ? "" : ` (${expected?.replace(/^\(|\)$/g, "")})`}`;
   const kinds = expected?.replace(/[()]/g, "");
   const got = received.length > 60 ? `${received.slice(0, 60)}…` : received;
   return `expected ${kinds}, got ${got}`;

@@ -7,10 +7,9 @@ import { createFold, emptyMessage } from "./protocol/accumulate.js";
 import { createAnswerReader, tokenCounts, type WireObject } from "./protocol/answer-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
 import { reportedErrorOf } from "./protocol/reported-error.js";
-import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
+import { CHAT_PATH, wholeChatRequest } from "./protocol/request.js";
 import type { ChatRequests } from "./protocol/schema.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
-import { errorOfEnd } from "./stream-error.js";
 
 /** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
 const FIRST_CHUNK_MS = 600_000;
@@ -44,7 +43,7 @@ export async function completeChat<const Model extends string, Checks extends bo
       kind: "chat",
       path: CHAT_PATH,
       subject: request,
-      body: () => checkedChatRequest(client, request, false, options),
+      body: () => wholeChatRequest(client, request, options),
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "any",
       read({ json, misfit, reported, totalMs }) {
@@ -71,16 +70,15 @@ function streamedTurnOf(
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createAnswerReader(fold.add, client.warn, several);
-  const parser = createStreamParser(answer, () => {});
+  const parser = createStreamParser(answer, client.scrub, () => {});
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
   const { end, isWhole } = parser;
   const partial = fold.message;
   if (isWhole) return answer.turn(partial, { totalMs });
+  const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
   // nothing of an answer came
-  if (!end || end.type === "refusal" || (end.type === "cut" && partial === emptyMessage))
-    throw reported(end?.type === "refusal" ? end.fields : undefined);
-  throw errorOfEnd(client, end, { partial, requestId });
+  throw (!isEmpty && end?.errorOf?.({ partial, requestId })) || reported(end?.fields);
 }
 
 function turnOf(

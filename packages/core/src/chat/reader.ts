@@ -11,21 +11,23 @@ import {
   type RequestOptions,
   send,
 } from "../transport/send.js";
-import { ConfigurationError, isGatewayError, TimeoutError } from "../vocabulary/errors.js";
+import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import { type AnswerReader, createAnswerReader } from "./protocol/answer-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
-import { CHAT_PATH, checkedChatRequest, streamPath } from "./protocol/request.js";
+import { CHAT_PATH, streamedChatRequest } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/schema.js";
+import { cutError, type StreamFacts, streamError, timeoutWith } from "./protocol/stream-error.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
-import type { OpenResumption } from "./resume.js";
-import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-error.js";
+import type { OpenResumption, ResumedBytes } from "./resume.js";
 
 /** Origin of an answer: a request, or the proxy that stores it. */
 export interface AnswerSource {
   readonly request?: ChatRequest | undefined;
-  /** Id of a stored answer, which is read from its start where there is no `request`. */
+  /** Id of a stored answer, which is read from its start where there is no `request`. The client has a `resume` then. */
   readonly streamId?: string | undefined;
+  /** Path of a stored answer. */
+  readonly path?: string | undefined;
   /** True if the answer continues at the proxy when this reader stops. */
   readonly isFollowed?: boolean;
 }
@@ -63,22 +65,19 @@ interface Reader {
 /** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
 const FINISH_GRACE_MS = 2000;
 const TOO_LONG = "the answer is too long to be read";
-const NOT_RESUMED =
-  "resume: a stored response is read by createClient({ resume: streamResumption() }) only; nothing was sent";
 
 /** Opens an answer: sends its request, or reads a stored one. */
 export function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, isFollowed }: AnswerSource,
+  { request, streamId, path = CHAT_PATH, isFollowed }: AnswerSource,
 ): Reader {
-  const path = (!request && streamPath(streamId)) || CHAT_PATH;
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
   const { signal, callId, firstChunkMs } = exchange;
   const warn: Client["warn"] = (issue) => client.warn(issue, callId);
   const settlement = createSettlement(client, exchange);
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const deltas = createDeltas(settlement.begin, warn, several);
+  const deltas = createDeltas(settlement.begin, warn, client.scrub, several);
   const { answer, parser } = deltas;
   let opened: Response | undefined;
   let body: ByteReader<void> | undefined;
@@ -134,10 +133,10 @@ export function openReader(
   };
 
   function requestResponse(): Promise<Response> {
-    const body = () => checkedChatRequest(client, request as object, true, options);
+    const body = () => streamedChatRequest(client, request as object, options);
     if (request)
       return send(client, exchange, { method: "post", body, headers: options.headers, repeat: "any" });
-    return stored?.request() ?? Promise.reject(new ConfigurationError(NOT_RESUMED));
+    return (stored as ResumedBytes).request();
   }
 
   /** @param isFresh true directly after a read, which counts as taken itself */
@@ -177,7 +176,7 @@ export function openReader(
 
   /** Reads the next bytes, once for all who wait. Settles the answer where there are none. */
   function readMore(): Promise<void> {
-    if (parser.end) fail(errorOfEnd(client, parser.end, facts()));
+    if (parser.end) fail(parser.end.errorOf?.(facts()));
     if (settlement.isOver) return Promise.resolve();
     if (answer.finished && body && !isInGrace) {
       isInGrace = true;
@@ -212,7 +211,7 @@ export function openReader(
 
   /** The text is longer than the platform allows: `partial` has its beginning. */
   function failTooLong(cause: unknown): void {
-    fail(errorOfEnd(client, { type: "malformed", problem: TOO_LONG, cause }, facts()));
+    fail(streamError("malformed", TOO_LONG, facts(), {}, cause));
   }
 
   function fail(cause: unknown): void {
@@ -265,13 +264,13 @@ function stopAtProxy(
   const id = response?.headers.get("x-stream-id");
   if (id)
     import("./stop-stored-later.js").then(
-      ({ stopStored }) => stopStored(client, id, headers),
+      (module) => module.stopStored(client, id, headers),
       () => {},
     );
 }
 
 /** The deltas of one answer, which do not know the network or the time. */
-function createDeltas(onBegin: () => void, warn: Client["warn"], several: boolean) {
+function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["scrub"], several: boolean) {
   const queue: ChatDelta[] = [];
   /** Number of deltas that were given to the loop. */
   let taken = 0;
@@ -283,7 +282,7 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], several: boolea
   let isAlive = false;
   const deltas = {
     answer,
-    parser: createStreamParser(answer, () => {
+    parser: createStreamParser(answer, scrub, () => {
       isAlive = deltas.hasContent = true;
     }),
     hasContent: false,

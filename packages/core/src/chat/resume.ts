@@ -6,7 +6,7 @@ import { pausesOf } from "../transport/pauses.js";
 import { errorOf } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
-import { streamPath } from "./protocol/request.js";
+import { streamPath } from "./protocol/stream-path.js";
 import { stopStored } from "./stop-stored.js";
 import {
   createEventCursor,
@@ -35,7 +35,7 @@ interface ResumedResponse {
 }
 
 /** The bytes of a response that a proxy stores: each event once, and none is missing. Most proxies store none. */
-interface ResumedBytes {
+export interface ResumedBytes {
   /** Id of the response at the proxy; undefined where the proxy does not store it, or has lost it. */
   readonly id: string | undefined;
   /** Refusal of the rest. The response may still be stored. */
@@ -113,10 +113,8 @@ export function resumeChat(
   { stopOnAbort = false, ...options }: ChatResumeOptions = {},
 ): ChatStream {
   const resuming = { ...client, resume: client.resume ?? streamResumption() };
-  return openStream(resuming, options, {
-    streamId: streamPath(streamId) && streamId,
-    isFollowed: !stopOnAbort,
-  });
+  const path = streamPath(streamId);
+  return openStream(resuming, options, { streamId: path && streamId, path, isFollowed: !stopOnAbort });
 }
 
 const FIRST_WAIT_MS = 2000;

@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { requestOnce } from "../transport/request-once.js";
-import { streamPath } from "./protocol/request.js";
+import { streamPath } from "./protocol/stream-path.js";
 
 /** Stops a response that a proxy stores, and would otherwise read to its end. Never rejects. */
 export async function stopStored(

@@ -3,7 +3,9 @@ import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
+import { abortError } from "./protocol/stream-error.js";
 import { type AnswerSource, openReader, over, type Step } from "./reader.js";
+import { textStreamOf } from "./text-stream.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
@@ -128,44 +130,5 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
     else reader.abort(abortError("The loop over the stream was left"));
     hasLeft = true;
     return over;
-  }
-}
-
-function abortError(message: string): DOMException {
-  return new DOMException(message, "AbortError");
-}
-
-function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
-  /** Opened at the first read: a stream that nobody reads leaves the deltas to others. */
-  let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
-  const stream = new ReadableStream<string>(
-    {
-      async pull(controller) {
-        iterator ??= deltas[Symbol.asyncIterator]();
-        for (;;) {
-          const { done, value } = await iterator.next();
-          if (done) return controller.close();
-          if (value.type === "text-delta") return controller.enqueue(value.text);
-        }
-      },
-      async cancel() {
-        if (iterator) await iterator.return?.();
-        else deltas.abort(abortError("The text stream was cancelled"));
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  // Safari's streams are not iterable
-  if (!(Symbol.asyncIterator in stream))
-    Object.assign(stream, { [Symbol.asyncIterator]: () => piecesOf(stream) });
-  return stream as ChatStream["textStream"];
-}
-
-async function* piecesOf(stream: ReadableStream<string>): AsyncGenerator<string, undefined> {
-  const reader = stream.getReader();
-  try {
-    for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value;
-  } finally {
-    await reader.cancel();
   }
 }

@@ -1,4 +1,4 @@
-import { noteOptions, print } from "../base/note-options.js";
+import { noteUnknownOptions, print } from "../base/note-options.js";
 import { assertWritable, type StandardSchema } from "../base/standard-schema.js";
 import { ConfigurationError } from "../vocabulary/errors.js";
 import type { ToolDefinition } from "./protocol/tool-schema.js";
@@ -121,7 +121,7 @@ const TIMEOUT_MS = 60_000;
  * ```
  */
 export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
-  noteOptions("defineTool", options, { warn: print });
+  noteUnknownOptions("defineTool", options, { warn: print });
   const name: unknown = options?.name;
   if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
     throw new ConfigurationError(

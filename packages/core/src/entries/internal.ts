@@ -51,12 +51,12 @@ export type { AnyRequest } from "../base/validate.js";
 export { assertAccepted, type RequestFor } from "../base/validate.js";
 export { isHTTP, isPublicHTTP } from "../base/web-address.js";
 export { jsonSchemaOf } from "../chat/json-schema.js";
+export { notResumed } from "../chat/not-resumed.js";
 export { emptyMessage } from "../chat/protocol/accumulate.js";
 export type { ChatTiming } from "../chat/protocol/delta.js";
 export { isImageURL } from "../chat/protocol/image-url.js";
 export type { ToolCall } from "../chat/protocol/message-schema.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
-export { streamPath } from "../chat/protocol/request.js";
 export {
   type ChatParams,
   type ChatRequests,
@@ -64,6 +64,7 @@ export {
   type SharedChatParams,
 } from "../chat/protocol/schema.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
+export { streamPath } from "../chat/protocol/stream-path.js";
 export type { ToolDefinition } from "../chat/protocol/tool-schema.js";
 export { errorText, toolMessage } from "../chat/repair.js";
 export type { ChatResumeOptions } from "../chat/resume.js";

@@ -1,6 +1,5 @@
 import { type AssetRequest, assetRequest, checkAssetRequest } from "../assets/schema.js";
-import { hintAt } from "../base/note-options.js";
-import type { CheckResult } from "../base/validate.js";
+import { type CheckResult, unknownModel } from "../base/validate.js";
 import { type ChatRequests, chatRequests, checkChatRequest } from "../chat/protocol/schema.js";
 import { checkImageRequest, type ImageRequests, imageRequests } from "../images/schema.js";
 import { checkVideoRequest, type VideoRequests, videoRequests } from "../videos/schema/request.js";
@@ -50,10 +49,5 @@ export function checkRequest(request: unknown): CheckResult {
   const { model } = Object(request) as { readonly model?: unknown };
   if (typeof model === "string" && Object.hasOwn(models, model))
     return checks[models[model as ModelId].kind](request);
-  const known = Object.keys(models);
-  const hint = typeof model === "string" ? hintAt(model, known) : "";
-  return {
-    issues: [{ path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: "model" }],
-    warnings: [],
-  };
+  return { issues: [unknownModel(model, Object.keys(models), "model")], warnings: [] };
 }

@@ -47,11 +47,6 @@ export function deliveryOf(error: unknown): Delivery {
   return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
-/** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
-export function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
-  return one === "not-sent" || other === "unknown" ? other : one;
-}
-
 /** Returns true if a failure may pass: 408, 429, 5xx and failed connections. */
 export function isTransient(error: Error): boolean {
   if (!(error instanceof APIError)) return error instanceof ConnectionError;

@@ -1,50 +1,33 @@
 import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
-import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
-import type { APIError, ConnectionError } from "../vocabulary/errors.js";
+import { openSpan, unlessAborted } from "../base/clock.js";
+import {
+  type APIError,
+  billingOf,
+  ConnectionError,
+  type Delivery,
+  withDelivery,
+} from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
-import type { deliveryOf, isTransient } from "./failure.js";
 import { offersIn } from "./offers.js";
 import { pausesOf } from "./pauses.js";
-import type { Connection } from "./send.js";
+import type { Connection, Exchange, Outgoing } from "./send.js";
 
 export { errorOf } from "./refusal.js";
 
-// nothing here is needed before an attempt has failed, and what every page has loaded is given to it
+// nothing here is needed before an attempt has failed
 
 /** A request whose first attempt has failed. */
 export interface Repetition {
-  readonly client: {
-    readonly clock: Clock;
-    readonly listeners: Connection["listeners"];
-    readonly random: () => number;
-    readonly fetch: typeof globalThis.fetch;
-    readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
-  };
-  readonly exchange: Pick<CallIdentity, "kind" | "settings"> & {
-    readonly callId: string;
-    readonly signal: AbortSignal;
-    /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
-    readonly retry: { readonly limit: number; readonly maxRetryAfterMs: number };
-  };
-  readonly address: string;
-  /** Address at which the proxy tells what it offers. */
-  readonly health: string;
-  /** Returns the headers of a request to that address. */
-  readonly healthHeaders: () => Promise<Headers>;
-  readonly init: RequestInit;
-  /** True if the request may be repeated after any failure that may pass. */
-  readonly isSafe: boolean;
-  /** True if the request has an `idempotency-key`. */
-  readonly hasKey: boolean;
-  readonly isTransient: typeof isTransient;
-  readonly deliveryOf: typeof deliveryOf;
-  /** Sends the request once; rejects if it failed. */
+  readonly client: Pick<
+    Connection,
+    "baseURL" | "clock" | "listeners" | "random" | "fetch" | "prepare" | "headers" | "emit" | "billsChatsOnce"
+  >;
+  readonly exchange: CallIdentity & Pick<Exchange, "signal" | "retry" | "state">;
+  readonly init: RequestInit & { readonly headers: Headers };
+  readonly rule: Outgoing["repeat"];
+  /** Sends the request once, and notes in the state of the exchange how far it got; rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
-  /** Returns the headers of the last answer; undefined where none has come. */
-  readonly answered: () => Headers | undefined;
-  /** Called before each wait. */
-  readonly onWait: (delayMs: number, error: Error) => void;
 }
 
 /**
@@ -54,19 +37,22 @@ export interface Repetition {
  * @throws the failure of the last attempt; the reason of the signal
  */
 export async function repeat(error: Error, repetition: Repetition): Promise<Response> {
-  const { address, init, exchange, attempt } = repetition;
+  const { client, init, exchange, attempt, rule } = repetition;
   const { limit } = exchange.retry;
   const { method = "get", ...others } = init;
+  const isChat = method === "post" && exchange.kind === "chat";
+  /** True if the request may be repeated after any failure that may pass. */
+  const isSafe = rule === "any" && !(isChat && client.billsChatsOnce);
   let waits = 0;
   /** True if the proxy, asked at its own address, answers a repeated key from its memory. */
   let isOnce: boolean | undefined;
   if (!(await isRepeated(error))) throw error;
-  return ky(address, {
+  return ky(addressOf(client, exchange.path), {
     ...others,
     method,
     timeout: false,
     throwHttpErrors: false,
-    fetch: (request) => attempt(request as Request),
+    fetch: (request) => attemptAgain(request as Request),
     retry: {
       limit: limit - 1,
       methods: [method],
@@ -75,59 +61,79 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     },
   });
 
+  async function attemptAgain(request: Request): Promise<Response> {
+    const { state } = exchange;
+    // an earlier attempt may have had an effect, also if this one fails safely
+    const before = state.delivery;
+    try {
+      return await attempt(request);
+    } catch (error) {
+      const { delivery } = state;
+      state.delivery = deliveryOfBoth(before, delivery);
+      // this attempt did not connect; an earlier one may have arrived, or was refused
+      if (delivery !== "not-sent" || before === delivery) throw error;
+      const { message, cause } = error as ConnectionError;
+      throw withDelivery(
+        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
+        before,
+      );
+    }
+  }
+
   async function isRepeated(failure: Error): Promise<boolean> {
     const { signal, retry } = exchange;
     const { retryAfterMs } = failure as Partial<APIError>;
     // the server asks for a longer wait than the caller has
     const isTooLate = (retryAfterMs ?? 0) > retry.maxRetryAfterMs;
-    if (signal.aborted || !repetition.isTransient(failure) || isTooLate) return false;
-    if (!(repetition.isSafe || isRateLimit(failure)) && !(await isKnownKey(failure))) return false;
+    if (signal.aborted || !isTransient(failure) || isTooLate) return false;
+    if (!(isSafe || isRateLimit(failure)) && !(await isKnownKey())) return false;
     await waitAfter(failure, retryAfterMs);
     return true;
   }
 
   /** Returns true if the server answers the key of the request from its memory. */
-  async function isKnownKey(failure: Error): Promise<boolean> {
-    const { hasKey, answered, deliveryOf } = repetition;
+  async function isKnownKey(): Promise<boolean> {
     const offer = offerFor(exchange);
-    if (!hasKey || !offer || deliveryOf(failure) !== "unknown") return false;
-    const headers = answered();
-    if (headers) return offersIn(headers)?.includes(offer) ?? false;
+    if (!init.headers.has("idempotency-key") || !offer || exchange.state.delivery !== "unknown") return false;
+    const { answered } = exchange.state;
+    if (answered) return offersIn(answered)?.includes(offer) ?? false;
     isOnce ??= await isOffered(offer, repetition);
     exchange.signal.throwIfAborted();
     return isOnce;
   }
 
   async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
-    const { client, onWait } = repetition;
-    const { callId, signal, retry } = exchange;
+    const { callId, kind, model, path, settings, signal, retry } = exchange;
     const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
-    onWait(delayMs, failure);
+    // each attempt that fails and is repeated has one wait
+    const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
+    client.emit({ callId, kind, model, path, settings, ...step });
     if (delayMs > 0) await unlessAborted(pausesOf(client).clockOf(callId).sleep(delayMs, signal), signal);
   }
 }
 
 /**
  * Adds the likely reason of a failure across origins, which a browser does not report. In a page of this machine, where
- * a developer sees it, `health` is asked twice to be sure.
+ * a developer sees it, the server is asked twice to be sure.
  */
 export async function explain(
   error: ConnectionError,
-  address: string,
-  health: string | undefined,
+  client: Pick<Connection, "baseURL" | "hasOwnFetch">,
 ): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
-  const { origin } = new URL(address);
+  const health = addressOf(client, HEALTH_PATH);
+  const { origin } = health;
   if (error.billing === "none" || !page || origin === page) return;
   const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  if (health !== undefined && isLocal && (await isRefused(health)))
+  // a `fetch` of the app's own may lead elsewhere than the platform's
+  if (!client.hasOwnFetch && isLocal && (await isRefused(health)))
     Object.assign(error, { reason: "origin-refused" });
   error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }
 
 /** Returns true if a server can be reached, but not by code of this page: without CORS a page may send, and not read. */
-async function isRefused(address: string): Promise<boolean> {
+async function isRefused(address: URL): Promise<boolean> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ASK_MS);
   const ask = (mode: RequestMode) =>
@@ -143,6 +149,21 @@ async function isRefused(address: string): Promise<boolean> {
   return isThere && !isReadable;
 }
 
+function addressOf({ baseURL }: Pick<Connection, "baseURL">, path: string): URL {
+  return new URL(baseURL + path, globalThis.location?.href);
+}
+
+/** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
+function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
+  return one === "not-sent" || other === "unknown" ? other : one;
+}
+
+/** Returns true if a failure may pass: 408, 429, 5xx and failed connections. */
+function isTransient({ name, status = 0 }: Error & { readonly status?: number }): boolean {
+  if (name !== "APIError") return name === "ConnectionError";
+  return status === 408 || status === 429 || status >= 500;
+}
+
 /** Returns true if the gateway refused for now, and certainly did not act. */
 function isRateLimit(error: Error): boolean {
   return error.name === "APIError" && (error as APIError).status === 429;
@@ -154,6 +175,8 @@ function offerFor({ kind, settings }: Repetition["exchange"]): string | undefine
   return settings?.stream ? "chat-once" : undefined;
 }
 
+/** Path at which a proxy tells what it offers. */
+const HEALTH_PATH = "/health";
 /** Longest first wait for a proxy that can't be reached, in milliseconds. */
 const FIRST_WAIT_MS = 1000;
 /** Longest time for one answer to the question, in milliseconds: the caller waits for the error of its own request. */
@@ -181,13 +204,8 @@ async function isOffered(offer: string, repetition: Repetition): Promise<boolean
 }
 
 /** Asks the proxy how it is; its answer names its offers. Throws where it can't tell now. */
-async function offersOf({
-  client,
-  exchange,
-  health,
-  healthHeaders,
-  init: { credentials },
-}: Repetition): Promise<readonly string[]> {
+async function offersOf({ client, exchange, init: { credentials } }: Repetition): Promise<readonly string[]> {
+  const { callId, kind, model, settings } = exchange;
   const { signal, end } = openSpan(client.clock, exchange.signal, ASK_MS, () => new Error("late"));
   try {
     const { status, headers, body } = await unlessAborted(ask(), signal);
@@ -200,8 +218,8 @@ async function offersOf({
   }
 
   async function ask(): Promise<Response> {
-    const headers = await healthHeaders();
+    const headers = await client.headers({ callId, kind, model, path: HEALTH_PATH, settings });
     const own: RequestInit = { headers, signal, redirect: "manual", ...(credentials && { credentials }) };
-    return client.fetch(...client.prepare(health, own));
+    return client.fetch(...client.prepare(addressOf(client, HEALTH_PATH).href, own));
   }
 }

@@ -5,9 +5,7 @@ import { randomId } from "../base/random-id.js";
 import {
   type APIError,
   asError,
-  billingOf,
   ConfigurationError,
-  ConnectionError,
   cleanError,
   type Delivery,
   type Issue,
@@ -15,8 +13,7 @@ import {
   type Outcome,
   readDelivery,
   TimeoutError,
-  withDelivery,
-  withDetails,
+  withBilling,
 } from "../vocabulary/errors.js";
 import type {
   CallIdentity,
@@ -29,7 +26,7 @@ import type {
   ClientEvent,
 } from "../vocabulary/events.js";
 import { apiErrorOf, isRecord } from "./error-response.js";
-import { connectionError, deliveryOf, deliveryOfBoth, isTransient, requestIdOf } from "./failure.js";
+import { connectionError, deliveryOf, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
@@ -150,7 +147,11 @@ export interface Connection {
 /** One request with its answer, from before the request is sent until the last byte is read. */
 export interface Exchange extends Span, CallIdentity {
   /** How far the request got so far. */
-  readonly state: { delivery: Delivery };
+  readonly state: {
+    delivery: Delivery;
+    /** The headers of the last answer, which name what the proxy offers. */
+    answered?: Headers;
+  };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
   readonly startedAt: number;
@@ -191,7 +192,7 @@ export function openExchange(
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform();
-  assertSignal(options.signal);
+  assertSignal(options);
   const { signal, timeout, retry, idempotencyKey } = options;
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
@@ -254,8 +255,10 @@ export function closeExchange(
 ): void {
   exchange.end();
   preloadRepeats();
-  const error = isGatewayError(failure?.error) ? failure.error : undefined;
-  if (error) cleanError(withDetails(error, exchange.state), client.scrub);
+  if (isGatewayError(failure?.error)) {
+    withBilling(failure.error, exchange.state.delivery);
+    cleanError(failure.error, client.scrub);
+  }
   emitStep(client, exchange, {
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error) : outcome,
@@ -347,16 +350,15 @@ export async function send(
   exchange: Exchange,
   { method, body: makeBody, headers: extraHeaders, repeat }: Outgoing,
 ): Promise<Response> {
-  const { path, signal, retry, state } = exchange;
+  const { path, signal, abort, firstChunkMs, retry, state } = exchange;
   let attempt = 0;
-  /** The headers of the last answer, which name what the proxy offers. */
-  let answered: Headers | undefined;
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
     const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
     const isForm = body instanceof FormData;
-    const headers = await headersOf(client, exchange, extraHeaders);
+    const headers = await unlessAborted(client.headers(identityOf(exchange)), signal);
+    for (const [name, value] of readHeaders(extraHeaders)) headers.set(name, value);
     // a query by POST asks for nothing new
     const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
     if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
@@ -364,7 +366,7 @@ export async function send(
     // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
-    const init: RequestInit = {
+    const init: RequestInit & { readonly headers: Headers } = {
       method,
       headers,
       ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
@@ -375,54 +377,81 @@ export async function send(
       ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" }),
       ...(client.credentials && { credentials: client.credentials }),
     };
-    const address = addressOf(client, path);
-    return await attemptOnce(client.prepare(address, init)).catch(async (error: Error) => {
+    return await attemptOnce(client.prepare(addressOf(client, path), init)).catch(async (error: Error) => {
       const loaded = retry.limit > 0 ? await loadRepeats() : undefined;
       if (!loaded) throw error;
       return loaded.repeat(error, {
         client,
         exchange,
-        address,
-        health: addressOf(client, HEALTH_PATH),
-        healthHeaders: () => client.headers({ ...identityOf(exchange), path: HEALTH_PATH }),
         init,
-        isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
-        hasKey: headers.has(KEY_HEADER),
-        isTransient,
-        deliveryOf,
+        rule: repeat,
         attempt: (request) => attemptOnce([request]),
-        answered: () => answered,
-        onWait: (delayMs, error) => emitStep(client, exchange, { type: "retry", attempt, delayMs, error }),
       });
     });
   } catch (error) {
-    if (isGatewayError(error) && error.name === "ValidationError") await explain(error, exchange.subject);
+    const explaining = explain(error, exchange.subject);
+    if (explaining) await explaining;
     throw knownError(error, exchange);
   }
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
-    // an earlier attempt may have had an effect, also if this one fails safely
-    const before = attempt === 0 ? "not-sent" : state.delivery;
     state.delivery = "unknown";
     try {
-      return await fetchOnce(client, exchange, given, ++attempt, (response) => {
-        answered = response.headers;
-      });
+      return await fetchOnce(given);
     } catch (error) {
-      const delivery = deliveryOf(error);
-      state.delivery = deliveryOfBoth(before, delivery);
-      // this attempt did not connect; an earlier one may have arrived, or was refused
-      if (delivery !== "not-sent" || before === delivery) throw error;
-      const { message, cause } = error as ConnectionError;
-      throw withDelivery(
-        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
-        before,
-      );
+      state.delivery = deliveryOf(error);
+      throw error;
     }
+  }
+
+  async function fetchOnce(given: FetchArguments): Promise<Response> {
+    attempt += 1;
+    const startedAt = client.clock.now();
+    const inTime = new AbortController();
+    atLimit(client.clock, firstChunkMs, inTime.signal, () =>
+      abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
+    );
+    emitStep(client, exchange, { type: "request", attempt });
+    let response: Response;
+    try {
+      response = await unlessAborted(client.fetch(...given), signal);
+    } catch (cause) {
+      if (signal.aborted || isGatewayError(cause)) throw cause;
+      assertFetch(client, cause);
+      const error = connectionError(cause);
+      await (await loadRepeats())?.explain(error, client);
+      cleanError(error, client.scrub);
+      throw error;
+    } finally {
+      inTime.abort(null);
+    }
+    state.answered = response.headers;
+    const requestId = requestIdOf(response);
+    emitStep(client, exchange, {
+      type: "response",
+      attempt,
+      status: response.status,
+      durationMs: client.clock.now() - startedAt,
+      requestId: requestId && client.scrub(requestId),
+    });
+    if (response.ok) return response;
+    const refusal = await refusalOf(response);
+    // a limit that ends while the body is read changes nothing: the answer was a refusal
+    if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
+    cleanError(refusal, client.scrub);
+    throw refusal;
+  }
+
+  /** Makes the error of a refusal. Without the code that reads its body, the status has to do. */
+  async function refusalOf(response: Response): Promise<APIError> {
+    const loaded = await loadRepeats();
+    if (loaded) return loaded.errorOf(response, client, signal);
+    response.body?.cancel().catch(() => {});
+    const fields = { message: `HTTP ${response.status}` };
+    return apiErrorOf(response, "", { requestId: requestIdOf(response), fields });
   }
 }
 
-const HEALTH_PATH = "/health";
 const KEY_HEADER = "idempotency-key";
 
 /** Makes an error of this library from any error. An abort stays unchanged. */
@@ -448,72 +477,4 @@ export function addressOf({ baseURL }: Connection, path: string): string {
   throw new ConfigurationError(
     `baseURL: ${baseURL || "/"} is relative: a server needs the whole address: https://app.example.com/api`,
   );
-}
-
-async function headersOf(
-  client: Connection,
-  exchange: Exchange,
-  extra: HeadersInput | undefined,
-): Promise<Headers> {
-  const headers = await unlessAborted(client.headers(identityOf(exchange)), exchange.signal);
-  for (const [name, value] of readHeaders(extra)) headers.set(name, value);
-  return headers;
-}
-
-async function fetchOnce(
-  client: Connection,
-  exchange: Exchange,
-  given: FetchArguments,
-  attempt: number,
-  onHeaders: (response: Response) => void,
-): Promise<Response> {
-  const { signal, abort, firstChunkMs } = exchange;
-  const startedAt = client.clock.now();
-  const answered = new AbortController();
-  atLimit(client.clock, firstChunkMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
-  );
-  emitStep(client, exchange, { type: "request", attempt });
-  let response: Response;
-  try {
-    response = await unlessAborted(client.fetch(...given), signal);
-  } catch (cause) {
-    if (signal.aborted || isGatewayError(cause)) throw cause;
-    assertFetch(client, cause);
-    const error = connectionError(cause);
-    // a `fetch` of the app's own may lead elsewhere than the platform's
-    const health = client.hasOwnFetch ? undefined : addressOf(client, HEALTH_PATH);
-    await (await loadRepeats())?.explain(error, addressOf(client, exchange.path), health);
-    throw cleanedBy(client, error);
-  } finally {
-    answered.abort(null);
-  }
-  onHeaders(response);
-  const requestId = requestIdOf(response);
-  emitStep(client, exchange, {
-    type: "response",
-    attempt,
-    status: response.status,
-    durationMs: client.clock.now() - startedAt,
-    requestId: requestId && client.scrub(requestId),
-  });
-  if (response.ok) return response;
-  const refusal = await refusalOf(response, client, signal);
-  // a limit that ends while the body is read changes nothing: the answer was a refusal
-  if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
-  throw cleanedBy(client, refusal);
-}
-
-/** Makes the error of a refusal. Without the code that reads its body, the status has to do. */
-async function refusalOf(response: Response, client: Connection, signal: AbortSignal): Promise<APIError> {
-  const loaded = await loadRepeats();
-  if (loaded) return loaded.errorOf(response, client, signal);
-  response.body?.cancel().catch(() => {});
-  const fields = { message: `HTTP ${response.status}` };
-  return apiErrorOf(response, "", { requestId: requestIdOf(response), fields });
-}
-
-function cleanedBy<Failure extends Error>({ scrub }: Connection, error: Failure): Failure {
-  cleanError(error, scrub);
-  return error;
 }

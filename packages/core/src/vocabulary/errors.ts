@@ -380,6 +380,12 @@ export function readDelivery(error: GatewayError): Delivery | undefined {
   return name === "APIError" ? "refused" : "not-sent";
 }
 
+/** Adds the `billing` to an error that has none. */
+export function withBilling(error: AnyGatewayError, delivery: Delivery): void {
+  if (error.billing === undefined)
+    Object.assign(withDelivery(error, delivery), { billing: billingOf(delivery) });
+}
+
 /**
  * Adds the `billing` or the handle to an error. Fields that the error has already, and errors of other libraries, stay
  * unchanged.
@@ -389,8 +395,7 @@ export function withDetails<Thrown>(
   { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
 ): Thrown {
   if (!isGatewayError(error)) return error;
-  if (delivery && error.billing === undefined)
-    Object.assign(withDelivery(error, delivery), { billing: billingOf(delivery) });
+  if (delivery) withBilling(error, delivery);
   if (handle && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }

@@ -13,7 +13,9 @@ import {
   asError,
   emptyMessage,
   keepsKey,
+  notResumed,
   openStream,
+  streamPath,
   type ToolCall,
   yieldToHost,
 } from "@sluice/core/internal";
@@ -47,7 +49,9 @@ export function createResponse(
 ): Response {
   const { clock } = client;
   const { idempotencyKey } = draft;
-  const stream = openStream(client, { ...options, idempotencyKey }, { request, streamId });
+  const source = request ? { request } : { streamId, path: streamPath(streamId) };
+  const reading = request || client.resume ? client : { ...client, resume: notResumed };
+  const stream = openStream(reading, { ...options, idempotencyKey }, source);
   const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
   const objectReader = schema && createObjectReader();

@@ -1,15 +1,8 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import type { Issue, Outcome } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
-import { createCallReader } from "./call-reader.js";
-import type {
-  AssistantMessage,
-  ChatAlternative,
-  ChatDelta,
-  ChatResult,
-  ChatTiming,
-  ChatUsage,
-} from "./delta.js";
+import { type CallReader, createCallReader } from "./call-reader.js";
+import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming, ChatUsage } from "./delta.js";
 
 /** An object of the answer's JSON. Any field may be missing, or have any type. */
 export type WireObject = Readonly<Record<string, unknown>>;
@@ -34,6 +27,8 @@ export interface AnswerReader {
   readonly begun: boolean;
   /** True once a `finish_reason` has come. */
   readonly finished: boolean;
+  /** The `finish_reason` so far; null where none has come. */
+  readonly finishReason: string | null;
   /** Reason why the answer can't be read, though it is whole; undefined where it can. */
   readonly problem: string | undefined;
   /**
@@ -48,6 +43,20 @@ export interface AnswerReader {
   turn(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
+const END = "choices.finish_reason";
+const CONTENT = "choices.delta.content";
+const UNEXPECTED = "chat.stream.unexpected-type";
+
+const outcomes = new Map<string | null, Outcome>([
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["insufficient_system_resource", "insufficient-resource"],
+]);
+
+const none: readonly unknown[] = [];
+
 /**
  * Creates the reader of one answer; `emit` gets the deltas of its first choice.
  *
@@ -59,26 +68,35 @@ export function createAnswerReader(
   warn: (issue: Issue) => void,
   several = false,
 ): AnswerReader {
-  let hasWarned = false;
+  const head = { id: "", model: "", created: 0 };
   const fields = createFieldReader(unexpected);
   const { text, list, record, entry } = fields;
-  const first = createChoiceReader(emit, fields);
-  const others = new Map<number, { reader: ChoiceReader; fold: Fold }>();
-  const head = { id: "", model: "", created: 0 };
+  const calls = createCallReader(emit, fields);
+  const content = createContentReader(emit, calls, fields);
+  /** The other choices, each with a reader of its own. */
+  const others = new Map<number, { reader: AnswerReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
+  let hasWarned = false;
+  let hasBegun = false;
+  /** True once the deltas have brought content. */
+  let started = false;
+  let chunks = 0;
+  let finishReason: string | null = null;
   let usage: ChatUsage | undefined;
   let raw: unknown;
 
   return {
     get begun() {
-      return first.begun || others.size > 0 || usage !== undefined;
+      return hasBegun || others.size > 0 || usage !== undefined;
     },
     get finished() {
-      return first.finishReason !== null;
+      return finishReason !== null;
+    },
+    get finishReason() {
+      return finishReason;
     },
     get problem() {
-      return [first, ...[...others.values()].map(({ reader }) => reader)].find(({ problem }) => problem)
-        ?.problem;
+      return calls.problem ?? [...others.values()].find(({ reader }) => reader.problem)?.reader.problem;
     },
     head,
     read(chunk) {
@@ -87,37 +105,36 @@ export function createAnswerReader(
       head.id ||= text(chunk.id, "id");
       head.model ||= text(chunk.model, "model");
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
-      let carried = false;
+      let isNews = false;
       for (const value of list(chunk.choices, "choices")) {
         const choice = entry(value, "choices");
-        if (choice && readerOf(choice.index).read(choice)) carried = true;
+        if (choice && readChoice(choice)) isNews = true;
       }
       const counts = usageOf(chunk.usage);
-      if (!counts) return carried;
+      if (!counts) return isNews;
       usage = counts;
       emit({ type: "usage", usage });
-      return carried || first.finishReason !== null;
+      return isNews || finishReason !== null;
     },
     finish() {
-      first.finish();
+      calls.finish();
       for (const { reader } of others.values()) reader.finish();
-      const { finishReason, outcome, lacksCalls } = first;
-      if (lacksCalls)
+      if (lacksCalls())
         warn({
-          path: "choices.finish_reason",
+          path: END,
           message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
           rule: "chat.stream.calls-missing",
         });
-      if (outcome === "unconfirmed")
+      if (finishReason === null)
         warn({
-          path: "choices.finish_reason",
+          path: END,
           message: "did not come, though the answer has ended: a part of it may be missing, and no tool runs",
           rule: "chat.unconfirmed",
         });
-      emit({ type: "finish", finishReason, outcome });
+      emit({ type: "finish", finishReason, outcome: outcomeOf() });
     },
     turn(message, timing) {
-      const { finishReason, refusal, outcome } = first;
+      const { refusal } = content;
       const tokens = usage?.completion_tokens;
       const seconds = (timing.totalMs - (timing.firstTokenMs ?? timing.totalMs)) / 1000;
       return {
@@ -129,22 +146,33 @@ export function createAnswerReader(
           input: parseJSON(call.arguments),
         })),
         finishReason,
-        outcome,
+        outcome: outcomeOf(),
         ...(usage && { usage }),
         model: head.model,
         id: head.id,
         timing: tokens && seconds > 0 ? { ...timing, tokensPerSecond: tokens / seconds } : timing,
         ...(refusal !== undefined && { refusal }),
-        ...(others.size > 0 && { alternatives: alternatives() }),
+        ...(others.size > 0 && {
+          alternatives: [...others]
+            .sort(([a], [b]) => a - b)
+            .map(([, { fold, reader }]) => ({ message: fold.message, finishReason: reader.finishReason })),
+        }),
         raw,
       };
     },
   };
 
-  function unexpected(path: string): void {
-    if (!hasWarned)
-      warn({ path, message: "has an unexpected type: it was left out", rule: "chat.stream.unexpected-type" });
-    hasWarned = true;
+  /** Returns true if the finish reason announced tool calls, and none came. */
+  function lacksCalls(): boolean {
+    return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
+  }
+
+  function outcomeOf(): Outcome {
+    if (finishReason === null) return "unconfirmed";
+    if (lacksCalls()) return content.hasText ? "complete" : "error";
+    // services that send `stop` after tool calls mean the calls
+    const fallback = calls.count > 0 ? "tool-calls" : "complete";
+    return outcomes.get(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
   function usageOf(value: unknown): ChatUsage | undefined {
@@ -155,145 +183,102 @@ export function createAnswerReader(
     return odd ? undefined : (counts as unknown as ChatUsage);
   }
 
-  function readerOf(given: unknown): ChoiceReader {
-    if (given === firstIndex && given !== undefined) return first;
+  /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
+  function readChoice(choice: WireObject): boolean {
+    const given = choice.index;
     const index = typeof given === "number" || typeof given === "string" ? Number(given) || 0 : 0;
     firstIndex ??= index;
-    return index === firstIndex ? first : alternative(index);
+    if (index !== firstIndex) return readOther(choice, index);
+    chunks += 1;
+    const reason = text(choice.finish_reason, END);
+    if (reason) finishReason = reason;
+    // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
+    const part = record(choice.delta, "choices.delta");
+    const delta = part ?? (started ? undefined : record(choice.message, "choices.message"));
+    const carried = delta !== undefined && content.read(delta, chunks, !part);
+    hasBegun ||= reason !== "" || delta !== undefined;
+    started ||= carried;
+    return carried || reason !== "";
   }
 
-  function alternative(index: number): ChoiceReader {
-    const known = others.get(index);
-    if (known) return known.reader;
-    const fold = createFold();
-    const reader = createChoiceReader(fold.add, fields);
-    others.set(index, { reader, fold });
-    return reader;
-  }
-
-  function alternatives(): ChatAlternative[] {
-    return [...others]
-      .sort(([a], [b]) => a - b)
-      .map(([, { fold, reader }]) => ({ message: fold.message, finishReason: reader.finishReason }));
-  }
-}
-
-/** Turns the chunks of one choice into deltas. It keeps the open tool calls, which span chunks. */
-interface ChoiceReader {
-  readonly finishReason: string | null;
-  /** Text of the model in place of an answer, where the service marks it as a refusal. */
-  readonly refusal: string | undefined;
-  readonly outcome: Outcome;
-  /** True if the finish reason announced tool calls, and none came. */
-  readonly lacksCalls: boolean;
-  /** Reason why no tool of the answer can run; undefined where all can. */
-  readonly problem: string | undefined;
-  /** True once a delta, a message or a finish reason has come. */
-  readonly begun: boolean;
-  /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
-  read(choice: WireObject): boolean;
-  /** Ends the choice: its tool calls are whole. */
-  finish(): void;
-}
-
-/** Creates the reader of one choice; `emit` gets its deltas in order. */
-function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReader): ChoiceReader {
-  const { text, list, record, entry } = fields;
-  const calls = createCallReader(emit, fields);
-  let hasText = false;
-  /** True once the deltas have brought content. `carried` is the same for the current chunk. */
-  let started = false;
-  let carried = false;
-  let chunks = 0;
-
-  const choice = {
-    finishReason: null as string | null,
-    refusal: undefined as string | undefined,
-    begun: false,
-    get lacksCalls() {
-      return calls.count === 0 && outcomes.get(choice.finishReason) === "tool-calls";
-    },
-    get problem() {
-      return calls.problem;
-    },
-    get outcome(): Outcome {
-      if (choice.finishReason === null) return "unconfirmed";
-      if (choice.lacksCalls) return hasText ? "complete" : "error";
-      // services that send `stop` after tool calls mean the calls
-      const fallback = calls.count > 0 ? "tool-calls" : "complete";
-      return outcomes.get(choice.finishReason) ?? (/error/i.test(choice.finishReason) ? "error" : fallback);
-    },
-    read(given: WireObject) {
-      carried = false;
-      chunks += 1;
-      const reason = text(given.finish_reason, "choices.finish_reason");
-      if (reason) choice.finishReason = reason;
-      // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
-      const part = record(given.delta, "choices.delta");
-      const delta = part ?? (started ? undefined : record(given.message, "choices.message"));
-      if (delta) readDelta(delta, !part);
-      choice.begun ||= reason !== "" || delta !== undefined;
-      started ||= carried;
-      return carried || reason !== "";
-    },
-    finish: calls.finish,
-  };
-  return choice;
-
-  function readDelta(delta: WireObject, isMessage: boolean): void {
-    const { content } = delta;
-    push(
-      "reasoning-delta",
-      text(delta.reasoning_content, "choices.delta.reasoning_content") ||
-        text(delta.reasoning, "choices.delta.reasoning"),
-    );
-    if (typeof content === "string") push("text-delta", content);
-    else for (const part of list(content, "choices.delta.content")) readPart(part);
-    const refused = text(delta.refusal, "choices.delta.refusal");
-    if (refused) {
-      choice.refusal = (choice.refusal ?? "") + refused;
-      carried = true;
+  function readOther(choice: WireObject, index: number): boolean {
+    let other = others.get(index);
+    if (!other) {
+      const fold = createFold();
+      // the end of the answer is that of its first choice
+      const warnOfFields = ({ path, rule }: Issue) => {
+        if (rule === UNEXPECTED) unexpected(path);
+      };
+      other = { fold, reader: createAnswerReader(fold.add, warnOfFields) };
+      others.set(index, other);
     }
-    if (delta.tool_calls != null)
-      list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry) => {
-        if (calls.read(entry, chunks, isMessage)) carried = true;
-      });
-    // the older form of a call: at most one in an answer, and without an id
-    else if (delta.function_call && calls.read({ function: delta.function_call }, chunks, isMessage))
-      carried = true;
+    return other.reader.read({ choices: [choice] });
   }
+
+  function unexpected(path: string): void {
+    if (!hasWarned) warn({ path, message: "has an unexpected type: it was left out", rule: UNEXPECTED });
+    hasWarned = true;
+  }
+}
+
+/** Creates the reader of what one choice says: thinking, text, a refusal and calls. */
+function createContentReader(
+  emit: (delta: ChatDelta) => void,
+  calls: CallReader,
+  { text, list, entry }: FieldReader,
+) {
+  /** True where the current delta brought something. */
+  let carried = false;
+  const content = {
+    /** True once the answer has text. */
+    hasText: false,
+    /** Text of the model in place of an answer, where the service marks it as a refusal. */
+    refusal: undefined as string | undefined,
+    /** Reads a delta, or a whole message. Returns true if it carried content. */
+    read(delta: WireObject, chunk: number, isMessage: boolean): boolean {
+      carried = false;
+      const { content: given, tool_calls: parts, function_call: call } = delta;
+      push(
+        "reasoning-delta",
+        text(delta.reasoning_content, "choices.delta.reasoning_content") ||
+          text(delta.reasoning, "choices.delta.reasoning"),
+      );
+      if (typeof given === "string") push("text-delta", given);
+      else for (const part of list(given, CONTENT)) readPart(part);
+      const refused = text(delta.refusal, "choices.delta.refusal");
+      if (refused) {
+        content.refusal = (content.refusal ?? "") + refused;
+        carried = true;
+      }
+      // the older form of a call: at most one in an answer, and without an id
+      const entries =
+        parts == null ? (call ? [{ function: call }] : none) : list(parts, "choices.delta.tool_calls");
+      for (const one of entries) if (calls.read(one, chunk, isMessage)) carried = true;
+      return carried;
+    },
+  };
+  return content;
 
   function readPart(value: unknown): void {
-    const part = entry(value, "choices.delta.content");
+    const part = entry(value, CONTENT);
     const thinking = part?.thinking;
-    if (part?.type !== "thinking" || !thinking)
-      push("text-delta", text(part?.text, "choices.delta.content.text"));
+    if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text, `${CONTENT}.text`));
     else if (typeof thinking === "string") push("reasoning-delta", thinking);
     else
-      for (const thought of list(thinking, "choices.delta.content.thinking"))
+      for (const thought of list(thinking, `${CONTENT}.thinking`))
         push(
           "reasoning-delta",
-          text(entry(thought, "choices.delta.content.thinking")?.text, "choices.delta.content.thinking.text"),
+          text(entry(thought, `${CONTENT}.thinking`)?.text, `${CONTENT}.thinking.text`),
         );
   }
 
   function push(type: "text-delta" | "reasoning-delta", text: string): void {
     if (text === "") return;
     carried = true;
-    hasText ||= type === "text-delta";
+    content.hasText ||= type === "text-delta";
     emit({ type, text });
   }
 }
-
-const outcomes = new Map<string | null, Outcome>([
-  ["length", "length"],
-  ["content_filter", "content-filter"],
-  ["tool_calls", "tool-calls"],
-  ["function_call", "tool-calls"],
-  ["insufficient_system_resource", "insufficient-resource"],
-]);
-
-const none: readonly unknown[] = [];
 
 /** Creates a reader of fields; `onUnexpected` gets the path of each field that has an unexpected type. */
 function createFieldReader(onUnexpected: (path: string) => void): FieldReader {

@@ -38,6 +38,7 @@ export type ImagePart = RequestOf<typeof imagePart>;
 
 /** Schema of one text or a list. */
 // lazy instead of a union: a union would report "neither fits" and not the path of the broken part
+/* @__NO_SIDE_EFFECTS__ */
 export function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<string | List> {
   return v.lazy((input) => (Array.isArray(input) ? list : v.string()) as v.GenericSchema<string | List>);
 }
@@ -155,6 +156,7 @@ export type TextMessage = SystemMessage | AssistantMessage | ToolMessage | TextU
 /** One message of a request's `messages`, discriminated by `role`. */
 export type ChatRequestMessage = SystemMessage | AssistantMessage | ToolMessage | UserMessage;
 
+/* @__NO_SIDE_EFFECTS__ */
 function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) {
   const message = oneOf<Message>("role", {
     system: systemMessage,

@@ -8,39 +8,45 @@ import { checkSentRequest } from "./schema.js";
 /** Path of chat requests (spec, Endpoints). */
 export const CHAT_PATH = "/v1/chat/completions";
 
-/** Makes the path of an answer that a proxy keeps; undefined for an id that could lead to another path. */
-export function streamPath(id: unknown): string | undefined {
-  return typeof id === "string" && /^[\w-]{1,128}$/.test(id) ? `/v1/chat/streams/${id}` : undefined;
-}
-
 /**
- * The body to send for `request`: Checks it by the rules of its model and reports warnings. Sets `stream`. Requests the
- * usage of a stream, where the spec has the field or the client's `includeUsage` says so, unless the request sets it.
- * Everything else stays unchanged.
+ * The body of a request for a whole answer: checked by the rules of its model, and unchanged. Reports warnings.
  *
  * @throws {ValidationError}
  */
-export function checkedChatRequest(
-  client: Client,
-  request: object,
-  stream: boolean,
-  options: RequestOptions,
-): object {
-  assertAccepted(request, checkSentRequest, client.warn, options);
-  const given = (request as { stream?: unknown }).stream;
-  if (given !== undefined && given !== stream) {
-    const message = stream
-      ? "streamChat() streams: leave `stream` out, or use completeChat()"
-      : "completeChat() does not stream: leave `stream` out, or use streamChat()";
-    throw new ValidationError([{ path: "stream", message, rule: "chat.stream" }]);
-  }
-  if (!stream) return request;
+export function wholeChatRequest(client: Client, request: object, options: RequestOptions): object {
+  const message = "completeChat() does not stream: leave `stream` out, or use streamChat()";
+  assertSendable(client, request, options, { stream: false, message });
+  return request;
+}
+
+/**
+ * The body of a request for a stream: checked by the rules of its model. Reports warnings. Sets `stream`. Requests the
+ * usage, where the spec has the field or the client's `includeUsage` says so, unless the request sets it. Everything else
+ * stays unchanged.
+ *
+ * @throws {ValidationError}
+ */
+export function streamedChatRequest(client: Client, request: object, options: RequestOptions): object {
+  const message = "streamChat() streams: leave `stream` out, or use completeChat()";
+  assertSendable(client, request, options, { stream: true, message });
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
   const isAsked =
     options.checks !== false && (client.gateway.includeUsage ?? "usageOnRequest" in chatModels[model]);
   return {
     ...request,
-    stream,
+    stream: true,
     ...(isAsked && { stream_options: { include_usage: true, ...stream_options } }),
   };
+}
+
+/** @param only the value that `stream` may have, and the message for another one */
+function assertSendable(
+  client: Client,
+  request: { readonly stream?: unknown },
+  options: RequestOptions,
+  only: { readonly stream: boolean; readonly message: string },
+): void {
+  assertAccepted(request, checkSentRequest, client.warn, options);
+  if (request.stream !== undefined && request.stream !== only.stream)
+    throw new ValidationError([{ path: "stream", message: only.message, rule: "chat.stream" }]);
 }

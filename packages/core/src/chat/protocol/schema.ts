@@ -4,11 +4,11 @@ import {
   type CheckResult,
   checkByModel,
   findIssues,
+  note,
   optionsOf,
   type RequestOf,
   type RequestsOf,
   type Rules,
-  said,
   type Warn,
   warnOfAssumed,
   wholeNumber,
@@ -25,16 +25,20 @@ const delta = chatModels["delta-5.3"];
 
 const USER_ID = /^[\w-]{1,512}$/;
 
-const stopOf = (most: number) =>
-  textOr<readonly string[]>(
-    v.pipe(
-      v.array(v.string()),
-      said(
-        { maxItems: most },
-        v.check((stops: string[]) => stops.length <= most, `must have at most ${most} entries`),
-      ),
-    ),
-  );
+/* @__NO_SIDE_EFFECTS__ */
+function stopOf(most: number): v.GenericSchema<string | readonly string[]> {
+  const check = v.check((stops: string[]) => stops.length <= most, `must have at most ${most} entries`);
+  note(check, () => ({ keywords: { maxItems: most } }));
+  return textOr(v.pipe(v.array(v.string()), check));
+}
+
+/* @__NO_SIDE_EFFECTS__ */
+function userId(): v.GenericSchema<string> {
+  const message = "must be 1 to 512 letters of A-Z and a-z, digits, - and _";
+  const check = v.check((id: string) => USER_ID.test(id), message);
+  note(check, () => ({ keywords: { pattern: USER_ID } }));
+  return v.pipe(v.string(), check);
+}
 
 const streamFields = {
   /**
@@ -129,15 +133,7 @@ const alphaRequest = v.object({
    * Stable id of the app's user, for content safety and separate caches. 1 to 512 characters of A-Z, a-z, 0-9, `-` and
    * `_`. Never a name or a mail address.
    */
-  user_id: v.optional(
-    v.pipe(
-      v.string(),
-      said(
-        { pattern: USER_ID },
-        v.check((id: string) => USER_ID.test(id), "must be 1 to 512 letters of A-Z and a-z, digits, - and _"),
-      ),
-    ),
-  ),
+  user_id: v.optional(userId()),
 });
 
 /**

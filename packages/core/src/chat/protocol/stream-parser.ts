@@ -1,23 +1,34 @@
-import { type ErrorFields, excerpt, isRecord, parseJSON, wordsOf } from "../../transport/error-response.js";
+import {
+  apiErrorOf,
+  type ErrorFields,
+  excerpt,
+  isRecord,
+  parseJSON,
+  wordsOf,
+} from "../../transport/error-response.js";
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
 import { jsonOf } from "../../vocabulary/errors.js";
 import type { AnswerReader, WireObject } from "./answer-reader.js";
 import { createFrameParser } from "./frame-json.js";
-import { errorFieldsOfText, isErrorEvent, namesError } from "./reported-error.js";
+import { errorFieldsOfText, isErrorEvent, namesError, reportedErrorOf } from "./reported-error.js";
 import { createStrayLines } from "./stray-lines.js";
+import { cutError, type StreamFacts, serverError, streamError } from "./stream-error.js";
 
 /** End of the bytes of a stream, by the content before it. */
-export type StreamEnd =
-  /** `[DONE]`, or a whole JSON answer in place of a stream. */
-  | { readonly type: "done" }
-  /** The bytes ended without a sign that the answer has ended. `words`: a text that came in place of the rest. */
-  | { readonly type: "cut"; readonly words?: string | undefined }
-  /** An error came in the stream: in a frame, as an `error` event, or as a line. */
-  | { readonly type: "error"; readonly fields: ErrorFields & { readonly message: string } }
-  /** No part of an answer came, with any HTTP status. The body was an error, a page, a text, or other JSON. */
-  | { readonly type: "refusal"; readonly body: string; readonly fields?: ErrorFields | undefined }
-  /** A part of the stream could not be read. */
-  | { readonly type: "malformed"; readonly problem: string; readonly cause?: unknown };
+export interface StreamEnd {
+  /**
+   * - `done`: `[DONE]`, or a whole JSON answer in place of a stream
+   * - `cut`: the bytes ended without a sign that the answer has ended
+   * - `error`: an error came in the stream: in a frame, as an `error` event, or as a line
+   * - `refusal`: no part of an answer came, with any HTTP status. The body was an error, a page, a text, or other JSON
+   * - `malformed`: a part of the stream could not be read
+   */
+  readonly type: "done" | "cut" | "error" | "refusal" | "malformed";
+  /** Makes the error of the stream; undefined where the answer is whole. */
+  readonly errorOf?: ((facts: StreamFacts) => Error) | undefined;
+  /** Error fields of a refusal; undefined where its body has none. */
+  readonly fields?: ErrorFields | undefined;
+}
 
 /** Turns the bytes of a chat stream into chunks, and decides how they ended. It never throws. */
 export interface StreamParser {
@@ -31,11 +42,15 @@ export interface StreamParser {
   cut(): void;
 }
 
-/** JSON outside of an event stream. */
-const noEvent = { event: "", data: "" };
-
-/** Creates the parser of one response. `answer` reads the chunks; `onContent` is called for each chunk with content. */
-export function createStreamParser(answer: AnswerReader, onContent: () => void): StreamParser {
+/**
+ * Creates the parser of one response. `answer` reads the chunks; `onContent` is called for each chunk with content. The
+ * texts of errors are those that `scrub` returns.
+ */
+export function createStreamParser(
+  answer: AnswerReader,
+  scrub: (text: string) => string,
+  onContent: () => void,
+): StreamParser {
   const frames = createFrameParser(parseJSON);
   const decoder = new TextDecoder();
   const stray = createStrayLines(failWithWords);
@@ -68,10 +83,10 @@ export function createStreamParser(answer: AnswerReader, onContent: () => void):
         else if (isText) readWhole(text + decoder.decode());
         else endEvents();
       } catch (cause) {
-        close({ type: "malformed", problem: `the stream can't be read: ${(cause as Error).message}`, cause });
+        malformed(`the stream can't be read: ${(cause as Error).message}`, cause);
       }
     },
-    cut: () => close({ type: "cut" }),
+    cut,
   };
   return parser;
 
@@ -89,7 +104,7 @@ export function createStreamParser(answer: AnswerReader, onContent: () => void):
     if (!isInFirstLine) return;
     // an error in the first line: a stream may follow it, and the connection may stay open
     const [line = "", rest] = text.trimStart().split("\n", 2);
-    if (rest !== undefined && isErrorEvent(noEvent, parseJSON(line))) refuse(line);
+    if (rest !== undefined && reportedErrorOf(parseJSON(line))) refuseWhole(line);
   }
 
   /** Reads a body that is not a stream: a whole answer, an error, or a page. */
@@ -102,11 +117,11 @@ export function createStreamParser(answer: AnswerReader, onContent: () => void):
     const { choices } = isRecord(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
     // a completion has a message; any other JSON with status 200 is an error of the gateway
-    if (!isRecord(choice?.message ?? choice?.delta)) return refuse(body);
+    if (!isRecord(choice?.message ?? choice?.delta)) return refuseWhole(body);
     readChunk(json as WireObject);
-    if (isErrorEvent(noEvent, json)) return fail(body);
+    if (reportedErrorOf(json)) return fail(body);
     readBehind(whole.slice(body.length));
-    close({ type: "done" });
+    done();
   }
 
   /** Reads the events behind a body. */
@@ -122,14 +137,14 @@ export function createStreamParser(answer: AnswerReader, onContent: () => void):
     if (last && isWholeEvent(last)) readEvent(last);
     closeStray();
     if (unsaid !== undefined) fail(unsaid);
-    close({ type: "cut", words: stray.words });
+    cut();
   }
 
   function readEvent(given: ServerSentEvent): void {
     const { event, data } = given;
     closeStray();
     if (parser.end) return;
-    if (isDone(data)) return unsaid === undefined ? close({ type: "done" }) : fail(unsaid);
+    if (isDone(data)) return unsaid === undefined ? done() : fail(unsaid);
     const chunk = frames.parse(data);
     // a frame that is like those before is as harmless as they were, and a search in each costs more than its parsing
     const hasFailed = !(frames.isAlike && event === "message") && isErrorEvent(given, chunk);
@@ -142,10 +157,7 @@ export function createStreamParser(answer: AnswerReader, onContent: () => void):
     if (hasFailed) fail(data);
     // an event of another name is not part of the chat, and may carry anything
     else if (!isRecord(chunk) && event === "message")
-      close({
-        type: "malformed",
-        problem: `a frame of the stream is no JSON object ${excerpt(wordsOf(data), 80)}`.trimEnd(),
-      });
+      malformed(`a frame of the stream is no JSON object ${excerpt(wordsOf(data), 80)}`.trimEnd());
   }
 
   function readChunk(chunk: WireObject): void {
@@ -166,44 +178,74 @@ export function createStreamParser(answer: AnswerReader, onContent: () => void):
   /** Ends with an error, which is a refusal where no part of an answer has come. */
   function fail(said: string): void {
     const json = parseJSON(said);
-    // the choices beside an error may have the model's text
-    const rest = isRecord(json) && excerpt(jsonOf({ ...json, choices: undefined }) ?? "", 500);
-    const given = errorFieldsOfText(said);
-    const message =
-      given.message ?? `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
-    const fields = { ...given, message };
-    if (!answer.begun && isRecord(json)) close({ type: "refusal", body: said, fields });
-    else close({ type: "error", fields });
+    const fields = reportedFieldsOf(said, json);
+    if (!answer.begun && isRecord(json)) refuse(said, fields);
+    else reported(fields);
+  }
+
+  // the ends of the bytes: only the first one counts
+
+  function done(): void {
+    const { words } = stray;
+    if (!answer.begun) refuse(foreign ?? "", undefined);
+    // a text came in place of the rest
+    else if (words && !answer.finished)
+      reported({ message: wordsOf(words) || "a text came in place of the rest" });
+    else end("done");
+  }
+
+  function cut(): void {
+    const { words } = stray;
+    if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
+    else if (answer.finished) end("cut");
+    else close("cut", (facts) => cutError(facts, undefined, words && scrub(words)));
+  }
+
+  /** Ends an answer that is whole. */
+  function end(type: "done" | "cut"): void {
+    const { problem } = answer;
+    if (problem) return malformed(`the answer can't be read: ${problem}`);
+    close(type);
+  }
+
+  function malformed(problem: string, cause?: unknown): void {
+    close("malformed", (facts) => streamError("malformed", scrub(problem), facts, {}, cause));
+  }
+
+  function reported(fields: ErrorFields & { readonly message: string }): void {
+    const message = scrub(fields.message);
+    close("error", (facts) => serverError({ ...fields, message }, facts));
   }
 
   /** Ends with a body that has no part of an answer. */
-  function refuse(body: string): void {
+  function refuse(body: string, fields: ErrorFields | undefined): void {
+    const toError = ({ requestId }: StreamFacts) =>
+      apiErrorOf({ status: 200 }, scrub(body), { requestId, fields });
+    close("refusal", toError, fields);
+  }
+
+  /** Ends with a body that is no stream. */
+  function refuseWhole(body: string): void {
     const isJSON = /^\s*[{[]/.test(body);
-    close({ type: "refusal", body, fields: isJSON ? errorFieldsOfText(body.trim()) : undefined });
+    refuse(body, isJSON ? errorFieldsOfText(body.trim()) : undefined);
   }
 
-  function close(how: StreamEnd): void {
+  function close(type: StreamEnd["type"], errorOf?: StreamEnd["errorOf"], fields?: ErrorFields): void {
     if (parser.end) return;
-    let end = correctEnd(how);
-    if (end.type === "done" || (end.type === "cut" && answer.finished)) {
-      const { problem } = answer;
-      if (problem) end = { type: "malformed", problem: `the answer can't be read: ${problem}` };
-      else parser.isWhole = true;
-    }
-    parser.end = end;
-    if (parser.isWhole) answer.finish();
+    parser.end = { type, errorOf, fields };
+    if (errorOf) return;
+    parser.isWhole = true;
+    answer.finish();
   }
+}
 
-  /** Corrects an end that looks like that of an answer. */
-  function correctEnd(how: StreamEnd): StreamEnd {
-    const isEmpty = !answer.begun && (how.type === "done" || (how.type === "cut" && foreign !== undefined));
-    if (isEmpty) return { type: "refusal", body: foreign ?? "" };
-    const { words } = stray;
-    // a text came in place of the rest
-    if (how.type === "done" && words && !answer.finished)
-      return { type: "error", fields: { message: wordsOf(words) || "a text came in place of the rest" } };
-    return how;
-  }
+/** Reads the fields of an error, with words for one that has no message. */
+function reportedFieldsOf(said: string, json: unknown): ErrorFields & { readonly message: string } {
+  // the choices beside an error may have the model's text
+  const rest = isRecord(json) && excerpt(jsonOf({ ...json, choices: undefined }) ?? "", 500);
+  const fields = errorFieldsOfText(said);
+  const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
+  return { ...fields, message: fields.message ?? instead };
 }
 
 function isDone(data: string): boolean {

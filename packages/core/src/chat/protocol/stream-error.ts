@@ -1,8 +1,6 @@
-import type { Client } from "../client.js";
-import { apiErrorOf, type ErrorFields, excerpt, wordsOf } from "../transport/error-response.js";
-import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
-import type { AssistantMessage } from "./protocol/delta.js";
-import type { StreamEnd } from "./protocol/stream-parser.js";
+import { type ErrorFields, excerpt, wordsOf } from "../../transport/error-response.js";
+import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../../vocabulary/errors.js";
+import type { AssistantMessage } from "./delta.js";
 
 /** The facts about a stream that its errors carry. */
 export interface StreamFacts {
@@ -19,18 +17,9 @@ const CUT_BEFORE_US = "upstream_cut";
 /** Code for a kept answer whose rest is lost. */
 const LOST_BEFORE_US = "stream_interrupted";
 
-/** Makes the error of a stream that ended before its answer was whole. */
-export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts): Error {
-  switch (end.type) {
-    case "refusal":
-      return apiErrorOf({ status: 200 }, scrub(end.body), { requestId: facts.requestId, fields: end.fields });
-    case "error":
-      return serverError(scrub, end.fields, facts);
-    case "malformed":
-      return streamError("malformed", scrub(end.problem), facts, {}, end.cause);
-    default:
-      return cutError(facts, undefined, end.type === "cut" ? end.words && scrub(end.words) : undefined);
-  }
+/** Makes the reason of a stop by the app. */
+export function abortError(message: string): DOMException {
+  return new DOMException(message, "AbortError");
 }
 
 /** Adds the message so far to the error of a limit. Returns any other error unchanged. */
@@ -47,20 +36,17 @@ export function cutError(facts: StreamFacts, cause?: unknown, words?: string): E
   return streamError("truncated", text, facts, {}, cause);
 }
 
-function serverError(
-  scrub: Client["scrub"],
-  { message = "", type, code }: ErrorFields,
-  facts: StreamFacts,
-): Error {
+/** Makes the error that a stream carried. Its text has no key any more. */
+export function serverError({ message = "", type, code }: ErrorFields, facts: StreamFacts): Error {
   const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
-  return streamError(reason, scrub(message), facts, { type, code });
+  return streamError(reason, message, facts, { type, code });
 }
 
-function streamError(
+export function streamError(
   reason: StreamFailure,
   text: string,
   { partial, requestId }: StreamFacts,
-  fields: { type?: string | undefined; code?: string | undefined },
+  fields: { readonly type?: string | undefined; readonly code?: string | undefined } = {},
   cause?: unknown,
 ): StreamError<AssistantMessage> {
   return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });

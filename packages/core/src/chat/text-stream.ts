@@ -1,0 +1,38 @@
+import type { ChatDelta } from "./protocol/delta.js";
+import { abortError } from "./protocol/stream-error.js";
+import type { ChatStream } from "./stream.js";
+
+/** Makes a stream of the text of an answer. Cancelling it aborts the request. */
+export function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
+  /** Opened at the first read: a stream that nobody reads leaves the deltas to others. */
+  let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
+  const stream = new ReadableStream<string>(
+    {
+      async pull(controller) {
+        iterator ??= deltas[Symbol.asyncIterator]();
+        for (;;) {
+          const { done, value } = await iterator.next();
+          if (done) return controller.close();
+          if (value.type === "text-delta") return controller.enqueue(value.text);
+        }
+      },
+      async cancel() {
+        if (iterator) await iterator.return?.();
+        else deltas.abort(abortError("The text stream was cancelled"));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  // Safari's streams are not iterable
+  if (!(Symbol.asyncIterator in stream))
+    Object.assign(stream, { [Symbol.asyncIterator]: () => iteratorOf(stream) });
+  return stream as ChatStream["textStream"];
+}
+
+function iteratorOf(stream: ReadableStream<string>) {
+  const reader = stream.getReader();
+  return {
+    next: () => reader.read(),
+    return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
+  };
+}
