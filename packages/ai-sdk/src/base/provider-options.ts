@@ -1,7 +1,7 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
 import type { ChatParams } from "@sluice/core/internal";
-import { type ModelRequest, models } from "@sluice/core/schemas";
+import type { ModelRequest } from "@sluice/core/schemas";
 
 /** Name of this provider: the key of its `providerOptions` and `providerMetadata`. */
 export const NAME = "sluice";
@@ -32,15 +32,4 @@ export type SluiceModelOptions<Model extends ChatModel | ImageModel | VideoModel
 /** Returns the fields that a call has under this provider's name. */
 export function fieldsOf(options: SharedV4ProviderOptions | undefined): object {
   return options?.[NAME] ?? {};
-}
-
-type Row = (typeof models)[keyof typeof models];
-
-/** Returns the row of a model of a kind; undefined for an unknown model. */
-export function findModel<Kind extends Row["kind"]>(
-  kind: Kind,
-  id: string,
-): Extract<Row, { readonly kind: Kind }> | undefined {
-  const row: Row | undefined = Object.hasOwn(models, id) ? models[id as Row["id"]] : undefined;
-  return row?.kind === kind ? (row as Extract<Row, { readonly kind: Kind }>) : undefined;
 }
