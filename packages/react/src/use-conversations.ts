@@ -69,7 +69,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   const { storage, activeId, folder, pageSize = 50, createTitle, restoreMs } = options;
   const client = useClient();
   const [first] = useState(() => ({ createTitle, restoreMs }));
-  const store = useMemo(() => listOf(client, { storage, ...first }), [client, storage, first]);
+  const store = useMemo(() => getList(client, { storage, ...first }), [client, storage, first]);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
   const isHydrated = useIsHydrated();
   const [pages, setPages] = useState(1);
@@ -99,8 +99,8 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
 
 const lists = new WeakMap<Client, Map<RecordStorage | undefined, ConversationList>>();
 
-/** The list of a client's conversations in a storage: one for all components that show it. */
-function listOf(client: Client, options: ConversationListOptions): ConversationList {
+/** Returns the list of a client's conversations in a storage: one for all components that show it. */
+function getList(client: Client, options: ConversationListOptions): ConversationList {
   if (typeof window === "undefined") return createConversationList(client, options);
   const ofClient = lists.get(client) ?? new Map<RecordStorage | undefined, ConversationList>();
   lists.set(client, ofClient);

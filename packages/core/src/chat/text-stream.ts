@@ -25,11 +25,11 @@ export function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
   );
   // Safari's streams are not iterable
   if (!(Symbol.asyncIterator in stream))
-    Object.assign(stream, { [Symbol.asyncIterator]: () => iteratorOf(stream) });
+    Object.assign(stream, { [Symbol.asyncIterator]: () => createIterator(stream) });
   return stream as ChatStream["textStream"];
 }
 
-function iteratorOf(stream: ReadableStream<string>) {
+function createIterator(stream: ReadableStream<string>) {
   const reader = stream.getReader();
   return {
     next: () => reader.read(),

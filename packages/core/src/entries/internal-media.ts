@@ -10,13 +10,14 @@ export { signedType, toDataURI } from "../files/data-uri.js";
 export { formatOf, HEAD_BYTES, type SignedFormat, signedTypes } from "../files/signatures.js";
 export { isRemembered } from "../transport/ask-offers.js";
 export { excerpt } from "../transport/error-response.js";
-export { connectionError, isClosedRoute, isTransient, withRoute } from "../transport/failure.js";
+export { connectionError, isClosedRoute, withRoute } from "../transport/failure.js";
 export { readHeaders } from "../transport/headers.js";
+export { isTransient } from "../transport/is-transient.js";
 export { pausesOf } from "../transport/pauses.js";
 export { bodyReaderOf, readBody, readText } from "../transport/read-body.js";
 export { errorOf } from "../transport/refusal.js";
+export { resolveAddress } from "../transport/resolve-address.js";
 export {
-  addressOf,
   closeExchange,
   type Exchange,
   emitStep,

@@ -47,12 +47,6 @@ export function deliveryOf(error: unknown): Delivery {
   return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
-/** Returns true if a failure may pass: 408, 429, 5xx and failed connections. */
-export function isTransient(error: Error): boolean {
-  if (!(error instanceof APIError)) return error instanceof ConnectionError;
-  return error.status === 408 || error.status === 429 || error.status >= 500;
-}
-
 /** Statuses of a request that was turned away before anything looked at its key. */
 const TURNED_AWAY = [401, 403, 429];
 

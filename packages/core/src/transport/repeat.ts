@@ -9,8 +9,10 @@ import {
   withDelivery,
 } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
+import { isTransient } from "./is-transient.js";
 import { offersIn } from "./offers.js";
 import { pausesOf } from "./pauses.js";
+import { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange, Outgoing } from "./send.js";
 
 export { errorOf } from "./refusal.js";
@@ -47,7 +49,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   /** True if the proxy, asked at its own address, answers a repeated key from its memory. */
   let isOnce: boolean | undefined;
   if (!(await isRepeated(error))) throw error;
-  return ky(addressOf(client, exchange.path), {
+  return ky(resolveAddress(client, exchange.path), {
     ...others,
     method,
     timeout: false,
@@ -122,8 +124,8 @@ export async function explain(
   client: Pick<Connection, "baseURL" | "hasOwnFetch">,
 ): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
-  const health = addressOf(client, HEALTH_PATH);
-  const { origin } = health;
+  const health = resolveAddress(client, HEALTH_PATH);
+  const { origin } = new URL(health);
   if (error.billing === "none" || !page || origin === page) return;
   const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   // a `fetch` of the app's own may lead elsewhere than the platform's
@@ -133,7 +135,7 @@ export async function explain(
 }
 
 /** Returns true if a server can be reached, but not by code of this page: without CORS a page may send, and not read. */
-async function isRefused(address: URL): Promise<boolean> {
+async function isRefused(address: string): Promise<boolean> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ASK_MS);
   const ask = (mode: RequestMode) =>
@@ -149,19 +151,9 @@ async function isRefused(address: URL): Promise<boolean> {
   return isThere && !isReadable;
 }
 
-function addressOf({ baseURL }: Pick<Connection, "baseURL">, path: string): URL {
-  return new URL(baseURL + path, globalThis.location?.href);
-}
-
 /** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
 function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
   return one === "not-sent" || other === "unknown" ? other : one;
-}
-
-/** Returns true if a failure may pass: 408, 429, 5xx and failed connections. */
-function isTransient({ name, status = 0 }: Error & { readonly status?: number }): boolean {
-  if (name !== "APIError") return name === "ConnectionError";
-  return status === 408 || status === 429 || status >= 500;
 }
 
 /** Returns true if the gateway refused for now, and certainly did not act. */
@@ -220,6 +212,6 @@ async function offersOf({ client, exchange, init: { credentials } }: Repetition)
   async function ask(): Promise<Response> {
     const headers = await client.headers({ callId, kind, model, path: HEALTH_PATH, settings });
     const own: RequestInit = { headers, signal, redirect: "manual", ...(credentials && { credentials }) };
-    return client.fetch(...client.prepare(addressOf(client, HEALTH_PATH).href, own));
+    return client.fetch(...client.prepare(resolveAddress(client, HEALTH_PATH), own));
   }
 }

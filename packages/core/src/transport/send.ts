@@ -28,6 +28,7 @@ import type {
 import { apiErrorOf, isRecord } from "./error-response.js";
 import { connectionError, deliveryOf, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
+import { resolveAddress } from "./resolve-address.js";
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
 export interface Timeout {
@@ -377,17 +378,19 @@ export async function send(
       ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" }),
       ...(client.credentials && { credentials: client.credentials }),
     };
-    return await attemptOnce(client.prepare(addressOf(client, path), init)).catch(async (error: Error) => {
-      const loaded = retry.limit > 0 ? await loadRepeats() : undefined;
-      if (!loaded) throw error;
-      return loaded.repeat(error, {
-        client,
-        exchange,
-        init,
-        rule: repeat,
-        attempt: (request) => attemptOnce([request]),
-      });
-    });
+    return await attemptOnce(client.prepare(resolveAddress(client, path), init)).catch(
+      async (error: Error) => {
+        const loaded = retry.limit > 0 ? await loadRepeats() : undefined;
+        if (!loaded) throw error;
+        return loaded.repeat(error, {
+          client,
+          exchange,
+          init,
+          rule: repeat,
+          attempt: (request) => attemptOnce([request]),
+        });
+      },
+    );
   } catch (error) {
     const explaining = explain(error, exchange.subject);
     if (explaining) await explaining;
@@ -435,7 +438,7 @@ export async function send(
       requestId: requestId && client.scrub(requestId),
     });
     if (response.ok) return response;
-    const refusal = await refusalOf(response);
+    const refusal = await readRefusal(response);
     // a limit that ends while the body is read changes nothing: the answer was a refusal
     if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
     cleanError(refusal, client.scrub);
@@ -443,7 +446,7 @@ export async function send(
   }
 
   /** Makes the error of a refusal. Without the code that reads its body, the status has to do. */
-  async function refusalOf(response: Response): Promise<APIError> {
+  async function readRefusal(response: Response): Promise<APIError> {
     const loaded = await loadRepeats();
     if (loaded) return loaded.errorOf(response, client, signal);
     response.body?.cancel().catch(() => {});
@@ -466,15 +469,4 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
         cause: error,
       })
     : connectionError(error);
-}
-
-/**
- * Resolves the address of `path`. A relative base is resolved here and not in `createClient`, which servers call, too.
- */
-export function addressOf({ baseURL }: Connection, path: string): string {
-  const page = globalThis.location?.href;
-  if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
-  throw new ConfigurationError(
-    `baseURL: ${baseURL || "/"} is relative: a server needs the whole address: https://app.example.com/api`,
-  );
 }

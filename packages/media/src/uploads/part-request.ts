@@ -7,7 +7,6 @@ import {
   TimeoutError,
 } from "@sluice/core";
 import {
-  addressOf,
   bytesOf,
   connectionError,
   describeThrown,
@@ -18,6 +17,7 @@ import {
   openSpan,
   readHeaders,
   readText,
+  resolveAddress,
   unlessAborted,
 } from "@sluice/core/internal/media";
 import { readUpload, type UploadAtProxy } from "./upload-at-proxy.js";
@@ -97,7 +97,7 @@ async function requestOf(
     if (hasBody) all.set("content-type", "application/octet-stream");
     if (phase === "part") all.set("upload-offset", String(from));
     if (phase === "begin" && to < file.size) all.set("upload-length", String(file.size));
-    return new Request(addressOf(client, id === undefined ? PATH : `${PATH}/${id}`), {
+    return new Request(resolveAddress(client, id === undefined ? PATH : `${PATH}/${id}`), {
       method: METHODS[phase],
       headers: all,
       // a copy in memory: some runtimes send a slice of a file without its length

@@ -43,7 +43,10 @@ export async function userOf<Env>(
   return { ...from, ...user };
 }
 
-/** Makes the hash by which a client names its user: four times FNV-1a, in 32 bits. */
+/**
+ * Makes the hash by which a client names its user: four times FNV-1a, in 32 bits, as `idOf` of the core does. An import of
+ * that would add 1.9 kB to what a Worker loads at once.
+ */
 function hashOf(id: string): string {
   const hashes = [0, 1, 2, 3].map((word) => {
     let hash = 0x811c9dc5;

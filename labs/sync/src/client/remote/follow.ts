@@ -1,6 +1,5 @@
 import { type Client, isGatewayError } from "@sluice/core";
 import {
-  addressOf,
   bodyReaderOf,
   connectionError,
   createBytesOf,
@@ -8,6 +7,7 @@ import {
   errorOf,
   idle,
   openSpan,
+  resolveAddress,
   type ServerSentEvent,
   unlessAborted,
 } from "@sluice/core/internal";
@@ -60,7 +60,7 @@ async function open(
   headers.set("accept", "text/event-stream");
   headers.set("last-event-id", String(since));
   const query = new URLSearchParams({ since: String(since), device });
-  const request = new Request(addressOf(client, `${path}?${query}`), {
+  const request = new Request(resolveAddress(client, `${path}?${query}`), {
     headers,
     signal,
     redirect: "manual",

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { addressOf } from "@sluice/core/internal";
+import { resolveAddress } from "@sluice/core/internal";
 import { withFreeLock } from "@sluice/stores/internal";
 
 /** Streams of all tabs of a browser to one host over HTTP/1.1: of its six connections, two are left for requests. */
@@ -27,7 +27,7 @@ export async function withStream(client: Client, act: () => Promise<void>): Prom
 /** Returns the host of the proxy, if this page is known to reach it by HTTP/1.1. */
 function hostWithFew(client: Client): string | undefined {
   try {
-    const { origin, host } = new URL(addressOf(client, "/"));
+    const { origin, host } = new URL(resolveAddress(client, "/"));
     const loads = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
     const isFew = loads.some(
       (load) =>

@@ -131,7 +131,7 @@ export function createAnswerReader(
           message: "did not come, though the answer has ended: a part of it may be missing, and no tool runs",
           rule: "chat.unconfirmed",
         });
-      emit({ type: "finish", finishReason, outcome: outcomeOf() });
+      emit({ type: "finish", finishReason, outcome: findOutcome() });
     },
     turn(message, timing) {
       const { refusal } = content;
@@ -146,7 +146,7 @@ export function createAnswerReader(
           input: parseJSON(call.arguments),
         })),
         finishReason,
-        outcome: outcomeOf(),
+        outcome: findOutcome(),
         ...(usage && { usage }),
         model: head.model,
         id: head.id,
@@ -167,7 +167,7 @@ export function createAnswerReader(
     return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
   }
 
-  function outcomeOf(): Outcome {
+  function findOutcome(): Outcome {
     if (finishReason === null) return "unconfirmed";
     if (lacksCalls()) return content.hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean the calls
