@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, refusal } from "../../../../packages/durable/test/support/durable-gateway.js";
+import { isWorkerd } from "../../../../packages/durable/test/support/platform.js";
 import { type SeenMessage as Message, openRunUser } from "./support/run-user.js";
 import { bodies, CANARY, calls, isKeeping, proxy, runs, says, script, tool } from "./support/runs.js";
 
@@ -500,6 +501,47 @@ function streamedCut(): Response {
   const text = `data: ${JSON.stringify({ id: "1", choices: [{ index: 0, delta: { content: "Cut" } }] })}\n\n`;
   return new Response(text, { headers: { "content-type": "text/event-stream" } });
 }
+
+/** Ends the object as a crash does, in the middle of its work: to be evicted, it would have to be idle. */
+async function loseAtWork(): Promise<void> {
+  if (!isWorkerd) return await evictDurableObject(await object());
+  const abort = (_: unknown, state: object) => (state as { abort(reason: string): void }).abort("lost");
+  await runInDurableObject(await object(), abort).catch(() => {});
+}
+
+describe("case 245: calls that run while their object is lost", () => {
+  test("One that has saved its state runs again with it, one that has saved nothing is cancelled, and the turn goes on", async () => {
+    script(
+      () => calls("charge", "film"),
+      () => says("Done"),
+    );
+    const states: unknown[] = [];
+    const charge = vi.fn(() => new Promise(() => {}));
+    runs.tools = [
+      tool("charge", charge),
+      tool("film", async (_, { savedState, saveState }) => {
+        states.push(savedState);
+        if (savedState !== undefined) return "ok";
+        await saveState({ task: "t-1" });
+        return await new Promise(() => {});
+      }),
+    ];
+    await turn("q-1");
+    await last({ toolCalls: [{ state: "running" }, { state: "running", savedState: { task: "t-1" } }] });
+    await loseAtWork();
+    // the next request continues it
+    await records();
+    await ended();
+    const path = await thread();
+    expect(path[1]?.toolCalls).toMatchObject([
+      { state: "cancelled", error: expect.stringContaining("may have had its effect") },
+      { state: "done", output: "ok" },
+    ]);
+    expect(path.at(-1)).toMatchObject({ content: "Done", outcome: "complete" });
+    expect(states).toEqual([undefined, { task: "t-1" }]);
+    expect([charge.mock.calls.length, gateway.requests.length]).toEqual([1, 2]);
+  });
+});
 
 describe("case 246: a turn that comes to nothing", () => {
   test("After `stallMs` without a sign of life it is stopped, and its message says so", async () => {

@@ -1,28 +1,17 @@
+import type { ChatMessage, ChatToolCall } from "@sluice/stores";
 import type { Changes, RunPlace } from "./place.js";
 
-/** The JSON of a message, as far as a run reads it. */
-export interface KeptMessage {
-  readonly id: string;
-  readonly role: string;
+/** The JSON of a message, as far as a run reads it. Its names are those of the chat that writes it. */
+export type KeptMessage = Pick<ChatMessage, "id" | "role" | "outcome" | "createdAt" | "images" | "files"> & {
   readonly content?: unknown;
-  readonly outcome?: string;
-  readonly streamId?: string | undefined;
-  readonly idempotencyKey?: string | undefined;
+  readonly streamId?: ChatMessage["streamId"] | undefined;
+  readonly idempotencyKey?: ChatMessage["idempotencyKey"] | undefined;
   readonly toolCalls?: readonly KeptCall[];
   readonly error?: { readonly name?: string; readonly reason?: string; readonly code?: string } | undefined;
-  readonly createdAt?: number;
-  readonly images?: readonly string[];
-  readonly files?: readonly object[];
-}
+};
 
-/** The JSON of a tool call. */
-export interface KeptCall {
-  readonly id: string;
-  readonly name: string;
-  readonly state: string;
-  readonly kept?: unknown;
-  readonly error?: string;
-}
+/** The JSON of a tool call, as far as a run reads it. */
+export type KeptCall = Pick<ChatToolCall, "id" | "name" | "state" | "savedState" | "error">;
 
 /** The record of a message. */
 export interface MessageRecord {

@@ -47,9 +47,9 @@ export function settledRecord(record: MessageRecord, keepsChats: boolean): Messa
     const left = { ...record, message: { ...rest, ...(isThere && known) } };
     return changedRecord(left, { outcome: "truncated", error: isThere ? LEFT_ANSWER : LOST_ANSWER });
   }
-  const isLost = ({ state, kept }: KeptCall) => state === "running" && kept === undefined;
+  const isLost = ({ state, savedState }: KeptCall) => state === "running" && savedState === undefined;
   if (!message.toolCalls?.some(isLost)) return record;
-  const toolCalls = message.toolCalls.map((call) =>
+  const toolCalls: readonly KeptCall[] = message.toolCalls.map((call) =>
     isLost(call) ? { ...call, state: "cancelled", error: LOST_CALL } : call,
   );
   return changedRecord(record, { toolCalls });
@@ -65,17 +65,17 @@ export function isReadOnly({ message }: MessageRecord): boolean {
 }
 
 /** True for an answer that came to its end. */
-export function isRead({ outcome = "" }: Partial<KeptMessage>): boolean {
-  return ["complete", "tool-calls", "length", "content-filter"].includes(outcome);
+export function isRead({ outcome }: Partial<KeptMessage>): boolean {
+  return !!outcome && ["complete", "tool-calls", "length", "content-filter"].includes(outcome);
 }
 
 /** Decides how a turn goes on. `below` is the message that it began below. */
 export function nextStep(path: readonly MessageRecord[], below: string, maxSteps: number): NextStep {
   const message = path.at(-1)?.message;
   if (!message) return { do: "end", outcome: "stopped" };
-  const { id, role, outcome = "", toolCalls = [], error } = message;
+  const { id, role, outcome, toolCalls = [], error } = message;
   if (role !== "assistant") return { do: "ask" };
-  if (["complete", "length", "content-filter"].includes(outcome)) return { do: "end", outcome };
+  if (outcome && ["complete", "length", "content-filter"].includes(outcome)) return { do: "end", outcome };
   if (id === below) return { do: "ask" };
   const running = toolCalls.filter(({ state }) => state === "running");
   if (running.length > 0) return { do: "rerun", calls: running.map((call) => call.id) };
@@ -83,7 +83,7 @@ export function nextStep(path: readonly MessageRecord[], below: string, maxSteps
   if (outcome === "tool-calls" && !error)
     return stepsIn(path) < maxSteps ? { do: "ask" } : { do: "end", outcome: "step-limit" };
   if (isReadOn(message)) return { do: "ask" };
-  return { do: "end", outcome: isInterrupted(message) ? "interrupted" : outcome };
+  return { do: "end", outcome: isInterrupted(message) ? "interrupted" : (outcome ?? "") };
 }
 
 /** Lets the chat run calls again: as calls that the user approves once more, which no device gets to see. */
@@ -91,7 +91,7 @@ export function withRerun(path: readonly MessageRecord[], calls: readonly string
   return path.map((record, at) => {
     const { toolCalls } = record.message;
     if (at < path.length - 1 || !toolCalls) return record;
-    const again = toolCalls.map((call) =>
+    const again: readonly KeptCall[] = toolCalls.map((call) =>
       calls.includes(call.id) && call.state === "running" ? { ...call, state: "needs-approval" } : call,
     );
     return { ...record, message: { ...record.message, toolCalls: again } };
