@@ -510,7 +510,7 @@ async function loseAtWork(): Promise<void> {
 }
 
 describe("case 245: calls that run while their object is lost", () => {
-  test("One that has saved its state runs again with it, one that has saved nothing is cancelled, and the turn goes on", async () => {
+  test("A call that has saved its state runs again, a call that has saved nothing is cancelled, and the turn goes on", async () => {
     script(
       () => calls("charge", "film"),
       () => says("Done"),

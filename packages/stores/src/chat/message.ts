@@ -41,8 +41,8 @@ export interface ChatToolCall {
   /** Share of the work that is done, from 0 to 1, where the tool reports it; absent once the call has ended. */
   readonly progress?: number;
   /**
-   * Value that the tool keeps with its run (`keep`), as JSON: the handle of a film. A running call that has it is run again after a
-   * reload. It stays where the call ended without a result.
+   * Value that the tool has saved for its call (`saveState`), as JSON: the handle of a film. A running call that has it is
+   * run again after a reload. It stays where the call ended without a result.
    */
   readonly savedState?: unknown;
 }

@@ -73,9 +73,9 @@ export function isRead({ outcome }: Partial<KeptMessage>): boolean {
 export function nextStep(path: readonly MessageRecord[], below: string, maxSteps: number): NextStep {
   const message = path.at(-1)?.message;
   if (!message) return { do: "end", outcome: "stopped" };
-  const { id, role, outcome, toolCalls = [], error } = message;
+  const { id, role, outcome = "", toolCalls = [], error } = message;
   if (role !== "assistant") return { do: "ask" };
-  if (outcome && ["complete", "length", "content-filter"].includes(outcome)) return { do: "end", outcome };
+  if (["complete", "length", "content-filter"].includes(outcome)) return { do: "end", outcome };
   if (id === below) return { do: "ask" };
   const running = toolCalls.filter(({ state }) => state === "running");
   if (running.length > 0) return { do: "rerun", calls: running.map((call) => call.id) };
@@ -83,7 +83,7 @@ export function nextStep(path: readonly MessageRecord[], below: string, maxSteps
   if (outcome === "tool-calls" && !error)
     return stepsIn(path) < maxSteps ? { do: "ask" } : { do: "end", outcome: "step-limit" };
   if (isReadOn(message)) return { do: "ask" };
-  return { do: "end", outcome: isInterrupted(message) ? "interrupted" : (outcome ?? "") };
+  return { do: "end", outcome: isInterrupted(message) ? "interrupted" : outcome };
 }
 
 /** Lets the chat run calls again: as calls that the user approves once more, which no device gets to see. */
