@@ -5,7 +5,6 @@ import { spawnSync } from "node:child_process";
  * them. `pnpm test` and `.ci/run` run all of them.
  */
 
-const packages = ["pnpm", "-r", "--filter", "./packages/*"];
 const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   /** Types of all packages, examples and tests. */
   types: [
@@ -33,11 +32,8 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   text: [["node", "scripts/check-text.ts"]],
   /** A table of sizes beside those of main. `--save` makes them the base. */
   size: [["node", "scripts/sizes.ts"]],
-  /** The shape of the packed packages. */
-  package: [
-    [...packages, "exec", "publint", "--strict"],
-    [...packages, "exec", "attw", "--pack", ".", "--profile", "esm-only", "--no-emoji"],
-  ],
+  /** The packed packages: manifests, types and sizes. */
+  package: [["node", "scripts/package-check.ts"]],
   /** Writes the table of models into packages/core/AGENTS.md. */
   models: [
     ["pnpm", "--filter", "@sluice/core", "run", "build"],

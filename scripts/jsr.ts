@@ -1,8 +1,9 @@
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { stagePackage } from "./stage.ts";
 
 /*
- * Lays out the built packages for JSR: each package's `dist` with a `deno.json` made of its `package.json`, in one Deno
+ * Lays out the built packages for JSR: each as it is packed, with a `deno.json` made of its `package.json`, in one Deno
  * workspace: `node scripts/jsr.ts [folder]`, `.tmp/jsr` by default. Each entry names its declarations, so that JSR infers no types: those of a schema can't be written by hand.
  */
 
@@ -47,13 +48,13 @@ export function layOutForJSR(folder: string): string[] {
 }
 
 function layOutPackage(name: string, folder: string, catalog: ReadonlyMap<string, string>): string {
-  const from = join(root, "packages", name);
+  const from = stagePackage(join(root, "packages", name));
   const manifest: Manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
   const types = typesOf(manifest);
   for (const file of globSync("dist/**/*.{js,d.ts}", { cwd: from }))
     copyModule(from, folder, file, types.get(`./${file}`));
   cpSync(join(from, "README.md"), join(folder, "README.md"));
-  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  cpSync(join(from, "LICENSE"), join(folder, "LICENSE"));
   writeJSON(join(folder, "deno.json"), {
     name: manifest.name,
     version: manifest.version,

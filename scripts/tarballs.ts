@@ -76,6 +76,12 @@ export function pack(folder: string): ReadonlyMap<string, string> {
   );
 }
 
+/** Returns the bytes of all files of a tarball. */
+export function readUnpackedSize(tarball: string): number {
+  const lines = execFileSync("tar", ["-tvzf", tarball], { encoding: "utf8" }).trim().split("\n");
+  return lines.reduce((sum, line) => sum + Number(/ (\d+) \d{4}-/.exec(line)?.[1]), 0);
+}
+
 /** Returns what the packages leave to the app to install. Some entries need it, so a project that imports all has it. */
 function peersOf(tarballs: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
   const manifestIn = (tarball: string): Manifest =>

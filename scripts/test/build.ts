@@ -15,8 +15,7 @@ const sources = ["packages/**", "labs/**", "examples/**", "*.{json,ts,yaml}"];
 const ignored = [
   "**/{node_modules,dist,test,.tmp,.next,.wrangler}/**",
   "packages/*/docs/**",
-  // `check package` packs each package in its folder
-  "**/*.{log,tsbuildinfo,tgz}",
+  "**/*.{log,tsbuildinfo}",
   "vitest.config.ts",
 ];
 

@@ -18,7 +18,11 @@ export interface Hover {
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const compilerOptions = {
+/** Folder of each package whose files are read: the sources, or declarations. */
+type Place = "src" | "dist" | ".tmp/packed/dist";
+
+/** Compiler options of a user's project whose packages are at a place. */
+export const createOptions = (place: Place) => ({
   strict: true,
   exactOptionalPropertyTypes: true,
   noEmit: true,
@@ -28,30 +32,39 @@ const compilerOptions = {
   jsx: "react-jsx",
   lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   types: [],
-  paths: Object.fromEntries(Object.entries(sources).map(([name, path]) => [name, [path]])),
-};
+  paths: Object.fromEntries(Object.entries(sources).map(([name, path]) => [name, [locate(path, place)]])),
+});
 
 /**
  * Reads the hovers of all that each of `entries` exports, and of every field that can be reached from there: of
  * options, results and states, through unions, lists, promises and callbacks.
  */
-export function readHovers<Entry extends string>(entries: readonly Entry[]): Record<Entry, Hover[]> {
+export function readHovers<Entry extends string>(
+  entries: readonly Entry[],
+  place: Place = "src",
+): Record<Entry, Hover[]> {
+  const files = entries.map((entry) => locate(root + entry, place));
   mkdirSync(`${root}tests/.tmp`, { recursive: true });
   const folder = mkdtempSync(`${root}tests/.tmp/hovers-`);
   const config = `${folder}/tsconfig.json`;
-  writeFileSync(config, JSON.stringify({ compilerOptions, files: entries.map((entry) => root + entry) }));
+  writeFileSync(config, JSON.stringify({ compilerOptions: createOptions(place), files }));
   const api = new API({ cwd: root });
   try {
     const project = api.updateSnapshot({ openProject: config }).getProject(config);
     if (!project) throw new Error(`${config} cannot be read`);
-    return Object.fromEntries(entries.map((entry) => [entry, hoversOf(project, root + entry)])) as Record<
-      Entry,
-      Hover[]
-    >;
+    return Object.fromEntries(
+      entries.map((entry, nth) => [entry, hoversOf(project, files[nth] ?? "")]),
+    ) as Record<Entry, Hover[]>;
   } finally {
     api.close();
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Finds a source file of a package in another place. */
+function locate(path: string, place: Place): string {
+  if (place === "src" || !path.includes("/packages/")) return path;
+  return path.replace("/src/", `/${place}/`).replace(/\.tsx?$/, ".d.ts");
 }
 
 function hoversOf({ program, checker }: Project, file: string): Hover[] {
@@ -119,5 +132,7 @@ function isData({ name }: Symbol): boolean {
 }
 
 function isOurs({ declarations }: Symbol): boolean {
-  return declarations.some(({ path }) => /\/packages\/(?:core|react|ai-sdk)\/src\//.test(path));
+  return declarations.some(({ path }) =>
+    /\/packages\/(?:(?:core|react|ai-sdk)\/src|[\w-]+\/(?:\.tmp\/packed\/)?dist)\//.test(path),
+  );
 }

@@ -1,0 +1,93 @@
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { readDeclarations } from "./declarations.ts";
+
+/*
+ * Lays out the built package of this folder as it is packed, in the `directory` of its `publishConfig`:
+ * `node ../../scripts/stage.ts`. `pnpm pack` and `pnpm publish` run it as `prepack`.
+ */
+
+interface Manifest {
+  readonly files: readonly string[];
+  readonly exports?: unknown;
+  readonly bin?: unknown;
+  readonly publishConfig: { readonly directory: string };
+}
+
+const root = join(import.meta.dirname, "..");
+
+/** Writes the files of a built package that its users need. Returns their folder. Several processes may do it at once. */
+export function stagePackage(folder: string): string {
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const { publishConfig, ...published } = manifest;
+  const staged = join(folder, publishConfig.directory);
+  const texts = new Map([
+    ["package.json", `${JSON.stringify(published, undefined, 2)}\n`],
+    ...readDeclarations(folder),
+  ]);
+  const modules = findModules(folder, manifest);
+  const copies = listFiles(join(folder, "dist")).flatMap((path) => {
+    const file = join("dist", path);
+    const isBuilt = existsSync(join(folder, "src", dirname(path)));
+    if (/\.(?:tsbuildinfo|map)$/.test(path) || texts.has(file)) return [];
+    return isBuilt && (path.endsWith(".d.ts") || (path.endsWith(".js") && !modules.has(file))) ? [] : [file];
+  });
+  const named = manifest.files.filter((path) => path !== "dist" && !path.startsWith("!"));
+  const pages = globSync(["README.md", "CHANGELOG.md", ...named], { cwd: folder });
+  for (const [path, text] of texts) write(join(staged, path), Buffer.from(text));
+  for (const path of [...copies, ...pages]) copy(join(folder, path), join(staged, path));
+  copy(join(root, "LICENSE"), join(staged, "LICENSE"));
+  const kept = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);
+  for (const path of listFiles(staged)) if (!kept.has(path)) rmSync(join(staged, path), { force: true });
+  return staged;
+}
+
+/** Finds the modules that an entry or a command of the package loads, by their paths in the package. */
+function findModules(folder: string, { exports, bin }: Manifest): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (path: string) => {
+    const name = relative(folder, path);
+    if (found.has(name) || !path.endsWith(".js") || !existsSync(path)) return;
+    found.add(name);
+    // any text that is the path of a module: `import`, `import()`, `new URL`
+    for (const [, other = ""] of readFileSync(path, "utf8").matchAll(/["'`](\.{1,2}\/[^"'`\s]+)["'`]/g))
+      visit(join(dirname(path), other));
+  };
+  for (const path of [exports, bin].flatMap(findTexts)) visit(join(folder, path));
+  return found;
+}
+
+function findTexts(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(findTexts) : [];
+}
+
+function listFiles(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+}
+
+function copy(from: string, to: string): void {
+  write(to, readFileSync(from), statSync(from).mode);
+}
+
+/** Writes a file in one step, unless it has this content. */
+function write(path: string, content: Buffer, mode = 0o644): void {
+  if (existsSync(path) && readFileSync(path).equals(content)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.${process.pid}`, content, { mode });
+  renameSync(`${path}.${process.pid}`, path);
+}
+
+if (import.meta.main) stagePackage(process.cwd());
