@@ -10,6 +10,13 @@ type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : n
  * 7.0 shows no doc at a field of an inferred type (microsoft/typescript-go#4677), and the written type needs no valibot.
  */
 
+/** An interface that is written: its doc, and the text of each field. */
+interface Written {
+  readonly name: string;
+  readonly doc: string;
+  readonly fields: readonly string[];
+}
+
 const NO_TRUNCATION = 1;
 const root = process.cwd();
 const config = resolve(root, "tsconfig.json");
@@ -32,7 +39,7 @@ function writeTypes({ program, checker }: Project, source: string, built: string
   const file = program.getSourceFile(source);
   const module = file && checker.getSymbolAtLocation(file);
   if (!module) return;
-  const written: string[] = [];
+  const written: Written[] = [];
   const inferred = readFileSync(built, "utf8");
   let text = inferred;
   for (const symbol of checker.getExportsOfModule(module)) {
@@ -44,31 +51,27 @@ function writeTypes({ program, checker }: Project, source: string, built: string
     text = text.replace(declared, () => "\n".repeat(declared.split("\n").length - 1));
     const doc = /^\/\*\*[\s\S]*?\*\/\n/.exec(declared)?.[0] ?? "";
     const type = checker.getDeclaredTypeOfSymbol(symbol);
-    written.push(`${doc}export interface ${symbol.name} ${fieldsOf(type, "")}\n`);
+    written.push({ name: symbol.name, doc, fields: writeFields(type, "    ") });
   }
-  const end = text.lastIndexOf("//# sourceMappingURL");
-  writeFileSync(built, `${text.slice(0, end)}${written.join("")}${text.slice(end)}`);
+  writeFileSync(built, `${text}\n${written.map((one) => writeInterface(one, written)).join("")}`);
 
-  function fieldsOf(type: Type, indent: string): string {
-    const inner = `${indent}    `;
+  function writeFields(type: Type, indent: string): readonly string[] {
     const isOptional = ({ flags }: Symbol) => (flags & SymbolFlags.Optional ? 1 : 0);
     const inOrder = checker.getPropertiesOfType(type).toSorted((a, b) => isOptional(a) - isOptional(b));
-    const fields = inOrder.map((field) => {
+    return inOrder.map((field) => {
       const name = /^\w+$/.test(field.name) ? field.name : JSON.stringify(field.name);
       const mark = isOptional(field) ? "?" : "";
       const fieldType = checker.getTypeOfSymbol(field);
       if (!fieldType) throw new Error(`${built}: ${field.name} has no type`);
-      return `${docOf(field, inner)}${inner}readonly ${name}${mark}: ${textOf(fieldType, inner)};\n`;
+      return `${docOf(field, indent)}${indent}readonly ${name}${mark}: ${textOf(fieldType, indent)};\n`;
     });
-    return `{\n${fields.join("")}${indent}}`;
   }
 
   function docOf(field: Symbol, indent: string): string {
     const tags = field.getJsDocTags(checker).map((tag) => `@${tag.name} ${tag.text ?? ""}`);
     const text = [field.getDocumentationComment(checker), ...tags].filter(Boolean).join("\n\n");
-    return text
-      ? `${indent}/**\n${text.replace(/^/gm, `${indent} * `).replace(/ +$/gm, "")}\n${indent} */\n`
-      : "";
+    if (!text.includes("\n")) return text && `${indent}/** ${text} */\n`;
+    return `${indent}/**\n${text.replace(/^/gm, `${indent} * `).replace(/ +$/gm, "")}\n${indent} */\n`;
   }
 
   function textOf(type: Type, indent: string): string {
@@ -88,7 +91,8 @@ function writeTypes({ program, checker }: Project, source: string, built: string
           .join(""),
       );
     const isWritten = type.isObjectType() && type.getSymbol()?.name === "__type";
-    if (isWritten && checker.getPropertiesOfType(type).length > 0) return fieldsOf(type, indent);
+    if (isWritten && checker.getPropertiesOfType(type).length > 0)
+      return `{\n${writeFields(type, `${indent}    `).join("")}${indent}}`;
     return checker.typeToString(type, undefined, NO_TRUNCATION);
   }
 
@@ -101,6 +105,18 @@ function writeTypes({ program, checker }: Project, source: string, built: string
     const from = relative(dirname(source), path).replace(/\.ts$/, ".js");
     return `import("${from.startsWith(".") ? from : `./${from}`}").${text}`;
   }
+}
+
+/** Writes an interface. Fields that are all of another one, as those of a request's parameters, are inherited from it. */
+function writeInterface({ name, doc, fields }: Written, all: readonly Written[]): string {
+  const parts = all.filter((one) => one.fields.length < fields.length && isPart(one.fields, fields));
+  const [base] = parts.toSorted((a, b) => b.fields.length - a.fields.length);
+  const own = fields.filter((field) => !base?.fields.includes(field));
+  return `${doc}export interface ${name}${base ? ` extends ${base.name}` : ""} {\n${own.join("")}}\n`;
+}
+
+function isPart(part: readonly string[], whole: readonly string[]): boolean {
+  return part.length > 1 && part.every((field) => whole.includes(field));
 }
 
 function listOf(item: string): string {

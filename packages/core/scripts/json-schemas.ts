@@ -245,7 +245,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
     if (typeof part !== "object" || part === null) return JSON.stringify(part);
     const entries = Object.entries(part).map(([name, inside]) => {
       const nearest = KEYWORDS.includes(name) ? field : name;
-      return `${JSON.stringify(name)}: ${write(inside, nearest)}`;
+      return `${/^[a-z_]\w*$/i.test(name) ? name : JSON.stringify(name)}: ${write(inside, nearest)}`;
     });
     return `{ ${entries.join(", ")} }`;
   }

@@ -27,6 +27,11 @@ type Rows<Kind extends keyof Infos, Table> = {
   readonly [Id in keyof Table]: Documented<Infos[Kind], { id: Id; kind: Kind } & Table[Id]>;
 };
 
+type Models = Rows<"chat", typeof chatModels> &
+  Rows<"image", typeof imageModels> &
+  Rows<"video", typeof videoModels> &
+  Rows<"asset", typeof assetModels>;
+
 /* @__NO_SIDE_EFFECTS__ */
 function rowsOf<const Kind extends keyof Infos, Table extends object>(
   kind: Kind,
@@ -46,7 +51,7 @@ function rowsOf<const Kind extends keyof Infos, Table extends object>(
  * const chats = Object.values(models).filter(({ kind }) => kind === "chat");
  * ```
  */
-export const models = {
+export const models: Models = {
   ...rowsOf("chat", chatModels),
   ...rowsOf("image", imageModels),
   ...rowsOf("video", videoModels),
