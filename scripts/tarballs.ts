@@ -82,6 +82,9 @@ export function readUnpackedSize(tarball: string): number {
   return lines.reduce((sum, line) => sum + Number(/ (\d+) \d{4}-/.exec(line)?.[1]), 0);
 }
 
+/** What `ai` leaves to the app. Yarn installs no peer that the app does not name. */
+const peersOfPeers = { zod: "^4.1.8" };
+
 /** Returns what the packages leave to the app to install. Some entries need it, so a project that imports all has it. */
 function peersOf(tarballs: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
   const manifestIn = (tarball: string): Manifest =>
@@ -101,7 +104,7 @@ export function writeProject(
     name: "fresh",
     private: true,
     type: "module",
-    dependencies: { ...peersOf(tarballs), ...ours, ...dependencies },
+    dependencies: { ...peersOf(tarballs), ...peersOfPeers, ...ours, ...dependencies },
     // the packages depend on each other, and no registry has them yet
     overrides: ours,
     resolutions: ours,
