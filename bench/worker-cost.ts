@@ -1,0 +1,154 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Session } from "node:inspector/promises";
+import { SourceMap } from "node:module";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+
+/*
+ * node bench/worker-cost.ts [worker]: what the smallest Worker costs: its bytes as wrangler builds it, and its source
+ * lines that run from the start to the end of one streamed chat. `--files` shows both for each file. The packages have
+ * to be built.
+ */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const given = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
+const worker = given ?? join(root, "bench/smallest-worker.ts");
+const sources = { "": "index", "/auth": "auth/index", "/node": "node" };
+const plain = build();
+const minified = build(["--minify"]);
+/** The same from the sources, to count their lines. */
+const traced = build([
+  ...Object.entries(sources).flatMap(([entry, file]) => aliasOf("worker-proxy", entry, file)),
+  ...aliasOf("core", "/internal", "entries/internal"),
+  ...aliasOf("core", "/sse", "entries/sse"),
+]);
+const { lines, chars } = await measureLines();
+const all = [...lines.values()].reduce(
+  (sum, { run, size }) => ({ run: sum.run + run, size: sum.size + size }),
+  {
+    run: 0,
+    size: 0,
+  },
+);
+const kB = (code: Uint8Array | string) => `${(gzipSync(code, { level: 9 }).byteLength / 1000).toFixed(1)} kB`;
+console.log(`as wrangler builds it: ${kB(plain.code)} compressed; minified: ${kB(minified.code)}`);
+console.log(`source lines in it: ${all.size}; run for one streamed chat: ${all.run}`);
+if (process.argv.includes("--files")) printFiles();
+for (const { folder } of [plain, minified, traced]) rmSync(folder, { recursive: true });
+
+function aliasOf(name: string, entry: string, file: string): string[] {
+  return ["--alias", `@sluice/${name}${entry}:${root}packages/${name}/src/${file}.ts`];
+}
+
+/** Bundles the Worker as `wrangler deploy` does, without sending it. */
+function build(options: readonly string[] = []) {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-cost-"));
+  const command = ["--no-install", "wrangler", "deploy", worker, "--dry-run", "--outdir", folder, ...options];
+  const settings = ["--name", "smallest", "--compatibility-date", "2026-10-01"];
+  execFileSync("npx", [...command, ...settings], {
+    cwd: root,
+    env: { ...process.env, CI: "1", WRANGLER_SEND_METRICS: "false" },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const file = join(folder, `${worker.replace(/^.*\/|\.\w+$/g, "")}.js`);
+  return { folder, file, code: readFileSync(file, "utf8") };
+}
+
+interface FileLines {
+  /** Source lines with code in the bundle. */
+  readonly size: number;
+  /** Those of them that ran. */
+  readonly run: number;
+}
+
+/** Runs the bundle for one streamed chat, and counts the source lines of what V8 has executed. */
+async function measureLines() {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  await streamChat();
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  session.disconnect();
+  const functions = result.find(({ url }) => url === pathToFileURL(traced.file).href)?.functions ?? [];
+  const ran = new Uint8Array(traced.code.length);
+  for (const { ranges } of functions)
+    for (const { startOffset, endOffset, count } of ranges)
+      ran.fill(Math.min(count, 1), startOffset, endOffset);
+
+  const map = new SourceMap(JSON.parse(readFileSync(`${traced.file}.map`, "utf8")));
+  const found = new Map<string, Map<number, boolean>>();
+  const chars = new Map<string, number>();
+  let offset = 0;
+  for (const [nth, line] of traced.code.split("\n").entries()) {
+    for (let column = 0; column < line.length; column += 1) {
+      const entry = map.findEntry(nth, column);
+      if (!("originalSource" in entry)) continue;
+      chars.set(entry.originalSource, (chars.get(entry.originalSource) ?? 0) + 1);
+      if (/\s/.test(line[column] ?? "")) continue;
+      const known = found.get(entry.originalSource) ?? new Map<number, boolean>();
+      found.set(entry.originalSource, known);
+      known.set(entry.originalLine, known.get(entry.originalLine) || ran[offset + column] === 1);
+    }
+    offset += line.length + 1;
+  }
+  const lines = new Map<string, FileLines>();
+  for (const [source, known] of found)
+    lines.set(source, { size: known.size, run: [...known.values()].filter(Boolean).length });
+  return { lines, chars };
+}
+
+async function streamChat(): Promise<void> {
+  const frame = (delta: string, rest = "") =>
+    `data: {"id":"1","object":"chat.completion.chunk","model":"delta-5.3","choices":[{"index":0,"delta":${delta}${rest}}]}\n\n`;
+  const frames = [
+    frame('{"role":"assistant"}'),
+    ...["Why", " not", "?"].map((text) => frame(`{"content":${JSON.stringify(text)}}`)),
+    frame("{}", ',"finish_reason":"stop"'),
+    "data: [DONE]\n\n",
+  ];
+  globalThis.fetch = async () =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          const next = frames.shift();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          if (next === undefined) controller.close();
+          else controller.enqueue(new TextEncoder().encode(next));
+        },
+      }),
+      { headers: { "content-type": "text/event-stream" } },
+    );
+  const { default: proxy } = await import(pathToFileURL(traced.file).href);
+  const body = JSON.stringify({
+    model: "delta-5.3",
+    stream: true,
+    messages: [{ role: "user", content: "Why?" }],
+  });
+  const headers = {
+    authorization: "Bearer user",
+    "content-type": "application/json",
+    "content-length": String(body.length),
+    origin: "https://app.example.com",
+  };
+  const response: Response = await proxy.fetch(
+    new Request("https://proxy.example.com/v1/chat/completions", { method: "POST", headers, body }),
+    {},
+    { waitUntil() {} },
+  );
+  const text = await response.text();
+  if (response.status !== 200 || !text.includes("[DONE]")) throw new Error(`no whole answer: ${text}`);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function printFiles(): void {
+  const rows = [...lines].sort(([, one], [, other]) => other.run - one.run);
+  for (const [source, { run, size }] of rows)
+    console.log(
+      [String(run).padStart(5), String(size).padStart(5), String(chars.get(source)).padStart(7)].join(" "),
+      relative(root, join(traced.folder, source)),
+    );
+}
