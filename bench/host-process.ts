@@ -26,7 +26,7 @@ const meter = budget<Env>({
 const options = {
   baseURL: gateway,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
-  limits: { streamsPerUser: 1000 },
+  limits: { maxStreamsPerUser: 1000 },
   meter,
 };
 const namespace = (env: Env) => env.STREAM_LOG;
@@ -42,7 +42,7 @@ const proxy = createProxy<Env>({
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  extensions: [streamLog(namespace)],
+  plugins: [streamLog(namespace)],
 });
 
 const server = createServer((incoming, outgoing) => {

@@ -38,7 +38,7 @@ export { Budget };
 const options = {
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
-  limits: { streamsPerUser: 1000 },
+  limits: { maxStreamsPerUser: 1000 },
   meter: budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 }),
 };
 export const StreamLog = streamLogObject({ ...options, namespace: (env) => env.STREAM_LOG });
@@ -47,7 +47,7 @@ export default createProxy({
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  extensions: [streamLog((env) => env.STREAM_LOG)],
+  plugins: [streamLog((env) => env.STREAM_LOG)],
 });`;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });

@@ -70,7 +70,7 @@ export { Budget };
 const options = {
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
-  limits: { streamsPerUser: 1000 },
+  limits: { maxStreamsPerUser: 1000 },
   ${meter}
 };
 export const StreamLog = streamLogObject({ ...options, keptPerUser: 1_000_000, namespace: (env) => env.STREAM_LOG });
@@ -80,7 +80,7 @@ export default createProxy({
   authenticate: (request) => request.headers.get("authorization") === "Bearer user" ? { id: "user" } : null,
   origins: ["https://app.example"],
   models: ["delta-5.3"],
-  extensions: [streamLog((env) => env.STREAM_LOG)],
+  plugins: [streamLog((env) => env.STREAM_LOG)],
 });`;
 const meter = `meter: budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 }),`;
 const durable = { STREAM_LOG: "StreamLog", BUDGET: "Budget" };

@@ -48,7 +48,7 @@ async function startProxy(plan: object): Promise<Workerd> {
   return await startWorkerd({
     code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: JSON.stringify(plan) }),
     texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-load-0123456789" },
-    values: { OPTIONS: { limits: { streamsPerUser: 10 } } },
+    values: { OPTIONS: { limits: { maxStreamsPerUser: 10 } } },
     objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
     isInspected: true,
   });

@@ -56,7 +56,7 @@ const UPSTREAM = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 const proxy = {
   code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: "{}" }),
   texts: { UPSTREAM, GATEWAY_API_KEY: "a-key-for-the-bench-0123456789" },
-  values: { OPTIONS: { limits: { bodyBytes: SIZE } } },
+  values: { OPTIONS: { limits: { maxBodyBytes: SIZE } } },
   objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
 };
 

@@ -13,7 +13,7 @@ const bare = `export default { fetch(request, env) {
   return fetch(env.GATEWAY + pathname, { method: "POST", headers: { authorization: "Bearer key",
     "content-type": "application/json" }, body: request.body, signal: request.signal });
 } }`;
-const proxyWith = (options: string) => `import { createProxy } from "@sluice/worker-proxy";
+const proxyWith = (options: string) => `import { createProxy, readStreams } from "@sluice/worker-proxy";
 export default createProxy({
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
@@ -21,13 +21,13 @@ export default createProxy({
   authenticate: (request) => request.headers.get("authorization") === "Bearer user" ? { id: "user" } : null,
   origins: ["https://app.example"],
   models: ["delta-5.3"],
-  limits: { streamsPerUser: 1000 },
+  limits: { maxStreamsPerUser: 1000 },
   ${options}
 });`;
 export const sources = {
   bare,
   pumped: proxyWith(""),
-  read: proxyWith("meter: { reserve: async () => ({ settle: async () => {}, release: async () => {} }) },"),
+  read: proxyWith("plugins: [readStreams()],"),
 };
 export type SideName = keyof typeof sources;
 

@@ -71,7 +71,7 @@ async function msFor(megabytes: number): Promise<number> {
     authenticate: "public",
     origins: [],
     models: ["delta-5.3"],
-    extensions: [streamLog(() => ({ idFromName: () => "", get: () => log }))],
+    plugins: [streamLog(() => ({ idFromName: () => "", get: () => log }))],
   });
   const startedAt = performance.now();
   const answer = await proxy.fetch(

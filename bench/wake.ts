@@ -35,8 +35,8 @@ const proxy = createProxy<Env>({
   authenticate: () => ({ id: "ada" }),
   origins: [],
   models: ["delta-5.3"],
-  routes: ["conversations"],
-  extensions: [conversations<Env>(kept)],
+
+  plugins: [conversations<Env>(kept)],
 });
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-wake-"));

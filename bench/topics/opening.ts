@@ -85,8 +85,8 @@ function openServer(addressOfPage: () => string) {
     authenticate: () => ({ id: "ada" }),
     origins: () => [new URL(addressOfPage()).origin],
     models: ["delta-5.3"],
-    routes: ["conversations"],
-    extensions: [conversations<Env>(kept)],
+
+    plugins: [conversations<Env>(kept)],
   });
   return {
     answer: toNodeHandler((request) => proxy.fetch(request, objects.env as Env)),

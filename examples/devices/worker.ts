@@ -35,8 +35,8 @@ const proxy: GatewayProxy<Env> = createProxy<Env>({
     return id === undefined ? null : { id };
   },
   origins: (env) => env.ORIGINS.split(" "),
-  routes: ["chat", "images", "conversations"],
+  routes: ["chat", "images"],
   models: { "delta-5.3": { max_tokens: 4096 }, "gamma-image-5-0-260128": {} },
-  extensions: [streamLog((env) => env.STREAM_LOG), conversations<Env>(kept)],
+  plugins: [streamLog((env) => env.STREAM_LOG), conversations<Env>(kept)],
 });
 export default proxy;

@@ -15,10 +15,10 @@ export const options = {
   // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
   authenticate: "public",
   origins: (env) => env.ORIGINS.split(" "),
-  routes: ["chat", "images", "videos", "assets", "health"],
-  assetLookup: "/gamma/asset/GetAsset",
+  routes: ["chat", "images", "videos", "assets"],
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
   // the emulator's own files, on this machine, are given as references
-  media: "any",
+  mediaURLs: "any",
   models: {
     "alpha-v4.1-flash": {},
     "gamma-chat-1-6-251015": {},

@@ -42,7 +42,7 @@ export function createStudioWorker() {
     streamLog<Env>((env) => env.STREAM_LOG),
     videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create" }),
   ];
-  const proxy = files.proxy({ ...options, extensions });
+  const proxy = files.proxy({ ...options, plugins: extensions });
   return {
     /** Keeps each answer, so that a page that is loaded again reads on. */
     StreamLog: streamLogObject<Env>({ ...options, namespace: (env) => env.STREAM_LOG }),
@@ -90,8 +90,8 @@ export const devicesProxy: GatewayProxy<DevicesEnv> = createProxy<DevicesEnv>({
     const id = nameIn(request);
     return id === undefined ? null : { id, name: id };
   },
-  routes: ["chat", "images", "conversations"],
-  extensions: [streamLog((env) => env.STREAM_LOG), conversations<DevicesEnv>(kept)],
+  routes: ["chat", "images"],
+  plugins: [streamLog((env) => env.STREAM_LOG), conversations<DevicesEnv>(kept)],
 });
 
 /** Returns the name that a request is signed with; undefined for requests of the other rooms. */

@@ -1,6 +1,6 @@
 import { createEmulator, type EmulatorRequest } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { adaptJSONSchema, createProxy, type ProxyOptions, readStreams } from "@sluice/worker-proxy";
 import type { Place } from "./places.ts";
 
 /** The models of the chat endpoint, as the specification writes them. */
@@ -8,10 +8,10 @@ export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5
 
 const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as const;
 
-const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "adaptJSONSchema" | "limits">>> = {
+const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "plugins">>> = {
   emulator: {},
   proxy: {},
-  "adapting proxy": { adaptJSONSchema: true, limits: { stallMs: 30_000 } },
+  "adapting proxy": { plugins: [adaptJSONSchema(), readStreams()] },
 };
 
 export interface Gateway {

@@ -151,7 +151,6 @@ async function openWorld(html: Readonly<Record<string, string>>, options: Emulat
     origins: () => [url],
     models: ["alpha-v4.1-flash", "beta3.0-video"],
     routes: ["chat", "videos"],
-    limits: { pollMemoMs: 0 },
   });
   const site = {
     fetch: async (request: Request) => {

@@ -473,11 +473,6 @@ const mistakes: readonly Mistake[] = [
     'sluice proxy: 500 misconfigured, request …: authenticate: must return { id: "…" } or null',
   ],
   [
-    "a misspelt model of the proxy",
-    ({ proxy }) => proxy({ models: ["delta-5"] }),
-    'sluice proxy: createProxy.models: "delta-5" is no model of the tables, and is asked for as it is; did you mean `delta-5.3`?',
-  ],
-  [
     "models as a text",
     ({ proxy }) => proxy({ models: "delta-5.3" }),
     'models: give the ids that may be asked, ["delta-5.3"]',
@@ -495,7 +490,7 @@ const mistakes: readonly Mistake[] = [
   [
     "ratelimit for rateLimit",
     ({ proxy }) => proxy({ ratelimit: () => true }),
-    "sluice proxy: createProxy.ratelimit is no option of createProxy; did you mean `rateLimit`?",
+    "ratelimit: is no option of createProxy",
   ],
   [
     "the binding of a rate limit",
@@ -504,13 +499,13 @@ const mistakes: readonly Mistake[] = [
   ],
   [
     "a meter that is not called",
-    ({ proxy }) => proxy({ meter: () => {} }),
-    "meter: give budget(…) of @sluice/durable, or a meter of your own",
+    ({ proxy }) => proxy({ plugins: [() => {}] }),
+    "plugins: give a list, [budget(…)]",
   ],
   [
     "a misspelt limit",
-    ({ proxy }) => proxy({ limits: { bodyByte: 5 } }),
-    "sluice proxy: createProxy.limits.bodyByte is no option of createProxy; did you mean `bodyBytes`?",
+    ({ proxy }) => proxy({ limits: { maxBodyByte: 5 } }),
+    "limits.maxBodyByte: is no option of createProxy",
   ],
   [
     "a secret that is not set",

@@ -13,7 +13,7 @@ import {
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
-import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { checkGateway, createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 /*
@@ -113,18 +113,14 @@ const proxy: Names<ProxyOptions> = {
   routes: ["chat"],
   secret: undefined,
   rateLimit: undefined,
-  meter: undefined,
-  includeUsage: true,
-  adaptJSONSchema: true,
-  media: "public",
-  assetLookup: undefined,
-  extensions: [],
+  gateway: { includeUsage: true },
+  mediaURLs: "public",
+  plugins: [],
   basePath: "",
-  limits: { bodyBytes: 1, bodyMs: 1, headersMs: 1, stallMs: 1, totalMs: 1, maxTokens: 1, pollMemoMs: 1 },
+  limits: { maxBodyBytes: 1, maxTokens: 1 },
+  timeout: { bodyMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
   onEvent: () => {},
-  health: { asksGateway: true },
-  upstreamHeaders: undefined,
-  traceparent: undefined,
+  health: { checkGateway },
   fetch: undefined,
 };
 const emulator: Names<EmulatorOptions> = {
@@ -210,17 +206,14 @@ describe("The warning of code without events", () => {
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
   });
-  const open: Readonly<
-    Record<string, readonly [known: object, create: (options: never) => unknown, "warn" | "error"]>
-  > = {
-    createClient: [{ ...client, onEvent: undefined }, createClient, "warn"],
-    createProxy: [proxy, createProxy, "error"],
-    createEmulator: [emulator, createEmulator, "warn"],
+  const open: Readonly<Record<string, readonly [known: object, create: (options: never) => unknown]>> = {
+    createClient: [{ ...client, onEvent: undefined }, createClient],
+    createEmulator: [emulator, createEmulator],
   };
   const misspelt = { orgin: 1, timeuot: 1, limit: 1, speeed: 1 };
 
-  test.each(Object.entries(open))("is printed for %s", async (name, [known, create, level]) => {
-    const log = vi.spyOn(console, level).mockImplementation(() => {});
+  test.each(Object.entries(open))("is printed for %s", async (name, [known, create]) => {
+    const log = vi.spyOn(console, "warn").mockImplementation(() => {});
     create(known as never);
     await checked();
     expect(log.mock.calls).toEqual([]);
@@ -229,7 +222,18 @@ describe("The warning of code without events", () => {
     await checked();
     const lines = log.mock.calls.map(([line]) => String(line));
     expect(lines.every((line) => line.includes(`${name}.`) && line.includes("is no option of"))).toBe(true);
-    if (name !== "createProxy") expect(lines).toHaveLength(Object.keys(misspelt).length);
+    expect(lines).toHaveLength(Object.keys(misspelt).length);
+  });
+
+  test("is an error of createProxy, which names it", () => {
+    expect(() => createProxy(proxy as never)).not.toThrow();
+    for (const unknown of [{ orgin: 1 }, { limits: { maxBodyByte: 1 } }, { timeout: { bodyMS: 1 } }]) {
+      const [[name = "", value] = []] = Object.entries(unknown);
+      const path = typeof value === "object" ? `${name}.${Object.keys(value)[0]}` : name;
+      expect(() => createProxy({ ...proxy, ...unknown } as never)).toThrow(
+        `${path}: is no option of createProxy`,
+      );
+    }
   });
 
   test("is not printed in production", async () => {

@@ -155,7 +155,6 @@ export function createProxyServer(
   function createOwnProxy(): GatewayProxy<Env> {
     return createProxy<Env>({
       ...way,
-      meter,
       authenticate: () => ({ id: "user" }),
       secret: () => SECRET,
       origins: [],
@@ -165,13 +164,11 @@ export function createProxyServer(
         "gamma-image-5-0-260128": {},
         "gamma-asset": { GroupId: ["group"] },
       },
-      routes: [
-        ...(["chat", "images", "videos", "assets", "budget"] as const),
-        ...(keepsConversations ? (["conversations"] as const) : []),
-      ],
-      assetLookup: "/gamma/asset/GetAsset",
+      routes: ["chat", "images", "videos", "assets"],
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
       rateLimit: workersRateLimit<Env>(() => ({ limit })),
-      extensions: [
+      plugins: [
+        meter,
         ...(mode === "kept"
           ? [
               ...(isOnce ? [once<Env>(({ purpose }) => bindingOf("ONCE", purpose))] : []),

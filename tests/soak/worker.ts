@@ -16,7 +16,7 @@ const gateway = {
 export const StreamLog = streamLogObject<Env>({
   ...gateway,
   namespace: (env) => env.STREAM_LOG,
-  limits: { streamsPerUser: 100 },
+  limits: { maxStreamsPerUser: 100 },
   orphanMs: 30_000,
   keepMs: 20_000,
 });
@@ -42,7 +42,7 @@ function openProxy(origin: string): GatewayProxy<Env> {
     origins: [origin],
     models: ["delta-5.3", "beta3.0-video"],
     routes: ["chat", "videos"],
-    limits: { streamsPerUser: 100 },
-    extensions: [streamLog<Env>((env) => env.STREAM_LOG)],
+    limits: { maxStreamsPerUser: 100 },
+    plugins: [streamLog<Env>((env) => env.STREAM_LOG)],
   });
 }

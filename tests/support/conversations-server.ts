@@ -36,8 +36,8 @@ export function openServer(extra: ServerOptions = {}) {
     authenticate: ({ headers }) => ({ id: headers.get("x-user") ?? "ada" }),
     origins: [ORIGIN],
     models: ["delta-5.3"],
-    routes: ["chat", "conversations"],
-    extensions: [conversations<Env>(kept)],
+    routes: ["chat"],
+    plugins: [conversations<Env>(kept)],
     ...extra,
   });
   let devices = 0;

@@ -7,7 +7,7 @@ import type { Asset, AssetHandle, ChatDelta, ChatRequestMessage, Client, RecordS
 import type { ImageStore, VideoTaskStore } from "@sluice/stores";
 import type { toDataURI } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
-import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
+import type { ProxyPlugin, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { MediaBucket, MediaStore, ObjectNamespace } from "@sluice/durable";
 import type { SluiceProvider } from "@sluice/ai-sdk";
 import type { FunctionComponent, ReactNode } from "react";
@@ -25,8 +25,8 @@ declare global {
   const proxy: GatewayProxy<Env>;
   const isCustomer: (user: string, env: Env) => Promise<boolean>;
   const env: Env;
-  const events: Extension<Env>;
-  const streams: Extension<Env>;
+  const events: ProxyPlugin<Env>;
+  const streams: ProxyPlugin<Env>;
   const files: MediaStore<Env>;
   const gateway: { baseURL: string; apiKey: (env: Env) => string };
   const userOfSession: (request: Request, env: Env) => Promise<User | null>;

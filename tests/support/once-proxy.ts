@@ -45,7 +45,7 @@ export function opened({ gateway = createEmulator({ speed: Infinity }).fetch, op
       epsilon: {},
     },
     routes: ["images", "videos", "assets", "epsilon"],
-    extensions: [once(() => objects.namespace)],
+    plugins: [once(() => objects.namespace)],
     ...options,
   });
   const reach: Send = (sent) => proxy.fetch(sent);

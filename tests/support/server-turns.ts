@@ -64,8 +64,8 @@ export async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: [],
     models: ["delta-5.3", "gamma-image-5-0-260128"],
-    routes: ["chat", "images", "conversations"],
-    extensions: [
+    routes: ["chat", "images"],
+    plugins: [
       streamLog<Env>((env) => env.STREAM_LOG),
       once<Env>((env) => env.ONCE),
       conversations<Env>(kept),

@@ -29,7 +29,7 @@ const proxy = createProxy<Env>({
   authenticate: () => ({ id: "ada@example.com" }),
   origins: (env) => [env.SITE],
   models: ["delta-5.3"],
-  traceparent: (begun) => sdk?.telemetry.traceparent(begun),
+  plugins: [{ traceparent: (begun) => sdk?.telemetry.traceparent(begun) }],
   onEvent(event, env, context) {
     const { provider, telemetry } = sdkOf(env);
     telemetry.onEvent(event);

@@ -85,8 +85,8 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],
     models: ["gamma-image-5-0-260128"],
-    routes: ["images", "health"],
-    extensions: remembers ? [once(() => objects.namespace)] : [],
+    routes: ["images"],
+    plugins: remembers ? [once(() => objects.namespace)] : [],
   });
   const serve = toNodeHandler((request) => proxy.fetch(request));
   const server: Server = createServer((incoming, outgoing) => {

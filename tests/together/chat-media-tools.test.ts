@@ -338,7 +338,7 @@ function proxyOf({ send }: Gateway): Send {
     origins: ["https://app.example"],
     models: { "alpha-v4.1-flash": {}, [picture.model]: {} },
     routes: ["chat", "images"],
-    extensions: [once(() => objects.namespace)],
+    plugins: [once(() => objects.namespace)],
   });
   return (request) => proxy.fetch(request);
 }

@@ -30,7 +30,7 @@ async function agentBehindProxy({ lost }: { lost: number }) {
     origins: [],
     models: { "beta3.0-video": {}, "gamma-image-5-0-260128": {} },
     routes: ["images", "videos"],
-    extensions: [once(() => objects.namespace)],
+    plugins: [once(() => objects.namespace)],
   });
   let left = lost;
   const client = createClient({

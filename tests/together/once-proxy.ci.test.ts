@@ -43,7 +43,7 @@ describe("Of 1,000 schedules of faults, each", () => {
     const made: string[] = [];
     const story: unknown[] = [];
     let opens = 0;
-    const { page, kill } = opened({ gateway, options: { media: "any" } });
+    const { page, kill } = opened({ gateway, options: { mediaURLs: "any" } });
     const storage = memoryStorage();
     const open = () => {
       const mine: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(pageFaults));

@@ -231,7 +231,7 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 
   test("gets the lost asset when the user gives the same file again", async () => {
-    const { page, bills } = opened({ options: { media: "any" } });
+    const { page, bills } = opened({ options: { mediaURLs: "any" } });
     const store = createAssetStore(page({ faults: ["lose"] }).client, { groupId: "g" });
     const source = new URL(asset.URL);
     expect((await store.create(source)).status).toBe("error");

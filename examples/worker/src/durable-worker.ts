@@ -40,9 +40,8 @@ const meter = budget<Env>({
 export default createProxy<Env>({
   ...options,
   // `GET /v1/budget` tells users what they have left
-  routes: [...options.routes, "budget"],
-  meter,
-  extensions: [videoEvents((env) => env.VIDEO_WATCH)],
+  routes: [...options.routes],
+  plugins: [meter, videoEvents((env) => env.VIDEO_WATCH)],
 });
 
 /** The most that a request can cost. The caps of options.ts see to it that `max_tokens` is always there. */

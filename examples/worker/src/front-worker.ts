@@ -6,8 +6,6 @@ import { options } from "./options.js";
 /** The Worker of wrangler.front.jsonc: a deploy of it ends no answer, since its objects are in another Worker. */
 export default createProxy<Env>({
   ...options,
-  routes: ["chat", "health", "budget"],
   models: { "alpha-v4.1-flash": { max_tokens: 8192 }, "delta-5.3": { max_tokens: 8192 } },
-  meter,
-  extensions: [streamLog((env) => env.STREAM_LOG)],
+  plugins: [meter, streamLog((env) => env.STREAM_LOG)],
 });

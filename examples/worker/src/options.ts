@@ -31,7 +31,7 @@ export const options = {
   origins: (env) => env.ORIGINS.split(" ").filter((origin) => origin !== ""),
   // polls of videos have a limit of their own, so that they don't use up what chats need
   rateLimit: workersRateLimit((env) => env.RATE_LIMITER, { polls: (env) => env.POLL_LIMITER }),
-  routes: ["chat", "images", "videos", "health"],
+  routes: ["chat", "images", "videos"],
   // A request beyond a cap is refused with 400, and so is a field that the spec does not list for the model: `n`,
   // `fallbacks`, `extra_body`. `allowFields: ["n"]` lets one pass; cap it here then, `n: 4`. To change the list without
   // a deploy, read it from KV: `models: (env) => env.SETTINGS.get("models", "json")`, and list nothing here.
@@ -43,16 +43,18 @@ export const options = {
   },
   limits: {
     // a Worker has 128 MB of memory for all requests that it serves at a time
-    bodyBytes: 8 * 1024 * 1024,
-    dataURIBytes: 5 * 1024 * 1024,
+    maxBodyBytes: 8 * 1024 * 1024,
+    maxDataURIBytes: 5 * 1024 * 1024,
     // chat streams of one user at a time
-    streamsPerUser: 4,
+    maxStreamsPerUser: 4,
   },
   // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
-  // upstreamHeaders: ({ env, user }) => ({
-  //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
-  //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
-  // }),
+  // plugins: [
+  //   gatewayHeaders<Env>(({ env, user }) => ({
+  //     "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
+  //     "cf-aig-metadata": JSON.stringify({ user: user.id }),
+  //   })),
+  // ],
   // requests, and what goes on without one: `kind` tells them apart
   onEvent: (event: AnyEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

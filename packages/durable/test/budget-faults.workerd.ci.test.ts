@@ -213,8 +213,8 @@ async function run(requests: readonly FaultyRequest[]): Promise<void> {
   });
   const proxy = createProxy<{ id: string }>({
     ...options,
-    limits: { headersMs: 200 },
-    meter,
+    plugins: [meter],
+    timeout: { firstChunkMs: 200 },
     fetch: async (_, { id }) => answerTo(requestOf(id)),
   });
   const ends = requests.map(async (request) => {
@@ -238,8 +238,7 @@ async function runLogged(requests: readonly FaultyRequest[]): Promise<void> {
   ledger.over = budget({ ...limits, namespace: () => env.BUDGET });
   const proxy = createProxy({
     ...options,
-    extensions: [streamLog(() => env.PAID_STREAM_LOG)],
-    meter: ledger.meter,
+    plugins: [ledger.meter, streamLog(() => env.PAID_STREAM_LOG)],
   });
   const ends = requests
     .flatMap((request) => [request, request, request])

@@ -224,12 +224,11 @@ describe("a proxy with a budget in money", () => {
       authenticate: () => ({ id: `money-${tests}` }),
       origins: [],
       models: ["delta-5.3", "alpha-v4.1-flash"],
-      routes: ["chat", "budget"],
       fetch: async (request: Request) => {
         sent.push(request);
         return answer();
       },
-      meter,
+      plugins: [meter],
     });
     const ask = async (path: string, body?: object) => {
       const init = body && { method: "POST", body: JSON.stringify(body) };

@@ -39,9 +39,8 @@ function openProxy(answer: () => Response | Promise<Response>, options: Partial<
     authenticate: ({ headers }) => ({ id: `${headers.get("authorization")}-${tests}` }),
     origins: [],
     models: ["delta-5.3"],
-    routes: ["chat", "budget"],
     fetch: async () => answer(),
-    meter,
+    plugins: [meter],
     ...options,
   });
   const ask = async (path: string, user: string, init: RequestInit = {}) => {
@@ -89,15 +88,15 @@ describe("GET /v1/budget", () => {
     });
   });
 
-  test("is 404 where it is not open, and 401 without a user", async () => {
-    expect((await openProxy(fine, { routes: ["chat"] }).budgets()).status).toBe(404);
+  test("is 404 without the plugin, and 401 without a user", async () => {
+    expect((await openProxy(fine, { plugins: [] }).budgets()).status).toBe(404);
     expect((await openProxy(fine, { authenticate: () => null }).budgets()).status).toBe(401);
   });
 
-  test("can't be opened without a meter that can be read", () => {
+  test("is refused by createProxy where two plugins reserve, or nothing reads the usage", () => {
     const meter = { reserve: async () => ({ retryAfterMs: 1 }) };
-    expect(() => openProxy(fine, { meter })).toThrow("routes: budget needs a `meter`");
-    expect(() => openProxy(fine, { meter: undefined })).toThrow("routes: budget needs a `meter`");
+    expect(() => openProxy(fine, { plugins: [meter] })).toThrow("plugins: one reserves; add readStreams()");
+    expect(() => openProxy(fine, { plugins: [meter, meter] })).toThrow("plugins: two of them reserve");
   });
 
   test("is 503 where the ledger fails", async () => {
@@ -111,7 +110,7 @@ describe("GET /v1/budget", () => {
       windowMs: HOUR,
       reserveFor: () => 1,
     });
-    const { status, error } = await openProxy(fine, { meter }).budgets();
+    const { status, error } = await openProxy(fine, { plugins: [meter] }).budgets();
     expect([status, error?.["code"]]).toEqual([503, "budget_unavailable"]);
   });
 });

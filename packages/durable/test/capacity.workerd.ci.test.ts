@@ -146,7 +146,7 @@ test("case 141: a kept answer of 30 s and 300 events", async () => {
   const use = await runInDurableObject(stub, async (_, state) => {
     const { rows, state: counted } = countedState(state);
     const { used, namespace } = only(new StreamLog(counted, env));
-    const kept = createProxy({ ...common, models: ["delta-5.3"], extensions: [streamLog(namespace)] });
+    const kept = createProxy({ ...common, models: ["delta-5.3"], plugins: [streamLog(namespace)] });
     const request = { model: "delta-5.3", stream: true, messages: [{ role: "user", content: "hi" }] };
     const answer = await kept.fetch(post("/v1/chat/completions", request));
     const text = answer.text();
@@ -183,7 +183,7 @@ test("case 141: an image that is remembered", async () => {
       ...common,
       models: ["gamma-image-5-0-260128"],
       routes: ["images"],
-      extensions: [once(namespace)],
+      plugins: [once(namespace)],
     });
     const body = { model: "gamma-image-5-0-260128", prompt: "a bird" };
     const answer = await remembers.fetch(post("/v1/images/generations", body, { "idempotency-key": "one" }));

@@ -206,7 +206,7 @@ describe("case 30: the gateway is not sent to", () => {
 });
 
 describe("case 30: data that is too large", () => {
-  const limits = { dataURIBytes: 3000 };
+  const limits = { maxDataURIBytes: 3000 };
   const data = (bytes: number) => `data:image/png;base64,${"A".repeat((bytes / 3) * 4)}`;
 
   test("is refused, wherever it is and however it calls itself", async () => {
@@ -239,7 +239,7 @@ test("texts may name any address", async () => {
 
 test("with `any`, every address passes", async () => {
   for (const url of ["http://10.0.0.1/a.png", "file:///a", "data:,a"])
-    expect(await frame(url, { media: "any" })).toBe(true);
+    expect(await frame(url, { mediaURLs: "any" })).toBe(true);
 });
 
 test("a function decides instead, of the address as it is read", async () => {
@@ -248,9 +248,9 @@ test("a function decides instead, of the address as it is read", async () => {
     asked.push(url.href);
     return url.hostname === "cdn.example";
   };
-  expect(await frame("http://CDN.example/a.png", { media })).toBe(true);
-  expect(await frame("https://other.example/a.png", { media })).toEqual(refused);
-  expect(await frame("no address: at all", { media })).toEqual(refused);
+  expect(await frame("http://CDN.example/a.png", { mediaURLs: media })).toBe(true);
+  expect(await frame("https://other.example/a.png", { mediaURLs: media })).toEqual(refused);
+  expect(await frame("no address: at all", { mediaURLs: media })).toEqual(refused);
   expect(asked).toEqual(["http://cdn.example/a.png", "https://other.example/a.png"]);
 });
 
@@ -258,19 +258,23 @@ test("a function that throws lets nothing through", async () => {
   const media = () => {
     throw new Error("no list");
   };
-  expect(await frame("https://cdn.example/a.png", { media })).toEqual([503, "media_unavailable", undefined]);
+  expect(await frame("https://cdn.example/a.png", { mediaURLs: media })).toEqual([
+    503,
+    "media_unavailable",
+    undefined,
+  ]);
 });
 
 test("a function that answers later lets nothing through", async () => {
   const media = (async () => true) as never;
-  expect(await frame("https://cdn.example/a.png", { media })).toEqual(refused);
+  expect(await frame("https://cdn.example/a.png", { mediaURLs: media })).toEqual(refused);
 });
 
 test("a function is not called for an address that has two readings", async () => {
   const media = () => true;
   for (const url of ["https://cdn.example\\@127.0.0.1/", "http://cdn.example#@127.0.0.1/", "http:127.0.0.1"])
-    expect(await frame(url, { media })).toEqual(refused);
-  expect(await frame("http://[::1]:8080/a.png", { media })).toBe(true);
+    expect(await frame(url, { mediaURLs: media })).toEqual(refused);
+  expect(await frame("http://[::1]:8080/a.png", { mediaURLs: media })).toBe(true);
 });
 
 test("case 48: more addresses than any request has are refused", async () => {
@@ -282,5 +286,5 @@ test("case 48: more addresses than any request has are refused", async () => {
 });
 
 test("any other value of `media` is refused by createProxy", () => {
-  expect(() => openProxy({ media: "private" as never })).toThrow(/^media: /);
+  expect(() => openProxy({ mediaURLs: "private" as never })).toThrow(/^mediaURLs: /);
 });

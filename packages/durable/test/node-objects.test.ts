@@ -291,7 +291,7 @@ test("An answer that nobody reads is kept to its end, however long it takes", as
     authenticate: () => ({ id: "user-1" }),
     origins: [],
     models: ["delta-5.3"],
-    extensions: [streamLog(namespace)],
+    plugins: [streamLog(namespace)],
   });
   const url = "https://proxy.example/v1/chat";
   const body = JSON.stringify({

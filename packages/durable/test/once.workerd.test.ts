@@ -115,7 +115,7 @@ describe("case 100: a create that comes again with its key is paid once", () => 
   test("The film is watched once, by a watch that the second answer does not begin anew", async () => {
     const watch = env.BRISK_WATCH as unknown as ObjectNamespace;
     const { ask } = openOnceProxy({
-      extensions: [once(() => env.ONCE), videoEvents(() => watch, { startOn: "create" })],
+      plugins: [once(() => env.ONCE), videoEvents(() => watch, { startOn: "create" })],
     });
     let created = 0;
     gateway.answers(({ method }) => {
@@ -261,7 +261,7 @@ describe("case 103: what costs nothing frees its key", () => {
   });
 
   test("an object without the proxy's meter: 500, and nothing is sent", async () => {
-    const { ask } = openOnceProxy({ meter: ledger.meter });
+    const { ask } = openOnceProxy({ plugins: [ledger.meter, once(() => env.ONCE)] });
     expect(codeOf(await ask({ key }))).toEqual([500, "misconfigured"]);
     expect(gateway.requests).toHaveLength(0);
     expect(lines.join("\n")).toContain("give both the same `meter`");

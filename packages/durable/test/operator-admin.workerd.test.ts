@@ -1,5 +1,5 @@
 import { type AdminOptions, admin } from "@sluice/durable";
-import type { Extension, OperatorPart, ProxyOptions } from "@sluice/worker-proxy";
+import type { OperatorPart, ProxyOptions, ProxyPlugin } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../worker-proxy/test/support/key.js";
@@ -51,8 +51,7 @@ function openAdmin(
       const [, id] = /^Bearer (\w+)$/.exec(headers.get("authorization") ?? "") ?? [];
       return id ? { id } : null;
     },
-    routes: ["chat", "admin"],
-    extensions: [admin<Env>({ operators, parts, ...given })],
+    plugins: [admin<Env>({ operators, parts, ...given })],
     ...options,
   });
   const post = (path: string, body: unknown = {}, headers: Record<string, string> = {}, method = "POST") =>
@@ -141,26 +140,25 @@ describe("case 132: a path of operators", () => {
     expect(lines.join()).toContain("the sign-in is away");
   });
 
-  test("does not exist unless `routes` lists its group", async () => {
-    const { post } = openAdmin({}, { routes: ["chat"] });
+  test("does not exist without the plugin", async () => {
+    const { post } = openAdmin({}, { plugins: [] });
     expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
   });
 
   test("A path of an extension that does not say for whom is nobody's", async () => {
     const serve = async () => Response.json({});
-    const open: Extension<Env> = {
+    const open: ProxyPlugin<Env> = {
       routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],
     };
-    const { post } = openAdmin({}, { extensions: [open] });
+    const { post } = openAdmin({}, { plugins: [open] });
     expect((await post("/v1/admin/x/y")).status).toBe(404);
   });
 
-  test("can't be opened to everybody, without `operators`, or without the extension", () => {
+  test("can't be opened to everybody, or without `operators`", () => {
     expect(() => openAdmin({}, { authenticate: "public" })).toThrow(
       'can\'t be open with authenticate: "public"',
     );
     expect(() => admin({ parts: [] } as never)).toThrow("operators: give a function");
-    expect(() => openAdmin({}, { extensions: [] })).toThrow("routes: admin needs `admin(…)`");
   });
 
   test("takes JSON alone, and no query", async () => {
@@ -233,7 +231,7 @@ test("the checks of the parts take part in `GET /health`, each once", async () =
     throw new Error("webhook: secret: is not set");
   });
   const part: OperatorPart<Env> = { ...notesPart().part, checks: [check] };
-  const { ask } = openAdmin({ parts: [part, { checks: [check] }] }, { routes: ["health", "admin"] });
+  const { ask } = openAdmin({ parts: [part, { checks: [check] }] }, {});
   expect((await ask(asked({ method: "GET", path: "/health" }))).status).toBe(503);
   expect(lines.filter((line) => line.includes("webhook: secret: is not set"))).toHaveLength(1);
 });

@@ -145,9 +145,7 @@ describe("an operator of budgets", () => {
       authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
       origins: [],
       models: ["delta-5.3"],
-      routes: ["chat", "admin"],
-      meter,
-      extensions: [admin<Env>({ operators: ({ id }) => id === "ada", parts: [meter] })],
+      plugins: [meter, admin<Env>({ operators: ({ id }) => id === "ada", parts: [meter] })],
     });
     const post = async (operation: string, body: object) => {
       const headers = { authorization: "ada", "content-type": "application/json" };

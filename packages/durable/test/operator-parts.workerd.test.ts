@@ -41,10 +41,9 @@ const proxy = files.proxy({
   ...options,
   fetch: gateway.answer,
   models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
-  routes: ["chat", "images", "videos", "admin"],
-  meter,
+  routes: ["chat", "images", "videos"],
   onEvent: (event) => void events.push(event),
-  extensions: [creates, streams, watches, admin<CountedEnv>({ operators, parts })],
+  plugins: [meter, creates, streams, watches, admin<CountedEnv>({ operators, parts })],
 });
 
 /** True as long as the gateway holds its answers back. */

@@ -46,8 +46,7 @@ async function openProxy(answer: () => ReadableStream<Uint8Array>) {
     authenticate: () => ({ id: "user-1" }),
     origins: [],
     models: ["delta-5.3"],
-    meter,
-    extensions: [streamLog((env) => env.LOG)],
+    plugins: [meter, streamLog((env) => env.LOG)],
   });
   const ask = () =>
     proxy.fetch(

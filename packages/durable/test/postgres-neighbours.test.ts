@@ -35,8 +35,7 @@ async function openProcess(schema: string, fetch: () => Promise<Response>) {
     authenticate: () => ({ id: "user-1" }),
     origins: [],
     models: ["delta-5.3"],
-    routes: ["chat", "budget"],
-    extensions: [streamLog((env) => env.LOG)],
+    plugins: [streamLog((env) => env.LOG)],
   });
   const send = (path: string, init: RequestInit = {}) =>
     proxy.fetch(new Request(`https://proxy.example${path}`, init), objects.env);

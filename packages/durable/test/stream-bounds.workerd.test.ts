@@ -38,9 +38,8 @@ const extension = streamLog<unknown>(() => BOUNDED_STREAM_LOG);
 function openIsolate() {
   const own = requests;
   const options = {
-    extensions: [extension],
-    meter: purse.meter,
-    limits: { streamsPerUser: 3 },
+    plugins: [purse.meter, extension],
+    limits: { maxStreamsPerUser: 3 },
     onEvent: (event: ProxyEvent) => void own.push(event),
   };
   const { ask, resume, stop } = openProxy(options);
@@ -312,8 +311,7 @@ test("the event of a request that the proxy pays itself has its amounts, and the
   const { ask } = openProxy({
     apiKey: () => ["sk-withdrawn-0123456789", KEY],
     fetch: (request) => gateway.answer(request),
-    extensions: [],
-    meter: purse.meter,
+    plugins: [purse.meter],
     onEvent: (event) => void seen.push(event),
   });
   await (await ask()).text();

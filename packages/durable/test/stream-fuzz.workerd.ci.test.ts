@@ -74,8 +74,7 @@ test("case 119: no order of faults, silences, readers, repeats, stops and crashe
     const user = `Bearer fuzz-${run}`;
     const headers = { authorization: user };
     const { ask, resume, stop } = openProxy({
-      extensions: [streamLog(() => FUZZED_STREAM_LOG)],
-      meter: purse.meter,
+      plugins: [purse.meter, streamLog(() => FUZZED_STREAM_LOG)],
     });
     gateway.answers(({ signal }) => answerWith(random, signal));
     const keys = ["one", "two", "three", "four"];
@@ -149,8 +148,8 @@ test.each([
   "case 143: a gateway that %s ends an answer, which is read, paid, reported and gives its place back",
   async (_, more) => {
     const headers = { authorization: `Bearer silent-${more()?.length}` };
-    const extensions = [streamLog(() => FUZZED_STREAM_LOG)];
-    const { ask, resume } = openProxy({ extensions, meter: purse.meter });
+    const plugins = [streamLog(() => FUZZED_STREAM_LOG)];
+    const { ask, resume } = openProxy({ plugins: [purse.meter, ...plugins] });
     gateway.answers(({ signal }) => {
       let isSent = false;
       const pull = async (out: ReadableStreamDefaultController<Uint8Array>) => {

@@ -77,7 +77,7 @@ describe("case 142: an object that is lost while it reserves", () => {
     "The object of a stream gives back what was set aside, as soon as its alarm comes, and says so",
     async () => {
       const { amounts, release } = openBudgets();
-      const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+      const { ask } = openProxy({ plugins: [purse.meter, streamLog(() => BOUNDED_STREAM_LOG)] });
       const headers = { authorization: user, "idempotency-key": "lost" };
       const [, before = { reserved: 0, spent: 0 }] = await amounts();
       const asked = ask({ headers }).catch(() => {});
@@ -108,7 +108,7 @@ describe("case 142: an object that is lost while it reserves", () => {
       if (action === "reserve" && faults.reserve-- > 0) throw new Error("no way back");
       return answer;
     });
-    const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+    const { ask } = openProxy({ plugins: [purse.meter, streamLog(() => BOUNDED_STREAM_LOG)] });
     const [, before = { reserved: 0, spent: 0 }] = await amounts();
     const refused = await ask({ headers: { authorization: user } });
     expect(await refused.json()).toMatchObject({ error: { code: "budget_unavailable" } });
@@ -144,7 +144,7 @@ describe("case 142: an operator who adds up what was spent counts each request o
     const text = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":7}}\n\n';
     const init = { headers: { "content-type": "text/event-stream" } };
     gateway.answers(() => new Response(`${text}data: [DONE]\n\n`, init));
-    const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+    const { ask } = openProxy({ plugins: [purse.meter, streamLog(() => BOUNDED_STREAM_LOG)] });
     purse.fails = true;
     const answer = await ask({ headers: { authorization: user } });
     await answer.text();
@@ -205,7 +205,7 @@ describe("case 165: an erasure while the meter fails", () => {
     "deletes an answer %s, says that it isn't done, and the alarm settles it once",
     async (_, isLost, spent) => {
       gateway.answers(() => new Response(`${pieces}${end}data: [DONE]\n\n`, init));
-      const { ask } = openProxy({ extensions: [extension], meter: purse.meter });
+      const { ask } = openProxy({ plugins: [purse.meter, extension] });
       purse.fails = true;
       const answer = await ask({ headers: { authorization: user } });
       expect(await answer.text()).toContain("a secret plan");
@@ -236,7 +236,7 @@ describe("case 165: an erasure while the meter fails", () => {
       });
       return new Response(body, init);
     });
-    const { ask } = openProxy({ extensions: [extension], meter: purse.meter });
+    const { ask } = openProxy({ plugins: [purse.meter, extension] });
     const answer = await ask({ headers: { authorization: user } });
     const id = idOf(answer);
     purse.fails = true;
@@ -253,8 +253,7 @@ describe("case 165: an erasure while the meter fails", () => {
 
 test("An answer whose object is lost before and after its settlement stays, and its key sends nothing again", async () => {
   const { ask, resume } = openProxy({
-    extensions: [streamLog(() => BOUNDED_STREAM_LOG)],
-    meter: purse.meter,
+    plugins: [purse.meter, streamLog(() => BOUNDED_STREAM_LOG)],
   });
   const headers = { authorization: user, "idempotency-key": "settled-late" };
   purse.fails = true;

@@ -1,5 +1,6 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { streamLog } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
@@ -113,7 +114,7 @@ describe("case 50: a request that the log refuses costs nothing", () => {
   test("A meter of the proxy alone is 500, with the cause in the log", async () => {
     wholeAnswer(piece + end);
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const refused = await openProxy({ meter: ledger.meter }).ask();
+    const refused = await openProxy({ plugins: [ledger.meter, streamLog(() => env.STREAM_LOG)] }).ask();
     expect(refused.status).toBe(500);
     expect(await refused.json()).toMatchObject({ error: { code: "misconfigured" } });
     expect(log.mock.calls.join()).toContain("streamLogObject: has no meter");

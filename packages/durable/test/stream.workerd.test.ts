@@ -540,7 +540,7 @@ describe("a place or an id that was never given out", () => {
       idFromName: (name: string) => names.push(name),
       get: () => ({ fetch: async () => new Response(null, { status: 204 }) }),
     };
-    const { resume, stop } = openProxy({ extensions: [streamLog(() => namespace)] });
+    const { resume, stop } = openProxy({ plugins: [streamLog(() => namespace)] });
     for (const answer of [await resume(id), await stop(id)]) {
       expect(answer.status).toBe(404);
       expect(await answer.json()).toMatchObject({ error: { code: "not_found" } });

@@ -58,8 +58,7 @@ function openProxy(isKept: (changes: Changes) => boolean) {
     origins: [],
     routes: ["chat", "images"],
     models: ["delta-5.3", "gamma-image-5-0-260128"],
-    meter,
-    extensions: [streamLog((env) => env.LOG), once((env) => env.ONCE)],
+    plugins: [meter, streamLog((env) => env.LOG), once((env) => env.ONCE)],
   });
   return {
     written,

@@ -19,7 +19,7 @@ function openProxy(options: Partial<ProxyOptions<typeof env>> = {}) {
     models: ["delta-5.3", "beta3.0-video"],
     routes: ["chat", "videos"],
     secret: () => "a secret of the proxy's own, 32 and more",
-    extensions: [videoEvents(({ VIDEO_WATCH }) => VIDEO_WATCH)],
+    plugins: [videoEvents(({ VIDEO_WATCH }) => VIDEO_WATCH)],
     fetch: gateway.answer,
     ...options,
   });
@@ -100,7 +100,7 @@ describe("a proxy with video events", () => {
 
   test("is misconfigured when the class is not bound, with the cause in the log", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { get, create } = openProxy({ extensions: [videoEvents(() => undefined)] });
+    const { get, create } = openProxy({ plugins: [videoEvents(() => undefined)] });
     const id = await create("ann");
     const { status, error } = await read(await get(`/v1/video/generations/${id}/events`, "ann"));
     expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
@@ -118,7 +118,7 @@ describe("a proxy with a budget", () => {
       reserveFor: () => 80,
       cost: ({ total_tokens }) => total_tokens as number,
     });
-    const { chat: say } = openProxy({ meter });
+    const { chat: say } = openProxy({ plugins: [meter] });
     gateway.answers(() => Response.json({ id: "1", choices: [], usage: { total_tokens: 15 } }));
     const statuses: number[] = [];
     for (let count = 0; count < 3; count += 1) {

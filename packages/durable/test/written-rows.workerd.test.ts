@@ -2,7 +2,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { budget, streamLog } from "@sluice/durable";
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { hashOf } from "../../worker-proxy/src/hash.js";
+import { hashOf } from "../../worker-proxy/src/base/hash.js";
 import { asked } from "../../worker-proxy/test/support/in-process.js";
 import written from "./fixture/written-rows.json" with { type: "json" };
 import changed from "./fixture/written-rows-2.json" with { type: "json" };

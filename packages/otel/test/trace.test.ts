@@ -22,20 +22,17 @@ function openWay() {
   const worker = openSDK();
   const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
   const events: AnyEvent[] = [];
-  const { traceparent, onEvent } = createProxyTelemetry(worker);
+  const telemetryOfProxy = createProxyTelemetry(worker);
   const proxy = createProxy({
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
     authenticate: () => ({ id: "ada@example.com" }),
     origins: ["https://app.test"],
     models: ["delta-5.3"],
-    limits: { headersMs: 5000 },
+    timeout: { firstChunkMs: 5000 },
     fetch: (request: Request) => emulator.fetch(request),
-    traceparent,
-    onEvent(event) {
-      events.push(event);
-      onEvent(event);
-    },
+    plugins: [telemetryOfProxy],
+    onEvent: (event) => void events.push(event),
   });
   const telemetry = createTelemetry(page);
   const client = createClient({

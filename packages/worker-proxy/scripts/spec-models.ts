@@ -24,7 +24,7 @@ interface Schema {
   readonly "~standard": { validate(value: unknown): { readonly issues?: readonly unknown[] } };
 }
 
-/** A field as the proxy knows it; `gates/spec-model.ts` says what each form means. */
+/** A field as the proxy knows it; `checks/field-table.ts` says how it is written. */
 type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** The inputs by which a lazy schema is asked for all that it may be. */
@@ -77,42 +77,51 @@ function kindOf(schema: Schema): string {
 
 interface Row {
   readonly maxTokens?: number;
-  readonly usageOnRequest?: boolean;
 }
 
 const routes = { chat: "chat", image: "images", video: "videos", asset: "assets" } as const;
 
-/** Returns the models of the spec, with the fields of their requests. */
-export function specModels(): Readonly<Record<string, unknown>> {
-  const models = Object.values(schemas.models).map((model) => {
-    const { maxTokens, usageOnRequest } = model as Row;
-    const row = {
-      route: routes[model.kind],
-      ...(maxTokens && { maxTokens }),
-      ...(usageOnRequest && { usageOnRequest }),
-    };
+/** The mark behind the name of a field, by the kind of its plain value. */
+const MARKS: Readonly<Record<string, string>> = { value: "", file: "@", asset: "$", json: "*" };
+
+/** Writes fields as `checks/field-table.ts` reads them. */
+function textOf(shape: Shape | undefined): string {
+  const fields = Object.entries((shape as Readonly<Record<string, Shape>>) ?? {});
+  return fields.map(([name, inside]) => (name || "~") + insideOf(inside)).join(" ");
+}
+
+function insideOf(shape: Shape): string {
+  if (typeof shape === "string") return MARKS[shape] ?? "";
+  if (!Array.isArray(shape)) return `{${textOf(shape)}}`;
+  const [item] = shape as readonly [Shape];
+  return typeof item === "string" ? `${MARKS[item]}[]` : `[${textOf(item)}]`;
+}
+
+/** Returns the models of the spec, each in a line: route, id, the largest `max_tokens`, and the fields of its requests. */
+export function specModels(): string {
+  const rows = Object.values(schemas.models).map((model) => {
+    const { maxTokens = "" } = model as Row;
     const schema = schemas.requestSchemas[model.id] as unknown as Schema;
-    return [model.id, { ...row, fields: shapeOf([schema]) }] as const;
+    return [routes[model.kind], model.id, maxTokens, textOf(shapeOf([schema]))].join("|");
   });
-  return Object.fromEntries(models);
+  return rows.join("\n");
 }
 
 if (import.meta.main) {
-  const models = specModels();
   const written =
     "// Written by `scripts/spec-models.ts` from the schemas and the models of @sluice/core: not changed by hand.";
   write(
-    "gates/spec-models.ts",
+    "checks/spec-models.ts",
     `${written}
-import type { SpecModel } from "./spec-model.js";
 
-/** The models of the spec, and the fields of their requests. */
-export const specModels: Readonly<Record<string, SpecModel>> = ${JSON.stringify(models)};
+/** The models of the spec: route, id, the largest \`max_tokens\`, and the fields of their requests. */
+export const specModels = \`\
+${specModels()}\`;
 `,
   );
-  const ids = Object.keys(models).map((id) => JSON.stringify(id));
+  const ids = Object.keys(schemas.models).map((id) => JSON.stringify(id));
   write(
-    "spec-model-ids.ts",
+    "api/spec-model-ids.ts",
     `${written}
 
 /** The ids of the models of the spec. */

@@ -1,38 +1,47 @@
-export type {
-  Admitted,
-  CallOutcome,
-  Checked,
-  Exhausted,
-  Extension,
-  ExtensionRoute,
-  Meter,
-  Operation,
-  OperatorPart,
-  OperatorRequest,
-  Payable,
-  ProxyContext,
-  Reservation,
-  Usage,
-  User,
-  UserData,
-} from "./admitted.js";
-export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit } from "./gates/rate.js";
-export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
+export { adaptJSONSchema } from "./adapt-json-schema.js";
+export type { AnyEvent, JobEvent, JobOutcome, OnJobEvent, Outcome, ProxyEvent } from "./api/events.js";
 export type {
   Authenticate,
-  BegunRequest,
   Caps,
+  Gateway,
+  GatewayCheck,
   Health,
   Keys,
   Limits,
-  Media,
+  MediaURLs,
   Models,
   OnEvent,
   ProxyOptions,
   RateLimit,
   RateLimited,
+  Timeout,
   TooMany,
-} from "./options.js";
+} from "./api/options.js";
+export type {
+  AdmittedRequest,
+  BegunRequest,
+  CallOutcome,
+  Checked,
+  Exhausted,
+  Meter,
+  Operation,
+  OperatorPart,
+  OperatorRequest,
+  Payable,
+  PluginRoute,
+  PollCache,
+  ProxyContext,
+  ProxyPlugin,
+  Reservation,
+  StreamReader,
+  Usage,
+  User,
+  UserData,
+} from "./api/plugin.js";
+export type { GatewayRoute, RouteName } from "./api/routes.js";
+export { checkGateway } from "./check-gateway.js";
+export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit } from "./checks/rate.js";
+export { gatewayHeaders } from "./gateway-headers.js";
+export { pollCache } from "./polling/poll-cache.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
-export type { AnyEvent, Outcome, ProxyEvent } from "./report.js";
-export type { RouteName } from "./routes.js";
+export { readStreams } from "./reading/read-streams.js";

@@ -1,7 +1,5 @@
-import type { ProxyContext, User } from "./admitted.js";
-import { ensure } from "./read-option.js";
-import { specRoutes } from "./route-lists.js";
-import type { RouteName } from "./routes.js";
+import type { ProxyContext, User } from "./api/plugin.js";
+import { ensure } from "./refusals/read-option.js";
 
 /** A request that the proxy's own parts send in the name of a user. */
 type Enter = (request: Request, user: User, env: unknown, context?: ProxyContext) => Promise<Response>;
@@ -51,9 +49,4 @@ export function innerWay(proxy: object, user: User, env: unknown, context?: Prox
     fetch: (request) => enter(request, user, env, context),
     ...keeps,
   };
-}
-
-/** True for a group whose requests leave for the gateway; all others are closed to code inside. */
-export function isOpenInside(name: RouteName): boolean {
-  return specRoutes.some((route) => route.name === name);
 }

@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import { describeThrown } from "@sluice/core/internal";
-import { logError } from "./report.js";
+import { logError } from "./base/log-error.js";
 
 /** Answers a request: the proxy, or more around it. */
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -69,8 +68,7 @@ async function send(answer: Answer, request: Request, outgoing: ServerResponse):
 }
 
 function logFailure(error: unknown, { aborted: hasLeft }: AbortSignal): void {
-  if (!hasLeft)
-    logError(`node: an answer failed: ${error instanceof Error ? error.stack : describeThrown(error)}`);
+  if (!hasLeft) logError(`node: an answer failed: ${error instanceof Error ? error.stack : String(error)}`);
 }
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;

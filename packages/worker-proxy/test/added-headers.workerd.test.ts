@@ -1,4 +1,4 @@
-import type { AnyEvent, BegunRequest, ProxyOptions } from "@sluice/worker-proxy";
+import { type AnyEvent, type BegunRequest, gatewayHeaders, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -21,12 +21,14 @@ async function headersSent(options: Partial<ProxyOptions<Env>> = {}, headers: Re
   return { ...answer, sent: reached[0]?.headers };
 }
 
-test("the headers of `upstreamHeaders` reach the gateway, and the key with them", async () => {
+test("the headers of `gatewayHeaders()` reach the gateway, and the key with them", async () => {
   const { sent } = await headersSent({
-    upstreamHeaders: async ({ user, model, route }) => ({
-      "cf-aig-authorization": AIG,
-      "cf-aig-metadata": JSON.stringify({ user: user.id, model, route }),
-    }),
+    plugins: [
+      gatewayHeaders<Env>(async ({ user, model, route }) => ({
+        "cf-aig-authorization": AIG,
+        "cf-aig-metadata": JSON.stringify({ user: user.id, model, route }),
+      })),
+    ],
   });
   expect(sent?.get("authorization")).toBe(`Bearer ${KEY}`);
   expect(sent?.get("cf-aig-authorization")).toBe(AIG);
@@ -52,24 +54,28 @@ test.each([
   "not a name",
   "",
 ])("a header named %j can't be set: 500, and the log says so", async (name) => {
-  const { status, error, sent } = await headersSent({ upstreamHeaders: () => ({ [name]: "x" }) });
+  const { status, error, sent } = await headersSent({ plugins: [gatewayHeaders(() => ({ [name]: "x" }))] });
   expect([status, error?.["code"], sent]).toEqual([500, "misconfigured", undefined]);
-  expect(log.mock.calls.flat()).toEqual([expect.stringContaining(`upstreamHeaders: ${name}: can't be set`)]);
+  expect(log.mock.calls.flat()).toEqual([expect.stringContaining(`gatewayHeaders: ${name}: can't be set`)]);
 });
 
 test.each(["a\r\nx-other: b", "a\nb", "", " a", "\u00e9", 7, undefined, null])(
   "a header with the value %j can't be sent, and the log does not say the value",
   async (value) => {
-    const { status, sent } = await headersSent({ upstreamHeaders: () => ({ "x-name": value as string }) });
+    const { status, sent } = await headersSent({
+      plugins: [gatewayHeaders(() => ({ "x-name": value as string }))],
+    });
     expect([status, sent]).toEqual([500, undefined]);
     expect(log.mock.calls.flat()).toEqual([
-      expect.stringMatching(/upstreamHeaders: x-name: give a text .* break$/),
+      expect.stringMatching(/gatewayHeaders: x-name: give a text .* break$/),
     ]);
   },
 );
 
 test("a key in a header is not passed on in an answer, a stream or a header, and is not in the log", async () => {
-  const options = { upstreamHeaders: () => ({ "cf-aig-authorization": AIG, "x-name": "of no secret" }) };
+  const options = {
+    plugins: [gatewayHeaders(() => ({ "cf-aig-authorization": AIG, "x-name": "of no secret" }))],
+  };
   const said = (answer: Response) =>
     openProxy(options, () => answer).ask(asked({ body: { ...chat, stream: true } }));
   const answers = [
@@ -130,7 +136,7 @@ test("the event of a request has its well-formed `traceparent`, also where it wa
   expect(JSON.stringify(events)).not.toContain("canary-40aa");
 });
 
-describe("the option `traceparent`", () => {
+describe("`traceparent` of a plugin", () => {
   const OWN = "00-4bf92f3577b34da6a3ce929d0e0e4736-a3ce929d0e0e4736-01";
 
   test("sends the proxy's own span to the gateway, and the event has it beside the client's", async () => {
@@ -139,10 +145,14 @@ describe("the option `traceparent`", () => {
     const before = Date.now();
     const { sent } = await headersSent(
       {
-        traceparent(request) {
-          begun.push(request);
-          return OWN;
-        },
+        plugins: [
+          {
+            traceparent(request) {
+              begun.push(request);
+              return OWN;
+            },
+          },
+        ],
         onEvent: (event) => void events.push(event),
       },
       { traceparent: TRACE },
@@ -169,7 +179,10 @@ describe("the option `traceparent`", () => {
     onTestFinished(() => log.mockRestore());
     const events: AnyEvent[] = [];
     const onEvent = (event: AnyEvent) => void events.push(event);
-    const { status, sent } = await headersSent({ traceparent, onEvent }, { traceparent: TRACE });
+    const { status, sent } = await headersSent(
+      { plugins: [{ traceparent }], onEvent },
+      { traceparent: TRACE },
+    );
     expect([status, sent?.get("traceparent")]).toEqual([200, TRACE]);
     await vi.waitFor(() => expect(events).toHaveLength(1));
     expect(events[0]).not.toHaveProperty("ownTraceparent");
@@ -179,7 +192,7 @@ describe("the option `traceparent`", () => {
 
   test("begins no span of a request that is refused", async () => {
     const traceparent = vi.fn(() => OWN);
-    const { ask } = openProxy({ traceparent });
+    const { ask } = openProxy({ plugins: [{ traceparent }] });
     expect((await ask(asked({ body: { ...chat, model: "none" } }))).status).toBe(403);
     expect(traceparent).not.toHaveBeenCalled();
   });

@@ -31,9 +31,9 @@ test.each([
   ["routes", "/v1/video/generations", {}, '"/v1/video/generations": '],
   ["routes", "/v1/video/generations/t-1", {}, '"/v1/video/generations": '],
   ["routes", "/gamma/asset/CreateAsset", {}, '"/gamma/asset/CreateAsset": '],
-  ["routes", "/health", { routes: ["chat"] }, '"/health": '],
+  ["health", "/health", { health: false }, '"/health": '],
   [
-    "assetLookup",
+    "gateway.assetLookup",
     "/gamma/asset/GetAsset",
     { routes: ["assets"], authenticate: "public" },
     '"/gamma/asset/": ',
@@ -93,19 +93,16 @@ test.each([
   },
 );
 
-test("a path of a group that an extension has and `routes` has not is told", async () => {
-  const route = {
-    name: "notes",
-    method: "GET",
-    path: "/v1/notes/{id}",
-    id: "named",
-    serve: async () => new Response(),
-  } as const;
-  const { ask } = openProxy({ extensions: [{ routes: [route] }] });
-  expect((await ask(asked({ method: "GET", path: "/v1/notes/n-1" }))).error?.["message"]).toContain(
+test("a plugin's path is open, unless it belongs to a group of the gateway that is not: that is told", async () => {
+  const route = (name: string, path: string) =>
+    ({ name, method: "GET", path, id: "named", serve: async () => Response.json({}) }) as const;
+  const routes = [route("notes", "/v1/notes/{id}"), route("videos", "/v1/films/{id}")];
+  const { ask } = openProxy({ plugins: [{ routes }] });
+  expect((await ask(asked({ method: "GET", path: "/v1/notes/n-1" }))).status).toBe(200);
+  expect((await ask(asked({ method: "GET", path: "/v1/films/f-1" }))).error?.["message"]).toContain(
     "`routes`",
   );
-  expect(lines()).toEqual([expect.stringContaining('"/v1/notes": ')]);
+  expect(lines()).toEqual([expect.stringContaining('"/v1/films": ')]);
 });
 
 test.each(["/", "/admin", "/healthz", "/v1/models/x", "/v1/chat/completions/x"])(

@@ -1,3 +1,4 @@
+import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
@@ -15,8 +16,9 @@ const record = {
 };
 
 function openAssets(options: Parameters<typeof openProxy>[0] = {}) {
-  const opened = openProxy({ routes: ["assets"], secret: () => SECRET, assetLookup: path, ...options }, () =>
-    Response.json(record),
+  const opened = openProxy(
+    { routes: ["assets"], secret: () => SECRET, gateway: { assetLookup: path }, ...options },
+    () => Response.json(record),
   );
   return { ...opened, look: (body: unknown) => opened.ask(asked({ path, body })) };
 }
@@ -67,11 +69,14 @@ test("The gateway sees only the checked one of an id that is there twice", async
 test("the lookup costs nothing, and needs no model", async () => {
   const { look } = openAssets({
     models: ["delta-5.3"],
-    meter: {
-      reserve() {
-        throw new Error("must not be asked");
+    plugins: [
+      {
+        ...readStreams(),
+        reserve() {
+          throw new Error("must not be asked");
+        },
       },
-    },
+    ],
   });
   expect((await look({ Id: own })).status).toBe(200);
 });
@@ -84,13 +89,13 @@ test("Ids are the gateway's without a secret, where all callers are one user", a
 });
 
 test("there is no lookup unless its path is given, or while assets are off", async () => {
-  expect((await openAssets({ assetLookup: undefined }).look({ Id: own })).status).toBe(404);
+  expect((await openAssets({ gateway: { assetLookup: undefined } }).look({ Id: own })).status).toBe(404);
   expect((await openAssets({ routes: ["chat"] }).look({ Id: own })).status).toBe(404);
 });
 
 test.each(["gamma/asset", "/gamma/", "//evil.example/a", "/a?b", "/{id}", "https://evil.example/a", ""])(
   "the path %j is refused when the proxy is made",
   (assetLookup) => {
-    expect(() => openAssets({ assetLookup })).toThrow(/^assetLookup: /);
+    expect(() => openAssets({ gateway: { assetLookup } })).toThrow(/^gateway.assetLookup: /);
   },
 );

@@ -34,7 +34,7 @@ const values: readonly [string, () => string][] = [
 describe("case 48: in an isolate with 128 MB, while another user's stream runs", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
-    proxy = await startAttacked({ heapMB: 128, options: { limits: { bodyBytes: 8 * MB } } });
+    proxy = await startAttacked({ heapMB: 128, options: { limits: { maxBodyBytes: 8 * MB } } });
   });
   afterAll(() => proxy.close());
 
@@ -135,7 +135,7 @@ describe("case 140: every other answer of the gateway, while another user's stre
     proxy = await startAttacked({
       heapMB: 128,
       plan: { once: true },
-      options: { models, routes, assetLookup: lookup },
+      options: { models, routes, gateway: { assetLookup: lookup } },
     });
   });
   afterAll(() => proxy.close());

@@ -16,7 +16,7 @@ import {
 
 type Proxy = Awaited<ReturnType<typeof startAttacked>>;
 
-const routes = ["chat", "images", "videos", "budget"];
+const routes = ["chat", "images", "videos"];
 const models = ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"];
 /** A request of each group that costs. */
 const requests = [

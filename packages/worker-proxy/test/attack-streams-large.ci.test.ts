@@ -64,17 +64,17 @@ describe("case 58: clients that read nothing", () => {
     write();
   };
 
-  test("lose their streams after `stallMs`, and the gateway's connections are closed", async () => {
-    proxy = await startAttacked({ stallMs: 300 });
+  test("lose their streams after `chunkMs`, and the gateway's connections are closed", async () => {
+    proxy = await startAttacked({ chunkMs: 300 });
     proxy.upstream.answers(endless);
     for (let nth = 0; nth < 5; nth += 1) expect(await openStalled(`user-${nth}`)).toBe("HTTP/1.1 200");
     await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
     expect(proxy.upstream.open()).toBe(0);
   });
 
-  test("have `streamsPerUser` streams, and may open others after they leave", async () => {
+  test("have `maxStreamsPerUser` streams, and may open others after they leave", async () => {
     await proxy.close();
-    proxy = await startAttacked({ options: { limits: { streamsPerUser: 2 } } });
+    proxy = await startAttacked({ options: { limits: { maxStreamsPerUser: 2 } } });
     proxy.upstream.answers(endless);
     expect(await openStalled("ada")).toBe("HTTP/1.1 200");
     expect(await openStalled("ada")).toBe("HTTP/1.1 200");

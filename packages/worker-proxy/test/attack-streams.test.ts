@@ -131,7 +131,7 @@ describe.each(read)("a stream %s", (_, plan) => {
   /** Gives a gateway up that sends nothing new for 300 ms; a connection that ends may take a busy machine longer. */
   let impatient: Proxy;
   beforeAll(async () => {
-    [proxy, impatient] = await Promise.all([startAttacked({ plan }), startAttacked({ plan, stallMs: 300 })]);
+    [proxy, impatient] = await Promise.all([startAttacked({ plan }), startAttacked({ plan, chunkMs: 300 })]);
   });
   afterAll(() => Promise.all([proxy.close(), impatient.close()]));
 
@@ -219,7 +219,7 @@ describe("an answer that is no stream", () => {
 });
 
 test("case 63: a refusal whose body trickles is answered in time, and its connection is closed", async () => {
-  const proxy = await startAttacked({ stallMs: 300 });
+  const proxy = await startAttacked({ chunkMs: 300 });
   proxy.upstream.answers((socket, { closed }) => {
     socket.write(answered(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));
     const trickle = setInterval(() => socket.write(" "), 100);

@@ -1,3 +1,4 @@
+import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, openProxy } from "./support/in-process.js";
@@ -8,10 +9,10 @@ const text = (body: string) => asked({ body });
 const json = JSON.stringify(chat);
 const latin1 = (body: string) => Uint8Array.from(body, (letter) => letter.charCodeAt(0));
 
-test("a body may be as large as `bodyBytes` says, and no byte larger", async () => {
+test("a body may be as large as `maxBodyBytes` says, and no byte larger", async () => {
   for (const headers of [{}, { "content-length": `${json.length}` }]) {
     const withLimit = (bodyBytes: number) =>
-      openProxy({ limits: { bodyBytes } }).ask(asked({ headers, body: json }));
+      openProxy({ limits: { maxBodyBytes: bodyBytes } }).ask(asked({ headers, body: json }));
     expect((await withLimit(json.length)).status).toBe(200);
     expect((await withLimit(json.length - 1)).status).toBe(413);
   }
@@ -144,7 +145,7 @@ test("a body that trickles is refused with 408, and cancelled", async () => {
       isLetGo = true;
     },
   });
-  const { reached, ask } = openProxy({ limits: { bodyMs: 5 } });
+  const { reached, ask } = openProxy({ timeout: { bodyMs: 5 } });
   const { status } = await ask(asked({ body }));
   expect([status, isLetGo]).toEqual([408, true]);
   expect(reached).toEqual([]);
@@ -163,8 +164,8 @@ test("with a cap on tokens, a chat without `max_tokens` gets the cap", async () 
 });
 
 test("Tokens are a number, also without a cap, before a meter computes with them", async () => {
-  const meter = { reserve: () => Promise.reject(new Error("the meter was asked")) };
-  for (const options of [{}, { meter }]) {
+  const meter = { ...readStreams(), reserve: () => Promise.reject(new Error("the meter was asked")) };
+  for (const options of [{}, { plugins: [meter] }]) {
     const { reached, ask } = openProxy(options);
     for (const max_tokens of ["9", "", 1.5, -1, 0, true, [9]])
       expect((await ask(asked({ body: { ...chat, max_tokens } }))).status).toBe(400);

@@ -6,7 +6,9 @@ import { expectNoKey } from "./support/key.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ options: { limits: { bodyMs: 300, stallMs: 300, bodyBytes: 1000 } } });
+  proxy = await startProxy({
+    options: { limits: { maxBodyBytes: 1000 }, timeout: { bodyMs: 300, chunkMs: 300 } },
+  });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.upstream.answers());

@@ -1,4 +1,4 @@
-import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
+import { type ProxyOptions, readStreams, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
@@ -24,10 +24,10 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["authenticate", 503, "authentication_unavailable", { authenticate: rejected }],
   ["rateLimit", 503, "rate_limit_unavailable", { rateLimit: () => fail() }],
   ["rateLimit", 503, "rate_limit_unavailable", { rateLimit: rejected }],
-  ["meter", 503, "budget_unavailable", { meter: { reserve: () => fail() } }],
-  ["meter", 503, "budget_unavailable", { meter: { reserve: rejected } }],
-  ["media", 503, "media_unavailable", { media: () => fail() }],
-  ["extensions", 503, "extension_unavailable", { extensions: [{ routes: [], send: rejected }] }],
+  ["plugins: reserve", 503, "budget_unavailable", { plugins: [{ ...readStreams(), reserve: () => fail() }] }],
+  ["plugins: reserve", 503, "budget_unavailable", { plugins: [{ ...readStreams(), reserve: rejected }] }],
+  ["mediaURLs", 503, "media_unavailable", { mediaURLs: () => fail() }],
+  ["plugins", 503, "extension_unavailable", { plugins: [{ routes: [], send: rejected }] }],
   ["apiKey", 500, "misconfigured", { apiKey: () => fail() }],
   ["secret", 500, "misconfigured", { secret: rejected }],
   ["baseURL", 500, "misconfigured", { baseURL: rejected }],
@@ -77,7 +77,6 @@ test("case 59: the log has the causes behind an error, and is bounded", async ()
   const refused = new Error("connect ECONNREFUSED");
   const { ask } = openProxy({
     fetch: () => Promise.reject(new TypeError(`fetch failed${"! ".repeat(2000)}`, { cause: refused })),
-    meter: undefined,
   });
   await ask(asked());
   expect(lines()[0]).toContain("TypeError: fetch failed! !");

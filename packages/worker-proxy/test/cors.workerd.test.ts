@@ -60,7 +60,7 @@ test.each<[status: number, request: Parameters<typeof asked>[0], options: Parame
   [403, { body: { model: "delta-9", messages: [] } }, {}],
   [404, { path: "/v1/images/generations" }, {}],
   [405, { method: "GET" }, {}],
-  [413, { body: { ...chat, x: "long".repeat(100) } }, { limits: { bodyBytes: 100 } }],
+  [413, { body: { ...chat, x: "long".repeat(100) } }, { limits: { maxBodyBytes: 100 } }],
   [415, { headers: { "content-type": "text/plain" } }, {}],
   [429, {}, { rateLimit: () => ({ retryAfterMs: 1000 }) }],
   [500, {}, { apiKey: () => "" }],

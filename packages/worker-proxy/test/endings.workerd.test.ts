@@ -1,4 +1,5 @@
 import type { Usage } from "@sluice/worker-proxy";
+import { readStreams } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 
@@ -18,12 +19,15 @@ async function endOf(answer: string | object, body: object = streamed) {
   const waiting: Promise<unknown>[] = [];
   const { send, events } = openProxy(
     {
-      meter: {
-        reserve: async () => ({
-          settle: async (spent) => void settled.push(spent),
-          release: async () => void settled.push("free"),
-        }),
-      },
+      plugins: [
+        {
+          ...readStreams(),
+          reserve: async () => ({
+            settle: async (spent) => void settled.push(spent),
+            release: async () => void settled.push("free"),
+          }),
+        },
+      ],
     },
     () =>
       typeof answer === "string"

@@ -1,4 +1,4 @@
-import type { Admitted, Extension } from "@sluice/worker-proxy";
+import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
@@ -19,17 +19,17 @@ type Options = Parameters<typeof openProxy>[0];
 
 /** A proxy with an extension that has one path of each kind, and records what it is given. */
 function openExtended(
-  answer: (admitted: Admitted<Env>) => Response | Promise<Response> = () =>
+  answer: (admitted: AdmittedRequest<Env>) => Response | Promise<Response> = () =>
     Response.json({ said: "by the extension" }),
   options: Options = {},
-  more: Partial<Extension<Env>> = {},
+  more: Partial<ProxyPlugin<Env>> = {},
 ) {
-  const served: Admitted<Env>[] = [];
-  const serve = async (admitted: Admitted<Env>) => {
+  const served: AdmittedRequest<Env>[] = [];
+  const serve = async (admitted: AdmittedRequest<Env>) => {
     served.push(admitted);
     return answer(admitted);
   };
-  const extension: Extension<Env> = {
+  const extension: ProxyPlugin<Env> = {
     routes: [
       { name: "videos", method: "GET", path: "/v1/video/generations/{id}/events", id: "task", serve },
       { name: "chat", method: "GET", path: "/v1/chat/streams/{id}", id: "own", serve },
@@ -41,7 +41,7 @@ function openExtended(
   const opened = openProxy({
     routes: ["chat", "videos"],
     secret: () => SECRET,
-    extensions: [extension],
+    plugins: [extension],
     ...options,
   });
   const request = (method: string, path: string) => opened.ask(asked({ method, path }));
@@ -71,10 +71,10 @@ describe("a path of an extension", () => {
   });
 
   test("may have no id in it", async () => {
-    const serve = async (admitted: Admitted<Env>) => Response.json({ id: admitted.id ?? "none" });
+    const serve = async (admitted: AdmittedRequest<Env>) => Response.json({ id: admitted.id ?? "none" });
     const { request } = openExtended(
       undefined,
-      { routes: ["budget"] },
+      {},
       { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] },
     );
     expect((await request("GET", "/v1/budget")).text).toBe('{"id":"none"}');
@@ -146,7 +146,7 @@ describe("a path of an extension", () => {
         setTimeout(() => void writer.write("event: end\ndata: {}\n\n").then(() => writer.close()), 60);
         return new Response(readable.pipeThrough(new TextEncoderStream()), { headers });
       },
-      { limits: { stallMs: 10 } },
+      { timeout: { chunkMs: 10 } },
     );
     expect((await watch(signed("t-1"))).text).toBe(":\n\nevent: end\ndata: {}\n\n");
   });
@@ -206,7 +206,7 @@ describe("a path of an extension", () => {
   );
 
   test("An extension that does not answer is not waited for", async () => {
-    const { resume } = openExtended(() => new Promise(() => {}), { limits: { headersMs: 5 } });
+    const { resume } = openExtended(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
     expect((await resume("s-1")).error?.["code"]).toBe("upstream_timeout");
   });
 });
@@ -227,7 +227,7 @@ test("Refusals and /health name the offers, too, because a lost answer says noth
   const offers = { chat: "chat-once", health: "chat-once" };
   const { ask, resume } = openExtended(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
-    { routes: ["chat", "videos", "health"] },
+    { routes: ["chat", "videos"] },
     { offers },
   );
   const health = await ask(
@@ -249,17 +249,21 @@ test("Refusals and /health name the offers, too, because a lost answer says noth
 
 test("an offer on /health opens it, and it stays closed where there is none", async () => {
   const health = asked({ method: "GET", path: "/health" });
-  const offering = openExtended(undefined, { routes: ["chat"] }, { offers: { health: "once" } });
+  const offering = openExtended(
+    undefined,
+    { routes: ["chat"], health: false },
+    { offers: { health: "once" } },
+  );
   const { status, headers } = await offering.ask(health.clone());
   expect([status, headers.get("x-sluice-offers")]).toEqual([200, "once"]);
-  const silent = openExtended(undefined, { routes: ["chat"] }, { offers: { chat: "once" } });
+  const silent = openExtended(undefined, { routes: ["chat"], health: false }, { offers: { chat: "once" } });
   expect((await silent.ask(health)).status).toBe(404);
 });
 
 describe("another way to the gateway", () => {
   test("takes over what it wants, and leaves the rest", async () => {
-    const taken: Admitted<Env>[] = [];
-    const send = (admitted: Admitted<Env>) => {
+    const taken: AdmittedRequest<Env>[] = [];
+    const send = (admitted: AdmittedRequest<Env>) => {
       if (admitted.body?.["stream"] !== true) return undefined;
       taken.push(admitted);
       return Promise.resolve(Response.json({ id: "taken" }, { headers: { "x-stream-id": "s-1" } }));
@@ -280,7 +284,7 @@ describe("another way to the gateway", () => {
 
   test("sees the body as it would leave, and nothing that a gate has refused", async () => {
     const bodies: unknown[] = [];
-    const send = ({ body }: Admitted<Env>) => void bodies.push(body);
+    const send = ({ body }: AdmittedRequest<Env>) => void bodies.push(body);
     const { ask } = openExtended(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
     await ask(asked({ body: { ...chat, user_id: "x" } }));
     await ask(asked({ body: { ...chat, max_tokens: 10 } }));
@@ -290,14 +294,14 @@ describe("another way to the gateway", () => {
 
   test("gets a request in turn, until one answers", async () => {
     const order: string[] = [];
-    const way = (name: string, takes: boolean): Extension<Env> => ({
+    const way = (name: string, takes: boolean): ProxyPlugin<Env> => ({
       routes: [],
       send() {
         order.push(name);
         return takes ? Promise.resolve(Response.json({ name })) : undefined;
       },
     });
-    const { ask } = openProxy({ extensions: [way("a", false), way("b", true), way("c", true)] });
+    const { ask } = openProxy({ plugins: [way("a", false), way("b", true), way("c", true)] });
     expect((await ask(asked())).text).toBe('{"name":"b"}');
     expect(order).toEqual(["a", "b"]);
   });

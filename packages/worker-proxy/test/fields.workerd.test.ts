@@ -1,3 +1,4 @@
+import { adaptJSONSchema } from "@sluice/worker-proxy";
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
@@ -368,7 +369,7 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
 describe("a JSON Schema for the answer", () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   const response_format = { type: "json_schema", json_schema: { name: "place", strict: true, schema } };
-  const taken: Options = { adaptJSONSchema: true };
+  const taken: Options = { plugins: [adaptJSONSchema()] };
   const instruction = {
     role: "system",
     content: `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${JSON.stringify(schema)}`,
@@ -393,7 +394,7 @@ describe("a JSON Schema for the answer", () => {
   test("A schema beside `json_object` becomes an instruction, too", async () => {
     const beside = { response_format: { type: "json_object", schema } };
     expect((await chat({ model: "alpha-v4.1-flash", ...beside })).error?.["message"]).toMatch(
-      /write the schema into the messages, or let the proxy's operator set `adaptJSONSchema`/,
+      /write the schema into the messages, or let the proxy's operator add `adaptJSONSchema\(\)`/,
     );
     for (const model of ["alpha-v4.1-flash", "delta-5.3"])
       expect(await chat({ model, ...beside, max_tokens: 9 }, taken)).toMatchObject({
@@ -404,7 +405,7 @@ describe("a JSON Schema for the answer", () => {
   test("JSON mode becomes an instruction for a model without it", async () => {
     const asked = { model: "delta-5.3", response_format: { type: "json_object" }, max_tokens: 9 };
     expect((await chat(asked)).error?.["message"]).toContain(
-      "ask for JSON, with its schema, in the messages",
+      "ask for JSON in the messages; write the schema into the messages",
     );
     const content = "Answer with JSON only, without any other text.";
     expect((await chat(asked, taken)).sent).toEqual({

@@ -17,8 +17,8 @@ beforeAll(async () => {
     heapMB: 128,
     plan: { budget: { user: 1_000_000 } },
     options: {
-      routes: ["chat", "budget"],
-      limits: { maxTokens: RESERVED, stallMs: 2000, bodyBytes: 8 * 1024 * 1024 },
+      limits: { maxTokens: RESERVED, maxBodyBytes: 8 * 1024 * 1024 },
+      timeout: { chunkMs: 2000 },
     },
   });
 });

@@ -15,8 +15,9 @@ beforeAll(async () => {
   proxy = await startProxy({
     options: {
       routes: ["chat", "videos", "assets"],
-      assetLookup: "/gamma/asset/GetAsset",
-      limits: { pollMemoMs: 0, bodyMs: 100, stallMs: 2000, maxTokens: 50, bodyBytes: 20_000 },
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
+      limits: { maxTokens: 50, maxBodyBytes: 20_000 },
+      timeout: { bodyMs: 100, chunkMs: 2000 },
     },
   });
 });

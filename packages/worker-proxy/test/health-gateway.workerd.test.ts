@@ -1,10 +1,11 @@
+import { checkGateway } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { asked, openProxy } from "./support/in-process.js";
 
 const health = () => asked({ method: "GET", path: "/health", headers: { authorization: "" } });
 const absent = () => Response.json({ error: { message: "not found" } }, { status: 404 });
 const open = (answer: (request: Request) => Response | Promise<Response>) =>
-  openProxy({ routes: ["health"], health: { asksGateway: true } }, answer);
+  openProxy({ health: { checkGateway } }, answer);
 
 let lines: string[] = [];
 beforeEach(() => {
@@ -57,16 +58,15 @@ describe("case 137: a health check that asks the gateway", () => {
   });
 
   test("asks nothing where a setting is missing, or unless it is told to", async () => {
-    const wrong = openProxy({ routes: ["health"], health: { asksGateway: true }, models: () => [] });
+    const wrong = openProxy({ health: { checkGateway }, models: () => [] });
     expect((await wrong.ask(health())).status).toBe(503);
-    const usual = openProxy({ routes: ["health"] });
+    const usual = openProxy({});
     expect((await usual.ask(health())).status).toBe(200);
     expect([...wrong.reached, ...usual.reached]).toEqual([]);
   });
 
   test("names the address of the template, and asks nobody", async () => {
     const { ask } = openProxy({
-      routes: ["health"],
       baseURL: "https://gateway.example.com",
       fetch: undefined as never,
     });

@@ -30,7 +30,6 @@ const token = { issuer: "https://app.example", audience: "gateway-proxy" };
 
 test("is 200 without a sign-in when the proxy is set up, and sends nothing to the gateway", async () => {
   const { ask, reached, events } = openProxy({
-    routes: ["health"],
     authenticate: () => {
       throw new Error("must not be asked");
     },
@@ -48,7 +47,7 @@ test("is 200 without a sign-in when the proxy is set up, and sends nothing to th
 
 const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
 const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({
-  extensions: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
+  plugins: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
 });
 
 /** Options of which nothing is set in `env`, and the name that the log has for each. */
@@ -85,7 +84,7 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ],
   [
     "videoEvents: its binding is missing; env.VIDEO_WATCH",
-    { extensions: [videoEvents(binding("VIDEO_WATCH"))] },
+    { plugins: [videoEvents(binding("VIDEO_WATCH"))] },
   ],
   ["webhook: url: is no URL; give https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],
   ["webhook: url: must be https", hook({ url: () => "http://app.example/hook" })],
@@ -95,23 +94,25 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ],
   ["webhook: secret: give whsec_", hook({ secret: (env) => read(env, "WEBHOOK_SECRET") as string })],
   ["webhook: secret: give whsec_", hook({ secret: () => `whsec_${KEY}` })],
-  ["streamLog: its binding is missing; env.STREAM_LOG", { extensions: [streamLog(binding("STREAM_LOG"))] }],
+  ["streamLog: its binding is missing; env.STREAM_LOG", { plugins: [streamLog(binding("STREAM_LOG"))] }],
   [
     "budget: its binding is missing; env.BUDGET",
     {
-      meter: budget({
-        namespace: binding("BUDGET"),
-        limits: { user: 1 },
-        windowMs: 60_000,
-        reserveFor: () => 1,
-        cost: () => 1,
-      }),
+      plugins: [
+        budget({
+          namespace: binding("BUDGET"),
+          limits: { user: 1 },
+          windowMs: 60_000,
+          reserveFor: () => 1,
+          cost: () => 1,
+        }),
+      ],
     },
   ],
 ];
 
 test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line, options) => {
-  const { ask, reached, events } = openProxy({ routes: ["health"], ...options });
+  const { ask, reached, events } = openProxy({ ...options });
   const { status, text } = await ask(asked({ ...health, ...nobody }));
   expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
   const told = log.mock.calls.flat().join("\n");
@@ -149,7 +150,6 @@ test.each(hosts)(
       authenticate: () => null,
       origins: [],
       models: ["delta-5.3"],
-      routes: ["health"],
     });
     const answer = await proxy.fetch(asked({ ...health, ...nobody }), { KEY });
     expect(answer.status).toBe(status);
@@ -162,7 +162,6 @@ test.each(hosts)(
 
 test("case 59: of several missing settings the log names each", async () => {
   const { ask } = openProxy({
-    routes: ["health"],
     apiKey: (env) => read(env, "GATEWAY_API_KEY"),
     secret: (env) => read(env, "PROXY_SECRET"),
     authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }),
@@ -177,11 +176,10 @@ test("case 59: of several missing settings the log names each", async () => {
 
 test("case 59: is 200 with the same options once all is set", async () => {
   const { ask } = openProxy({
-    routes: ["health"],
     secret: (env) => read(env, "PROXY_SECRET"),
     authenticate: jwt<Env>({ ...token, secret: async (env) => read(env, "JWT_SECRET") }),
     rateLimit: workersRateLimit(binding("RATE_LIMITER")),
-    extensions: [videoEvents(binding("VIDEO_WATCH"))],
+    plugins: [videoEvents(binding("VIDEO_WATCH"))],
   });
   const secrets = { PROXY_SECRET: "p".repeat(32), JWT_SECRET: "j".repeat(32) };
   const bindings = { RATE_LIMITER: { limit() {} }, VIDEO_WATCH: { get() {}, idFromName() {} } };
@@ -189,13 +187,13 @@ test("case 59: is 200 with the same options once all is set", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("is served by default, and not where `routes` leaves it out", async () => {
+test("is served by default, and not with `health: false`", async () => {
   expect((await openProxy().ask(asked(health))).status).toBe(200);
-  expect((await openProxy({ routes: ["chat"] }).ask(asked(health))).status).toBe(404);
+  expect((await openProxy({ health: false }).ask(asked(health))).status).toBe(404);
 });
 
 test("has one method, and the base path before it", async () => {
-  const { ask } = openProxy({ routes: ["health"], basePath: "/api" });
+  const { ask } = openProxy({ basePath: "/api" });
   expect((await ask(asked({ ...health, path: "/api/health" }))).status).toBe(200);
   expect((await ask(asked(health))).status).toBe(404);
   const { status, headers } = await ask(asked({ path: "/api/health" }));
@@ -203,7 +201,7 @@ test("has one method, and the base path before it", async () => {
 });
 
 test("is read by allowed pages alone", async () => {
-  const { ask } = openProxy({ routes: ["health"] });
+  const { ask } = openProxy({});
   const from = (origin: string) => ask(asked({ ...health, headers: { origin } }));
   expect((await from("https://app.example")).headers.get("access-control-allow-origin")).toBe(
     "https://app.example",

@@ -1,4 +1,4 @@
-import { createProxy, type User } from "@sluice/worker-proxy";
+import { createProxy, readStreams, type User } from "@sluice/worker-proxy";
 import { innerWay } from "@sluice/worker-proxy/internal";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
@@ -52,7 +52,12 @@ describe("case 240: the inner way into the proxy", () => {
     ["a cap of a model", { ...chat, max_tokens: 101 }, {}, 400],
     ["a model that is not listed", { ...chat, model: "alpha-v4.1-flash" }, {}, 403],
     ["a rate limit", chat, { rateLimit: async () => ({ retryAfterMs: 1000 }) }, 429],
-    ["a meter that is used up", chat, { meter: { reserve: async () => ({ retryAfterMs: 1000 }) } }, 429],
+    [
+      "a meter that is used up",
+      chat,
+      { plugins: [{ ...readStreams(), reserve: async () => ({ retryAfterMs: 1000 }) }] },
+      429,
+    ],
   ])("%s holds as for a session of the user", async (_, body, options, status) => {
     const { proxy, reached } = openClosedProxy(options);
     const { baseURL, fetch } = innerWay(proxy, ada, env);
@@ -95,9 +100,8 @@ describe("case 240: the inner way into the proxy", () => {
   test("Only routes of the gateway are open inside: no operator, no budget, no health, no path of a part", async () => {
     const serve = async () => Response.json({});
     const { proxy } = openClosedProxy({
-      routes: ["chat", "health", "admin"],
       secret: () => SECRET,
-      extensions: [
+      plugins: [
         {
           routes: [
             { name: "admin", method: "POST", path: "/v1/admin/all", id: "own", allows: () => true, serve },

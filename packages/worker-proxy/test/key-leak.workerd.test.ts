@@ -1,3 +1,4 @@
+import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
@@ -8,8 +9,8 @@ expectLog("502 upstream_type");
 
 const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };
-/** With `stallMs` the proxy reads the whole stream. */
-const read = { limits: { stallMs: 60_000 } };
+/** With `readStreams()` the proxy reads the whole stream. */
+const read = { plugins: [readStreams()] };
 const streamed = { model: "delta-5.3", stream: true, messages: [] };
 
 /** Each character as a JSON escape. */
@@ -50,7 +51,7 @@ describe("case 54: the whole key does not pass in JSON", () => {
 test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-offers"])(
   "case 54: nor in the header %s",
   async (name) => {
-    const { ask } = openProxy({ extensions: [{ routes: [] }] }, () =>
+    const { ask } = openProxy({ plugins: [{ routes: [] }] }, () =>
       Response.json({ id: "1" }, { headers: { [name]: KEY } }),
     );
     const { status, headers } = await ask(asked());

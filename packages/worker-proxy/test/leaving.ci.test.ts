@@ -21,7 +21,7 @@ describe.each([
 ])("%s", (_, plan) => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
-    proxy = await startAttacked({ plan, options: { limits: { headersMs: HEADERS_MS } } });
+    proxy = await startAttacked({ plan, options: { timeout: { firstChunkMs: HEADERS_MS } } });
   });
   afterAll(() => proxy.close());
 
@@ -85,7 +85,7 @@ describe.each([
     ["the end of its own side", "a stream", stream],
     ["the end of its own side", "JSON", chat],
   ] as const)(
-    "case 139: %s before the headers of %s can't be seen: `headersMs` ends the gateway's request",
+    "case 139: %s before the headers of %s can't be seen: `firstChunkMs` ends the gateway's request",
     async (way, kind, body) => {
       proxy.upstream.answers(() => {});
       const user = `quiet-${way.length}-${kind.slice(-4)}`;

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { readStreams } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 import { asked, openProxy } from "./support/in-process.js";
 
@@ -60,7 +61,7 @@ test("a body that comes letter by letter takes the room of its letters, not of w
 test("A line of a stream that is read has the same bound", async () => {
   const letters = openLetters();
   const headers = { "content-type": "text/event-stream" };
-  const { ask } = openProxy({ limits: { stallMs: 60_000 } }, () => new Response(letters.body, { headers }));
+  const { ask } = openProxy({ plugins: [readStreams()] }, () => new Response(letters.body, { headers }));
   const answer = ask(asked());
   expect(await letters.held()).toBeLessThan(200);
   letters.end();

@@ -1,4 +1,4 @@
-import type { Payable, Usage } from "@sluice/worker-proxy";
+import { type Payable, type ProxyPlugin, readStreams, type Usage } from "@sluice/worker-proxy";
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
@@ -25,19 +25,21 @@ function openMetered(answer?: Answer, options: Options = {}) {
   const told: [word: string, what?: Usage | number | undefined][] = [];
   const admitted: Payable<Env>[] = [];
   const waiting: Promise<unknown>[] = [];
-  const opened = openProxy(
+  const meter: ProxyPlugin<Env> = {
+    ...readStreams(),
+    async reserve(asking) {
+      admitted.push(asking);
+      told.push(["reserve", opened.reached.length]);
+      return {
+        settle: (usage) => write(["settle", usage]),
+        release: () => write(["release"]),
+      };
+    },
+  };
+  const opened: ReturnType<typeof openProxy> = openProxy(
     {
-      meter: {
-        async reserve(asking) {
-          admitted.push(asking);
-          told.push(["reserve", opened.reached.length]);
-          return {
-            settle: (usage) => write(["settle", usage]),
-            release: () => write(["release"]),
-          };
-        },
-      },
       ...options,
+      plugins: options.plugins ?? [meter],
     },
     answer,
   );
@@ -184,7 +186,7 @@ describe("all that was set aside is spent", () => {
   });
 
   test("A gateway that takes too long to its headers spends all", async () => {
-    const { ask, told } = openMetered(() => new Promise(() => {}), { limits: { headersMs: 5 } });
+    const { ask, told } = openMetered(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
     expect((await ask()).status).toBe(504);
     expect(await told()).toEqual(all);
   });
@@ -200,7 +202,7 @@ describe("all that was set aside is spent", () => {
 
   test("A gateway that falls silent in a stream or in JSON spends all", async () => {
     for (const text of [said(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
-      const { ask, told } = openMetered(silent(text), { limits: { stallMs: 5 } });
+      const { ask, told } = openMetered(silent(text), { timeout: { chunkMs: 5 } });
       await ask(streamed);
       expect(await told()).toEqual(all);
     }
@@ -275,15 +277,18 @@ describe("case 49: nothing is spent", () => {
     const client = new AbortController();
     const words: string[] = [];
     const { send, reached } = openProxy({
-      meter: {
-        async reserve() {
-          client.abort();
-          return {
-            settle: async () => void words.push("settle"),
-            release: async () => void words.push("release"),
-          };
+      plugins: [
+        {
+          ...readStreams(),
+          async reserve() {
+            client.abort();
+            return {
+              settle: async () => void words.push("settle"),
+              release: async () => void words.push("release"),
+            };
+          },
         },
-      },
+      ],
     });
     await send(asked({ signal: client.signal }));
     expect([words, reached]).toEqual([["release"], []]);
@@ -315,16 +320,16 @@ describe("case 49: nothing is spent", () => {
 
 test("a refusal whose text never ends is not paid for either", async () => {
   const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
-  const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { limits: { stallMs: 5 } });
+  const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { timeout: { chunkMs: 5 } });
   expect((await ask()).status).toBe(400);
   expect(await told()).toEqual([reserved, ["release"]]);
 });
 
 test("nothing is set aside for what the proxy refuses itself, or for what costs nothing", async () => {
   const { ask, told } = openMetered(undefined, {
-    routes: ["chat", "videos", "assets", "health"],
+    routes: ["chat", "videos", "assets"],
     secret: () => SECRET,
-    assetLookup: "/gamma/asset/GetAsset",
+    gateway: { assetLookup: "/gamma/asset/GetAsset" },
     models: { "delta-5.3": { max_tokens: 5 }, "beta3.0-video": {} },
   });
   await ask("[]");
@@ -343,10 +348,11 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
 
 test("case 50: the meter does not count an extension's answer, and the extension gets `isMetered`", async () => {
   const send = vi.fn(async () => Response.json({ id: "1" }));
-  const { ask, told } = openMetered(undefined, { extensions: [{ routes: [], send }] });
+  const reserve = vi.fn();
+  const { ask } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve, send }] });
   expect((await ask()).status).toBe(200);
   expect(send).toHaveBeenCalledWith(expect.objectContaining({ model: "delta-5.3" }), true);
-  expect(await told()).toEqual([]);
+  expect(reserve).not.toHaveBeenCalled();
 });
 
 test("the meter gets the address of the connection, unless `authenticate` gives another", async () => {
@@ -367,7 +373,7 @@ test("the meter gets the address of the connection, unless `authenticate` gives 
 
 test("A user with nothing left gets 429 and Retry-After, and nothing is sent", async () => {
   const { ask, reached } = openMetered(undefined, {
-    meter: { reserve: async () => ({ retryAfterMs: 90_500 }) },
+    plugins: [{ ...readStreams(), reserve: async () => ({ retryAfterMs: 90_500 }) }],
   });
   const { status, headers, text } = await ask();
   expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "91", 0]);
@@ -388,7 +394,7 @@ test.each([
     },
   ],
 ] as [string, () => never][])("case 33: a meter that %s lets nobody through: 503", async (_, reserve) => {
-  const { ask, reached } = openMetered(undefined, { meter: { reserve } });
+  const { ask, reached } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve }] });
   const { status, text } = await ask();
   expect([status, reached.length]).toEqual([503, 0]);
   expect(text).toContain("budget_unavailable");
@@ -401,13 +407,13 @@ test("a meter that can't settle changes no answer, and is in the log", async () 
     throw new Error(`of ${KEY}`);
   };
   const { ask, told } = openMetered(undefined, {
-    meter: { reserve: async () => ({ settle, release: settle }) },
+    plugins: [{ ...readStreams(), reserve: async () => ({ settle, release: settle }) }],
   });
   expect((await ask()).status).toBe(200);
   await told();
   await vi.waitFor(() =>
     expect(log.mock.calls.flat()).toEqual([
-      expect.stringMatching(/meter: could not be settled.*: Error: of /),
+      expect.stringMatching(/plugins: a reservation could not be settled.*: Error: of /),
     ]),
   );
   expect(log.mock.calls.join()).not.toContain(KEY);
@@ -434,9 +440,9 @@ describe("the usage of a stream", () => {
     const delta = { ...flash, model: "delta-5.3" };
     const stream_options = { include_usage: true };
     for (const body of [flash, delta])
-      expect(await sentOf(body, { includeUsage: true })).toEqual({ ...body, stream_options });
-    expect(await sentOf(flash, { includeUsage: false })).toEqual(flash);
-    expect(await sentOf(delta, { includeUsage: true, meter: undefined })).toEqual(delta);
+      expect(await sentOf(body, { gateway: { includeUsage: true } })).toEqual({ ...body, stream_options });
+    expect(await sentOf(flash, { gateway: { includeUsage: false } })).toEqual(flash);
+    expect(await sentOf(delta, { gateway: { includeUsage: true }, plugins: [] })).toEqual(delta);
   });
 
   test("is not requested of another model, without a stream, or without a meter", async () => {
@@ -446,6 +452,6 @@ describe("the usage of a stream", () => {
       { ...flash, stream: "true" },
     ])
       expect(await sentOf(body)).toEqual(body);
-    expect(await sentOf(flash, { meter: undefined })).toEqual(flash);
+    expect(await sentOf(flash, { plugins: [] })).toEqual(flash);
   });
 });

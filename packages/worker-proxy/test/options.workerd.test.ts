@@ -35,9 +35,9 @@ test.each([
   ["no routes", { routes: [] }],
   ["a route that is none", { routes: ["admin" as never] }],
   ["a base path that is none", { basePath: "api/" }],
-  ["a limit that is no number", { limits: { bodyBytes: Number.NaN } }],
-  ["a limit that is undefined", { limits: { stallMs: undefined as never } }],
-  ["a limit of nothing", { limits: { headersMs: 0 } }],
+  ["a limit that is no number", { limits: { maxBodyBytes: Number.NaN } }],
+  ["a limit that is undefined", { timeout: { chunkMs: undefined as never } }],
+  ["a limit of nothing", { timeout: { firstChunkMs: 0 } }],
 ])("%s is refused when the proxy is made, without saying the value", (_, options) => {
   let error: unknown;
   try {

@@ -1,4 +1,4 @@
-import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
+import { gatewayHeaders, type ProxyOptions, readStreams, workersRateLimit } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
@@ -52,9 +52,11 @@ describe("case 134: the log of an outage", () => {
   test("has each different cause, and of a thousand different ones of one code at most twenty", async () => {
     const causes = ["GATEWAY_A", "GATEWAY_B"];
     const { ask } = openProxy({
-      upstreamHeaders: () => {
-        throw new Error(causes[0]);
-      },
+      plugins: [
+        gatewayHeaders(() => {
+          throw new Error(causes[0]);
+        }),
+      ],
     });
     await ask(asked());
     causes.shift();
@@ -62,10 +64,12 @@ describe("case 134: the log of an outage", () => {
     expect(lines.map((line) => /GATEWAY_[AB]/.exec(line)?.[0])).toEqual(["GATEWAY_A", "GATEWAY_B"]);
     let times = 0;
     const many = openProxy({
-      upstreamHeaders: () => {
-        times += 1;
-        throw new Error(`cause ${times}`);
-      },
+      plugins: [
+        gatewayHeaders(() => {
+          times += 1;
+          throw new Error(`cause ${times}`);
+        }),
+      ],
     });
     lines = [];
     for (let asks = 0; asks < 1000; asks += 1) await many.ask(asked());
@@ -91,7 +95,7 @@ describe("case 135: `retry-after` of a failure", () => {
   test.each<[string, Partial<ProxyOptions<Env>>]>([
     ["authenticate", { authenticate: gone as never }],
     ["rateLimit", { rateLimit: gone as never }],
-    ["meter", { meter: { reserve: gone as never } }],
+    ["plugins", { plugins: [{ ...readStreams(), reserve: gone as never }] }],
   ])("is 1 to 3 seconds where %s fails", async (_, options) => {
     const { status, headers } = await openProxy(options).ask(asked());
     expect([status, headers.get("retry-after")]).toEqual([503, expect.stringMatching(SHORT)]);
@@ -147,7 +151,7 @@ describe("case 136: a 429 says which limit was reached, in the answer or the eve
   test("streams", async () => {
     const stream = () =>
       new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
-    const { send, ask, events } = openProxy({ limits: { streamsPerUser: 1 } }, stream);
+    const { send, ask, events } = openProxy({ limits: { maxStreamsPerUser: 1 } }, stream);
     const body = { ...chat, stream: true };
     const controller = new AbortController();
     void send(asked({ body, signal: controller.signal }));
@@ -155,7 +159,7 @@ describe("case 136: a 429 says which limit was reached, in the answer or the eve
     controller.abort();
     expect(events.find(({ status }) => status === 429)).toMatchObject({
       code: "too_many_streams",
-      limit: "streamsPerUser",
+      limit: "maxStreamsPerUser",
     });
   });
 });

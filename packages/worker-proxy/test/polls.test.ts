@@ -6,7 +6,7 @@ import { says } from "./support/upstream.js";
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
   proxy = await startProxy({
-    options: { routes: ["chat", "videos"], limits: { pollMemoMs: 60_000 } },
+    options: { routes: ["chat", "videos"] },
   });
 });
 afterAll(() => proxy.close());

@@ -1,3 +1,4 @@
+import { pollCache } from "@sluice/worker-proxy";
 import { afterEach, expect, test, vi } from "vitest";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
@@ -9,10 +10,15 @@ afterEach(() => {
 const receipt = (status: string) => Response.json({ code: "success", data: { task_id: "t", status } });
 
 /** A proxy with videos, and polls of one user's tasks. */
-function openPolled(answer: (calls: number) => Response | Promise<Response>, limits = {}) {
+function openPolled(answer: (calls: number) => Response | Promise<Response>, plugins = [pollCache()]) {
   let calls = 0;
   const opened = openProxy(
-    { routes: ["videos", "assets"], secret: () => SECRET, assetLookup: "/gamma/asset/Get", limits },
+    {
+      routes: ["videos", "assets"],
+      secret: () => SECRET,
+      gateway: { assetLookup: "/gamma/asset/Get" },
+      plugins,
+    },
     () => {
       calls += 1;
       return answer(calls);
@@ -35,8 +41,8 @@ test("case 57: an answer is given again for a second, and no longer", async () =
   expect(calls()).toBe(2);
 });
 
-test("case 57: with `limits.pollMemoMs` of 0 each poll is sent to the gateway", async () => {
-  const { poll, calls } = openPolled(() => receipt("QUEUED"), { pollMemoMs: 0 });
+test("case 57: without `pollCache()` each poll is sent to the gateway", async () => {
+  const { poll, calls } = openPolled(() => receipt("QUEUED"), []);
   await poll("t");
   await poll("t");
   expect(calls()).toBe(2);
@@ -70,15 +76,14 @@ test("case 57: a lookup of an asset is a poll too, each asset for itself", async
 });
 
 test("case 57: the memory is bounded in entries and in size", async () => {
-  const { poll, calls } = openPolled(() => Response.json({ task_id: "t", text: "x".repeat(1_500_000) }), {
-    pollMemoMs: 60_000,
-  });
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { poll, calls } = openPolled(() => Response.json({ task_id: "t", text: "x".repeat(1_500_000) }));
   for (const id of ["a", "b", "c"]) await poll(id);
   await poll("c");
   expect(calls()).toBe(3);
   await poll("a");
   expect(calls()).toBe(4);
-  const small = openPolled(() => receipt("QUEUED"), { pollMemoMs: 60_000 });
+  const small = openPolled(() => receipt("QUEUED"));
   await small.poll("task-0");
   await Promise.all(Array.from({ length: 999 }, (_, n) => small.poll(`task-${n + 1}`)));
   await small.poll("task-1000");

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vi
 import { chat, startProxy, user } from "./support/harness.js";
 import { chunk, done, finish, says } from "./support/upstream.js";
 
-/* Streams of which nothing has to be read: no meter, no stream log, no `limits.stallMs`. */
+/* Streams of which nothing has to be read: no meter, no stream log, no `readStreams()`. */
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
 /** A proxy of the test's own, whose answers may take so long in all. */
 async function impatient(totalMs: number) {
-  const own = await startProxy({ options: { limits: { totalMs } } });
+  const own = await startProxy({ options: { timeout: { totalMs } } });
   onTestFinished(() => own.close());
   return own;
 }

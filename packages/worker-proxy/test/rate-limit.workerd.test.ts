@@ -1,4 +1,9 @@
-import { type RateLimited, type WorkersRateLimitOptions, workersRateLimit } from "@sluice/worker-proxy";
+import {
+  type RateLimited,
+  readStreams,
+  type WorkersRateLimitOptions,
+  workersRateLimit,
+} from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, type Env, openProxy } from "./support/in-process.js";
@@ -146,13 +151,16 @@ describe("a limiter of one's own", () => {
 test("case 35: of 50 requests at once with a budget for one, one reaches the gateway", async () => {
   let left = 1;
   const { ask, reached } = openProxy({
-    meter: {
-      async reserve() {
-        if (left < 1) return { retryAfterMs: 30_000 };
-        left -= 1;
-        return { settle: async () => {}, release: async () => {} };
+    plugins: [
+      {
+        ...readStreams(),
+        async reserve() {
+          if (left < 1) return { retryAfterMs: 30_000 };
+          left -= 1;
+          return { settle: async () => {}, release: async () => {} };
+        },
       },
-    },
+    ],
   });
   const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asked())));
   const refused = answers.filter(({ status }) => status === 429);

@@ -1,3 +1,4 @@
+import { readStreams } from "@sluice/worker-proxy";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, openProxy } from "./support/in-process.js";
@@ -29,8 +30,8 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** With `stallMs` the proxy reads the whole stream; without it, the platform's own pump passes it on. */
-const read = { limits: { stallMs: 60_000 } };
+/** With `readStreams()` the proxy reads the whole stream; without it, the platform's own pump passes it on. */
+const read = { timeout: { chunkMs: 60_000 }, plugins: [readStreams()] };
 const pumped = {};
 const both = [
   ["read", read],
@@ -176,10 +177,10 @@ test("a client that left before it was forwarded costs nothing", async () => {
 
 test.each(both)(
   "with totalMs, an answer that goes on too long and is %s ends in an error event",
-  async (_, { limits }: typeof read | { limits?: never }) => {
+  async (_, options) => {
     stopTime();
     const { answer } = endless();
-    const { send, events } = openProxy({ limits: { ...limits, totalMs: 100 } }, answer);
+    const { send, events } = openProxy({ ...options, timeout: { totalMs: 100 } }, answer);
     const text = await inTime((await send(asked({ body: streamed }))).text());
     expect(text).toMatch(/\n\nevent: error\ndata: {"error":{.*"code":"upstream_timeout"}}\n\n$/);
     expect(events).toMatchObject([{ status: 200, code: "upstream_timeout" }]);
@@ -328,7 +329,7 @@ describe("the truth of endings", () => {
   test("case 60: behind a finish reason the rest is waited for, but not for long", async () => {
     stopTime();
     const { ask, events: told } = openProxy(
-      { limits: { stallMs: 60_000 } },
+      { timeout: { chunkMs: 60_000 }, plugins: [readStreams()] },
       () => new Response(open(delta("a", 0, "stop")), { headers: events }),
     );
     expect((await inTime(ask(asked({ body: streamed })))).text).toBe(delta("a", 0, "stop"));
@@ -363,7 +364,7 @@ describe("stalls", () => {
   ];
   test.each(beats)("case 67: %s do not keep a stream alive", async (_, beat) => {
     const { ask } = openProxy(
-      { limits: { stallMs: 1000 } },
+      { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       () => new Response(drip(beat, 100), { headers: events }),
     );
     expect((await inTime(ask(asked({ body: streamed })))).text).toContain('"code":"upstream_idle"');
@@ -372,7 +373,7 @@ describe("stalls", () => {
   test("case 67: content does", async () => {
     const beat = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"a"}}]}\n\n';
     const { ask } = openProxy(
-      { limits: { stallMs: 1000 } },
+      { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       () => new Response(drip(beat, 500, 5), { headers: events }),
     );
     const { text } = await inTime(ask(asked({ body: streamed })));
@@ -382,7 +383,10 @@ describe("stalls", () => {
 
   test("case 58: a client that takes nothing loses its stream, and the gateway's is closed", async () => {
     const { seen, answer } = endless();
-    const { send, events: told } = openProxy({ limits: { stallMs: 1000 } }, answer);
+    const { send, events: told } = openProxy(
+      { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
+      answer,
+    );
     const reader = bodyOf(await send(asked({ body: streamed })));
     await inTime(reader.read());
     await vi.advanceTimersByTimeAsync(2000);
@@ -402,7 +406,10 @@ describe("stalls", () => {
       },
       { highWaterMark: 0 },
     );
-    const { send } = openProxy({ limits: { stallMs: 1000 } }, () => new Response(body, { headers: events }));
+    const { send } = openProxy(
+      { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
+      () => new Response(body, { headers: events }),
+    );
     const reader = bodyOf(await send(asked({ body: streamed })));
     let text = "";
     for (let part = await inTime(reader.read()); !part.done; part = await inTime(reader.read())) {

@@ -4,11 +4,11 @@ import { chat, startProxy } from "./support/harness.js";
 
 test.each([
   ["passed on unread", {}],
-  ["read", { stallMs: 60_000 }],
+  ["read", { chunkMs: 60_000 }],
 ])(
   "case 42: a client that does not read a stream %s stops the gateway, however much it has",
-  async (_, limits) => {
-    const slow = await startProxy({ options: { limits } });
+  async (_, timeout) => {
+    const slow = await startProxy({ options: { timeout } });
     const all = 200 * 1024 * 1024;
     const piece = `data: ${"x".repeat(64 * 1024)}\n\n`;
     let written = 0;

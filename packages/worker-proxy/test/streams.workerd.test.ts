@@ -1,4 +1,5 @@
 import type { ProxyOptions } from "@sluice/worker-proxy";
+import { gatewayHeaders, readStreams } from "@sluice/worker-proxy";
 import { afterEach, expect, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 
@@ -37,7 +38,7 @@ function openStreams(
   const opened = openProxy(
     {
       authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
-      limits: { streamsPerUser: most },
+      limits: { maxStreamsPerUser: most },
       ...options,
     },
     () => answer(),
@@ -89,7 +90,11 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   [
     "the stream is whole, and is read",
     whole,
-    { meter: { reserve: async () => ({ settle: async () => {}, release: async () => {} }) } },
+    {
+      plugins: [
+        { ...readStreams(), reserve: async () => ({ settle: async () => {}, release: async () => {} }) },
+      ],
+    },
   ],
   ["the stream breaks off", broken],
   ["the gateway answers with JSON", () => Response.json({ id: "1" })],
@@ -97,13 +102,21 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   ["the gateway fails", () => new Response("", { status: 500 })],
   ["the gateway answers with a page", () => new Response("<p>")],
   ["the gateway can't be reached", () => Promise.reject(new Error("refused"))],
-  ["the budget is used up", whole, { meter: { reserve: async () => ({ retryAfterMs: 1 }) } }],
-  ["the meter fails", whole, { meter: { reserve: () => Promise.reject(new Error("down")) } }],
-  ["a header can't be set", whole, { upstreamHeaders: () => ({ host: "x" }) }],
+  [
+    "the budget is used up",
+    whole,
+    { plugins: [{ ...readStreams(), reserve: async () => ({ retryAfterMs: 1 }) }] },
+  ],
+  [
+    "the meter fails",
+    whole,
+    { plugins: [{ ...readStreams(), reserve: () => Promise.reject(new Error("down")) }] },
+  ],
+  ["a header can't be set", whole, { plugins: [gatewayHeaders(() => ({ host: "x" }))] }],
   [
     "the extension fails",
     whole,
-    { extensions: [{ routes: [], send: () => Promise.reject(new Error("down")) }] },
+    { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] },
   ],
 ])("case 58: the count is given back where %s", async (_, answer, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
@@ -140,7 +153,10 @@ test("case 58: the count is given back where the client leaves, in the stream or
 
 test("case 58: a count that was never given back ends with `limits.totalMs`", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  const { open, stream } = openStreams(1, endless, { limits: { streamsPerUser: 1, totalMs: 60_000 } });
+  const { open, stream } = openStreams(1, endless, {
+    limits: { maxStreamsPerUser: 1 },
+    timeout: { totalMs: 60_000 },
+  });
   const held = await open();
   expect((await stream()).status).toBe(429);
   vi.setSystemTime(Date.now() + 60_000);

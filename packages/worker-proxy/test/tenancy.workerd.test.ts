@@ -15,7 +15,7 @@ function openTenants(answer?: Answer, options: Options = {}) {
       routes: ["chat", "videos", "assets"],
       secret: () => SECRET,
       authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
-      assetLookup: "/gamma/asset/GetAsset",
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
       ...options,
     },
     answer,
@@ -217,7 +217,7 @@ describe("an asset", () => {
     ["with a task's mark", `asset://${signed("a-1")}`],
     ["with a mark that is cut", `asset://${signed("a-1", "asset").slice(0, -1)}`],
   ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
-    const { post, reached } = openTenants(undefined, { media: "any", allowFields: ["input.anything"] });
+    const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
     for (const body of places(url)) {
       const { status, error } = await post(video, body);
       expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
@@ -250,7 +250,7 @@ describe("an asset", () => {
     ["with a path", `asset://${signed("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
   ])("case 85: an asset %s has a wrong shape, which is told before whose it is", async (_, url) => {
-    const { post, reached } = openTenants(undefined, { media: "any", allowFields: ["input.anything"] });
+    const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
     for (const body of places(url)) {
       const { status, error } = await post(video, body);
       expect([status, error?.["code"]]).toEqual([400, "media_not_allowed"]);
@@ -354,7 +354,7 @@ describe("case 29: the gateway gets of a user", () => {
 
   test.each([
     ["by a model that does not list the field", { ...flash, model: "delta-5.3" }, {}],
-    ["without a secret", flash, { routes: ["chat"], secret: undefined, assetLookup: undefined }],
+    ["without a secret", flash, { routes: ["chat"], secret: undefined, gateway: {} }],
   ] as [string, object, Options][])("nothing %s, whatever the client says", async (_, body, options) => {
     expect(await told("ann@example.com", body, options)).toBeUndefined();
   });

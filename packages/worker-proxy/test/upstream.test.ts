@@ -5,15 +5,15 @@ import { chunk, done, finish, ok, says, startUpstream } from "./support/upstream
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  // with `stallMs` the proxy reads the streams; a slow machine does not reach it
-  proxy = await startProxy({ options: { limits: { stallMs: 60_000, bodyBytes: 1000 } } });
+  // with `chunkMs` this proxy reads the streams; a slow machine does not reach it
+  proxy = await startProxy({ options: { limits: { maxBodyBytes: 1000 }, timeout: { chunkMs: 60_000 } } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
 
 /** A proxy of the test's own that gives up after these times. */
-async function impatient(limits: { readonly headersMs?: number; readonly stallMs?: number }) {
-  const own = await startProxy({ options: { limits } });
+async function impatient(timeout: { readonly firstChunkMs?: number; readonly chunkMs?: number }) {
+  const own = await startProxy({ options: { timeout } });
   onTestFinished(() => own.close());
   return own;
 }
@@ -72,7 +72,7 @@ test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere o
 });
 
 test("case 39: a gateway that is silent before its headers gives 504, and its connection is closed", async () => {
-  const own = await impatient({ headersMs: 200 });
+  const own = await impatient({ firstChunkMs: 200 });
   own.upstream.answers(() => {});
   const { status, error } = await own.ask();
   expect([status, error?.["code"]]).toEqual([504, "upstream_timeout"]);
@@ -89,7 +89,7 @@ function splitError(text: string) {
 }
 
 test("case 39: a gateway that is silent in mid-stream gives an error event, and its connection is closed", async () => {
-  const own = await impatient({ stallMs: 200 });
+  const own = await impatient({ chunkMs: 200 });
   own.upstream.answers((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
@@ -210,10 +210,10 @@ describe("case 44: the gateway's errors keep to the one shape", () => {
 });
 
 test("case 63: a refusal whose body never ends stays a refusal, and is not waited for", async () => {
-  const own = await impatient({ stallMs: 200 });
+  const own = await impatient({ chunkMs: 200 });
   own.upstream.answers((response) => {
     response.writeHead(400, json).write('{"error":');
-    // each byte comes well within `stallMs`: only a total ends it
+    // each byte comes well within `chunkMs`: only a total ends it
     const more = setInterval(() => response.write(" "), 20);
     response.on("close", () => clearInterval(more));
   });

@@ -51,15 +51,18 @@ const options: ProxyOptions<Env> = {
   }),
   origins: ["https://app.example.com"],
   models: { "delta-5.3": { max_tokens: 8192 }, "beta3.0-video": {} },
-  routes: ["chat", "videos", "budget"],
+  routes: ["chat", "videos"],
   secret: (env) => env.SECRET,
-  meter: budget<Env>({
-    namespace: (env) => env.BUDGET,
-    limits: { user: 200_000 },
-    windowMs: 86_400_000,
-    reserveFor: ({ body }) => Number(body?.["max_tokens"]) || 8192,
-  }),
-  extensions: [streamLog((env) => env.STREAMS), videoEvents((env) => env.VIDEO_WATCH, { startOn: "create" })],
+  plugins: [
+    budget<Env>({
+      namespace: (env) => env.BUDGET,
+      limits: { user: 200_000 },
+      windowMs: 86_400_000,
+      reserveFor: ({ body }) => Number(body?.["max_tokens"]) || 8192,
+    }),
+    streamLog((env) => env.STREAMS),
+    videoEvents((env) => env.VIDEO_WATCH, { startOn: "create" }),
+  ],
   onEvent: (event: ProxyEvent) => console.log(event.status),
 };
 

@@ -1,4 +1,4 @@
-import type { Admitted } from "@sluice/worker-proxy";
+import type { AdmittedRequest } from "@sluice/worker-proxy";
 import type { LeaseAsked, PassAsked, WriteAsked } from "./collection.js";
 import type { FollowAsked } from "./followers.js";
 import { MOST_LEASES } from "./leases.js";
@@ -18,7 +18,7 @@ const QUESTION = { letters: 200, matches: 100 };
 const USUAL_MATCHES = 20;
 
 /** Reads the app's id of a conversation from a path. @throws {Refusal} 400 */
-export function conversationIn({ id = "" }: Pick<Admitted, "id">): string {
+export function conversationIn({ id = "" }: Pick<AdmittedRequest, "id">): string {
   const named = decoded(id);
   if (named === INDEX_ID) return named;
   // neither control characters nor spaces: what looks alike is alike
@@ -35,7 +35,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-export function pageIn({ request }: Admitted<never>): PageAsked {
+export function pageIn({ request }: AdmittedRequest<never>): PageAsked {
   const { since, limit, cursor } = queryOf(request);
   return {
     since: whole("since", since, 0),
@@ -45,20 +45,23 @@ export function pageIn({ request }: Admitted<never>): PageAsked {
   };
 }
 
-export function followIn({ request }: Admitted<never>): FollowAsked {
+export function followIn({ request }: AdmittedRequest<never>): FollowAsked {
   const { since, device } = queryOf(request);
   const seen = request.headers.get("last-event-id") || since;
   return { since: whole("since", seen, 0), device: device === undefined ? undefined : deviceIn({ device }) };
 }
 
-export function searchIn({ request }: Admitted<never>): { readonly q: string; readonly limit: number } {
+export function searchIn({ request }: AdmittedRequest<never>): {
+  readonly q: string;
+  readonly limit: number;
+} {
   const { q = "", limit } = queryOf(request);
   if (q.length > QUESTION.letters) throw wrong(`q: send at most ${QUESTION.letters} letters`);
   const most = Math.max(1, whole("limit", limit, USUAL_MATCHES));
   return { q, limit: Math.min(QUESTION.matches, most) };
 }
 
-export function writeIn({ body = {} }: Admitted<never>): WriteAsked {
+export function writeIn({ body = {} }: AdmittedRequest<never>): WriteAsked {
   const { changes, lease, release = [] } = body;
   const all = entriesOf("changes", changes).map(([key, change]): [string, Change] => {
     const { value, seen, sent } = { ...(change as Partial<Change>) };
@@ -81,7 +84,7 @@ export function writeIn({ body = {} }: Admitted<never>): WriteAsked {
   };
 }
 
-export function passIn({ body = {} }: Admitted<never>): PassAsked {
+export function passIn({ body = {} }: AdmittedRequest<never>): PassAsked {
   const { records } = body;
   entriesOf("records", records);
   if (bytesOf(JSON.stringify(records)) > PASS_BYTES)
@@ -89,7 +92,7 @@ export function passIn({ body = {} }: Admitted<never>): PassAsked {
   return { device: deviceIn(body), records };
 }
 
-export function leaseIn({ body = {} }: Admitted<never>): LeaseAsked {
+export function leaseIn({ body = {} }: AdmittedRequest<never>): LeaseAsked {
   const { name, ms, wait } = body;
   const lasts = whole("ms", ms, undefined);
   if (lasts < LEASE_MS.least || lasts > LEASE_MS.most)
@@ -98,7 +101,7 @@ export function leaseIn({ body = {} }: Admitted<never>): LeaseAsked {
   return { device: deviceIn(body), name: textIn("name", name, 128), ms: lasts, wait: waits };
 }
 
-export function releaseIn({ body = {} }: Admitted<never>): Pick<LeaseAsked, "device" | "name"> {
+export function releaseIn({ body = {} }: AdmittedRequest<never>): Pick<LeaseAsked, "device" | "name"> {
   return { device: deviceIn(body), name: textIn("name", body["name"], 128) };
 }
 

@@ -1,6 +1,6 @@
 import type { DurableObjectClass } from "@sluice/durable";
 import { askObject, checkLeavingIsReported, classOf } from "@sluice/durable/internal";
-import type { Admitted, Extension, ExtensionRoute } from "@sluice/worker-proxy";
+import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, markKept, readBinding } from "@sluice/worker-proxy/internal";
 import { conversationIn, followIn, leaseIn, pageIn, passIn, releaseIn, searchIn, writeIn } from "./checks.js";
 import { openConversation } from "./conversation.js";
@@ -63,11 +63,11 @@ const PATH = "/v1/conversations/{id}";
  * export default createProxy<Env>({
  *   ...options,
  *   routes: ["chat", "conversations"],
- *   extensions: [conversations<Env>(kept)],
+ *   plugins: [conversations<Env>(kept)],
  * });
  * ```
  */
-export function conversations<Env = unknown>(options: ConversationsOptions<Env>): Extension<Env> {
+export function conversations<Env = unknown>(options: ConversationsOptions<Env>): ProxyPlugin<Env> {
   const setup = checkedConversations(options);
   const { namespace, runner } = setup;
   const bound = (env: Env) => readBinding("conversations", namespace, env);
@@ -91,30 +91,30 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
   };
 
   /** The paths of the runner. A turn costs: `rateLimit` counts it as a request. */
-  function turns(): readonly ExtensionRoute<Env>[] {
+  function turns(): readonly PluginRoute<Env>[] {
     const begin = route("POST", "/turns", [], turnIn);
     return [{ ...begin, isFree: false }, route("DELETE", "/turns", [], () => [])];
   }
 
-  function turnIn({ body, user, headers }: Admitted<never>): [undefined, TurnAsked] {
+  function turnIn({ body, user, headers }: AdmittedRequest<never>): [undefined, TurnAsked] {
     return [undefined, { body: body ?? {}, user, requestId: headers?.["x-request-id"] }];
   }
 
   /** @param check reads the question and the body of what an object is asked */
   function route(
-    method: ExtensionRoute["method"],
+    method: PluginRoute["method"],
     path: string,
     query: readonly string[],
-    check: (asked: Admitted<never>) => Checked | Promise<Checked>,
-  ): ExtensionRoute<Env> {
+    check: (asked: AdmittedRequest<never>) => Checked | Promise<Checked>,
+  ): PluginRoute<Env> {
     return { name: "conversations", method, path: `${PATH}${path}`, id: "named", query, isFree: true, serve };
 
-    async function serve(asked: Admitted<Env>): Promise<Response> {
+    async function serve(asked: AdmittedRequest<Env>): Promise<Response> {
       const id = conversationIn(asked);
       // the index has no end and no turns, and nothing else has a search
       if (id === INDEX_ID ? ["", "/turns"].includes(path) : path === "/search")
         throw conversationRefusal("id_invalid");
-      const [question, body] = await check(asked as Admitted<never>);
+      const [question, body] = await check(asked as AdmittedRequest<never>);
       const address = `${path || "/"}${question ? `?${encodeURIComponent(JSON.stringify(question))}` : ""}`;
       const { env, request, user } = asked;
       const owner = { user: user.id, userName: await hashOf(user.id), conversation: id };

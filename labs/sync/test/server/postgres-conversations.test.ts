@@ -31,8 +31,8 @@ test("A write to a conversation that is in memory takes one query, and a read an
     authenticate: () => ({ id: "user-1" }),
     origins: [],
     models: ["delta-5.3"],
-    routes: ["conversations"],
-    extensions: [conversations(kept)],
+
+    plugins: [conversations(kept)],
   });
   const address = "https://proxy.example/v1/conversations/c-1";
   const write = async (key: string) => {

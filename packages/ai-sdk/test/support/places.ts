@@ -51,7 +51,7 @@ export function open(
       "beta3.0-video",
       "gamma-video-2.0",
     ],
-    routes: ["chat", "images", "videos", "health"],
+    routes: ["chat", "images", "videos"],
     secret: () => "a secret of the proxy's own, of more than 32 letters",
   });
   const used = createClient({

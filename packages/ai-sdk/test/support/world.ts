@@ -78,7 +78,7 @@ export function openWorld({
     models: ["alpha-v4.1-flash", "delta-5.3"],
     routes: ["chat"],
     secret: () => "a secret of the proxy's own, of more than 32 letters",
-    extensions: isLogged ? [streamLog(() => objects.namespace)] : [],
+    plugins: isLogged ? [streamLog(() => objects.namespace)] : [],
   });
 
   return {

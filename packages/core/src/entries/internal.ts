@@ -34,7 +34,6 @@ export {
   reportLimit,
   reportStorageFailure,
 } from "../base/platform-limits.js";
-export { unknownProxyOptions } from "../base/proxy-option-names.js";
 export { OWN, randomId, randomWords } from "../base/random-id.js";
 export { fingerprintOf, idOf, isSame } from "../base/same.js";
 export { type Scoped, scoped, userPrefix } from "../base/scope.js";

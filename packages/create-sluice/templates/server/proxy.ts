@@ -1,4 +1,4 @@
-import { createProxy } from "@sluice/worker-proxy";
+import { checkGateway, createProxy } from "@sluice/worker-proxy";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
@@ -26,10 +26,9 @@ export const proxy = createProxy<Env>({
   origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
   models,
   rateLimit,
-  routes: ["chat", "health"],
-  limits: { bodyBytes: 8 * 1024 * 1024, dataURIBytes: 5 * 1024 * 1024, streamsPerUser: 4 },
+  limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
   // `/api/health` shows that the gateway takes the key, too
-  health: { asksGateway: true },
+  health: { checkGateway },
   // one line for each request: no text of a chat, no key, no token
   onEvent: (event) => console.log(JSON.stringify(event)),
 });

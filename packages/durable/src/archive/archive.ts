@@ -1,6 +1,6 @@
 import { parseVideoTask } from "@sluice/core/internal";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
-import type { Admitted, ProxyContext, User } from "@sluice/worker-proxy";
+import type { AdmittedRequest, ProxyContext, User } from "@sluice/worker-proxy";
 import { hashOf, logError } from "@sluice/worker-proxy/internal";
 import type { StoreParts } from "../files/uploads.js";
 
@@ -41,7 +41,7 @@ export function createArchive<Env>(partsOf: (given: { readonly env: Env }) => Pr
   }
 
   /** Has the files in an answer copied, after it has left. Returns the answer. */
-  function watchAnswer(admitted: Admitted<Env>, response: Response): Response {
+  function watchAnswer(admitted: AdmittedRequest<Env>, response: Response): Response {
     const { env, user, route, id, context } = admitted;
     const isTask = route === "videos" && id !== undefined;
     const type = response.headers.get("content-type");

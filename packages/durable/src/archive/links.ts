@@ -76,7 +76,7 @@ export function createArchiveLinks<Env>(
 async function namesIn(request: Request, bodyMs: number): Promise<Names> {
   const isJSON = request.headers.get("content-type")?.split(";")[0] === "application/json";
   if (isJSON && !request.headers.has("content-length")) throw mediaRefusal("length_required");
-  const body = await readBody(request, { bodyBytes: MOST_BYTES, bodyMs }).catch((error: unknown) => {
+  const body = await readBody(request, { maxBytes: MOST_BYTES, ms: bodyMs }).catch((error: unknown) => {
     if (error instanceof Refusal && error.reason !== "body_timeout") return undefined;
     throw error;
   });

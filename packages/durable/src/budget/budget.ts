@@ -1,5 +1,5 @@
 import type {
-  Admitted,
+  AdmittedRequest,
   Exhausted,
   Meter,
   Operation,
@@ -9,6 +9,7 @@ import type {
   User,
   UserData,
 } from "@sluice/worker-proxy";
+import { readStreams } from "@sluice/worker-proxy";
 import { decided, ensure, hashOf, limited, readBinding } from "@sluice/worker-proxy/internal";
 import { type ObjectNamespace, objectNamed } from "../objects/object.js";
 import { type AmountOptions, amountOf, amountsBy, type BudgetUnit } from "./amounts.js";
@@ -142,7 +143,7 @@ const ANSWER_MS = 10_000;
  *   windowMs: 24 * 60 * 60 * 1000,
  *   reserveFor: mostTokens, // with a cap on `max_tokens` in `models`
  * });
- * export default createProxy<Env>({ ...options, meter });
+ * export default createProxy<Env>({ ...options, plugins: [meter] });
  * ```
  */
 export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<Env> {
@@ -152,7 +153,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     if (!Number.isSafeInteger(ms) || ms < 1) throw new TypeError(`${name}: give a whole number from 1 up`);
   const rules = checkedRules(options.limits);
   const bound = (env: Env) => readBinding("budget", namespace, env);
-  const serve = async ({ env, user }: Admitted<Env>) =>
+  const serve = async ({ env, user }: AdmittedRequest<Env>) =>
     Response.json({ budgets: await decided("meter", "budget_unavailable", () => read({ env, user })) });
   const routes = [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] as const;
   const userData: UserData<Env> = {
@@ -165,7 +166,17 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       Promise.all(ownOf(env, id).map(({ name }) => ledger(name, { env, user: { id } }).read())),
   };
   const operations = operationsOf(ledger);
-  return { reserve, settleTicket, read, ledger, routes, checks: [bound], userData, operations };
+  return {
+    ...readStreams(),
+    reserve,
+    settleTicket,
+    read,
+    ledger,
+    routes,
+    checks: [bound],
+    userData,
+    operations,
+  };
 
   /** Returns the budgets that count one user alone, under the user's own id. */
   function ownOf(env: Env, id: string): readonly Rule<Env>[] {

@@ -1,4 +1,4 @@
-import type { Admitted, ProxyContext, ProxyOptions, User } from "@sluice/worker-proxy";
+import type { AdmittedRequest, ProxyContext, ProxyOptions, User } from "@sluice/worker-proxy";
 import {
   checkedOptions,
   checkOrigin,
@@ -16,7 +16,7 @@ import {
 } from "@sluice/worker-proxy/internal";
 
 /** A request for a file: its path and origin are checked, and its body is unread. */
-export interface FileRequest<Env> extends Pick<Admitted<Env>, "request" | "env" | "context"> {
+export interface FileRequest<Env> extends Pick<AdmittedRequest<Env>, "request" | "env" | "context"> {
   /** The id in the path, as it was sent; empty where the path has none. */
   readonly sentId: string;
   /** The cursor of a page; empty for the first one. */

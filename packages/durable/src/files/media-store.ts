@@ -1,9 +1,9 @@
 import type {
-  Admitted,
-  Extension,
-  ExtensionRoute,
+  AdmittedRequest,
   Operation,
+  PluginRoute,
   ProxyOptions,
+  ProxyPlugin,
   User,
   UserData,
 } from "@sluice/worker-proxy";
@@ -97,15 +97,15 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
   return { proxy, archiveTask: async (...task) => await archive?.archiveTask(...task), ...users };
 
   function proxy(given: ProxyOptions<Env>): GatewayProxy<Env> {
-    const { extensions = [] } = given;
-    const check = checkLinks<Env>(linksIn, extensions);
+    const { plugins = [] } = given;
+    const check = checkLinks<Env>(linksIn, plugins);
     // the users of requests whose answers may have files
-    const admittedAs = new WeakMap<Request, Admitted<Env>>();
-    const send: Extension<Env>["send"] = (admitted, isMetered) => {
+    const admittedAs = new WeakMap<Request, AdmittedRequest<Env>>();
+    const send: ProxyPlugin<Env>["send"] = (admitted, isMetered) => {
       admittedAs.set(admitted.request, admitted);
       return check(admitted, isMetered);
     };
-    const noting = ({ serve, ...route }: ExtensionRoute<Env>): ExtensionRoute<Env> => ({
+    const noting = ({ serve, ...route }: PluginRoute<Env>): PluginRoute<Env> => ({
       ...route,
       serve(admitted) {
         admittedAs.set(admitted.request, admitted);
@@ -120,15 +120,14 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
         linksIn,
         async (env: Env) => settings.archive && hostsOf(settings.archive, env),
       ],
-      routes: [],
       userData: users.userData,
       send,
       ...(archive && { offers: { videos: offer, images: offer } }),
     };
     const inner = {
       ...given,
-      media: allowLinks(given.media, options.publicURL),
-      extensions: [own, ...extensions.map((other) => ({ ...other, routes: other.routes.map(noting) }))],
+      mediaURLs: allowLinks(given.mediaURLs, options.publicURL),
+      plugins: [own, ...plugins.map((other) => ({ ...other, routes: (other.routes ?? []).map(noting) }))],
     };
     const gateway = createProxy<Env>(inner);
     const gates = createGates<Env>(inner, fileRoutes(given));

@@ -19,7 +19,6 @@ import {
   readText,
   refusalIn,
   refusalOf,
-  STALL_MS,
   type StreamEnd,
   textOf,
   usageOf,
@@ -64,8 +63,8 @@ export function openSending<Env>(
   stream: Stream,
   settling: ReturnType<typeof openSettling>,
 ) {
-  const { limits, meter } = way;
-  const { stallMs = STALL_MS } = limits;
+  const { timeout, meter } = way;
+  const { chunkMs: stallMs } = timeout;
   const { log, readers } = stream;
   return { send };
 
@@ -93,7 +92,7 @@ export function openSending<Env>(
     const job: KeptJob = { id, user: user.id, userName, requestId, model, startedAt: Date.now() };
     stream.begin(digest, job);
     void state.storage.setAlarm(Date.now() + BEAT_MS);
-    const call = openCall(new AbortController().signal, limits.totalMs);
+    const call = openCall(new AbortController().signal, timeout.totalMs);
     stream.hangUp = () => call.stop("client_left");
     return { caller, job, call, asked: { known: {} }, account: undefined, outcome: "not_reached" };
   }
@@ -129,7 +128,7 @@ export function openSending<Env>(
     const response = await ask(gateway, outgoing, { call, report: asked });
     stream.headers = passedHeadersOf(response, gateway.apiKeys);
     const keys = [...gateway.apiKeys, ...credentialsIn(caller.headers)];
-    if (!response.ok) throw await refusalOf({ response, call }, keys, limits.stallMs);
+    if (!response.ok) throw await refusalOf({ response, call }, keys, timeout.chunkMs);
     const { type, body: events } = checkedType(response, true);
     if (type !== "text/event-stream") return await wholeAnswer(sending, response);
     keepAll(events, sending, { keys, choices: Number(body["n"] ?? 1) });

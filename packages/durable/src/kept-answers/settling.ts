@@ -13,7 +13,7 @@ export function openSettling<Env>(
   { way, namespace, keptPerUser, onEvent }: StreamLogSetup<Env>,
   log: EventLog,
 ) {
-  const { limits, meter } = way;
+  const { limits, timeout, meter } = way;
   let settling: Promise<unknown> | undefined;
   /** The payment of the job that is being settled. */
   let paid: Paid | undefined;
@@ -31,9 +31,9 @@ export function openSettling<Env>(
 
   /** @throws {Refusal} 429 where the user has as many streams open at the gateway as may be */
   async function takePlace({ id, userName, startedAt }: KeptJob, { isPublic }: StreamCaller): Promise<void> {
-    const mostOpen = isPublic ? undefined : limits.streamsPerUser;
+    const mostOpen = isPublic ? undefined : limits.maxStreamsPerUser;
     // beyond the end of the call: the alarm of an object that was lost comes first
-    const endsAt = startedAt + limits.totalMs + 4 * BEAT_MS;
+    const endsAt = startedAt + timeout.totalMs + 4 * BEAT_MS;
     if (!(await (await indexOf(userName)).claim({ id, mostOpen, endsAt })))
       throw tooMany("too_many_streams", 1000);
   }

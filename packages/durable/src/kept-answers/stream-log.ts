@@ -1,4 +1,4 @@
-import type { Admitted, Extension, Meter, OnJobEvent, ProxyOptions } from "@sluice/worker-proxy";
+import type { AdmittedRequest, Meter, OnJobEvent, ProxyOptions, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, hashOf, markKept, openWay, readBinding } from "@sluice/worker-proxy/internal";
 import {
   askObject,
@@ -17,9 +17,9 @@ import { END_CODE, OWN, type StreamCaller } from "./setup.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>
-  extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits"> {
+  extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits" | "timeout"> {
   /**
-   * The binding to this class itself. Objects of a user count their open streams in one more object: `streamsPerUser` of
+   * The binding to this class itself. Objects of a user count their open streams in one more object: `maxStreamsPerUser` of
    * `limits` bounds what is open at the gateway, whether it is read or not.
    */
   readonly namespace: (env: Env) => ObjectNamespace | undefined;
@@ -95,12 +95,12 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
  * @param namespace the binding to the class that `streamLogObject` made
  * @example
  * ```ts
- * export default createProxy<Env>({ ...options, extensions: [streamLog((env) => env.STREAM_LOG)] });
+ * export default createProxy<Env>({ ...options, plugins: [streamLog((env) => env.STREAM_LOG)] });
  * ```
  */
 export function streamLog<Env = unknown>(
   namespace: (env: Env) => ObjectNamespace | undefined,
-): Extension<Env> {
+): ProxyPlugin<Env> {
   const path = "/v1/chat/streams/{id}";
   const bound = (env: Env) => readBinding("streamLog", namespace, env);
   return {
@@ -117,7 +117,7 @@ export function streamLog<Env = unknown>(
       admitted.route === "chat" && admitted.body?.["stream"] === true ? send(admitted, isMetered) : undefined,
   };
 
-  async function send(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> {
+  async function send(admitted: AdmittedRequest<Env>, isMetered: boolean): Promise<Response> {
     const { request, user, model, body, isPublic = false, headers: added = {} } = admitted;
     const key = request.headers.get("idempotency-key");
     if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw objectRefusal("idempotency_key_invalid");
@@ -140,7 +140,7 @@ export function streamLog<Env = unknown>(
     return markKept(response, { streamId: id, isReplayed, endCode: () => endCode(admitted, id) });
   }
 
-  async function serve(admitted: Admitted<Env>): Promise<Response> {
+  async function serve(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { id = "", request } = admitted;
     // an id that was never issued creates no object
     if (!/^[0-9a-f]{32}$/.test(id)) throw objectRefusal("stream_not_found");
@@ -153,7 +153,7 @@ export function streamLog<Env = unknown>(
   }
 
   /** Returns the code of a stream's end: the answer itself passes unread. */
-  async function endCode({ env, user }: Admitted<Env>, id: string): Promise<string | undefined> {
+  async function endCode({ env, user }: AdmittedRequest<Env>, id: string): Promise<string | undefined> {
     const object = objectNamed(await bound(env), `${await hashOf(user.id)}:${id}`);
     const { headers } = await object.fetch(new Request(`https://stream-log.invalid${OWN.end}`));
     return headers.get(END_CODE) || undefined;
@@ -192,7 +192,7 @@ export function streamLog<Env = unknown>(
 
   /** The user is part of the object's name: with another user's id nothing is found. */
   async function reach(
-    { env, user, request }: Admitted<Env>,
+    { env, user, request }: AdmittedRequest<Env>,
     id: string,
     init: RequestInit,
   ): Promise<Response> {

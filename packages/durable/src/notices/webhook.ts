@@ -1,4 +1,4 @@
-import type { Extension, Keys } from "@sluice/worker-proxy";
+import type { Keys, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, limited, readOption } from "@sluice/worker-proxy/internal";
 import { type Ended, type FollowUp, NoticeError } from "./after-end.js";
 
@@ -16,7 +16,7 @@ export interface WebhookOptions<Env = unknown> {
 }
 
 /** A webhook: a follow-up of `afterEnd`, and an extension of the proxy. */
-export interface Webhook<Env = unknown> extends FollowUp<Env, Ended>, Extension<Env> {}
+export interface Webhook<Env = unknown> extends FollowUp<Env, Ended>, ProxyPlugin<Env> {}
 
 /** Time for the app to answer, in milliseconds. */
 const ANSWER_MS = 15_000;
@@ -37,7 +37,7 @@ const ANSWER_MS = 15_000;
  * ```ts
  * const hook = webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET });
  * export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([hook]) });
- * export default createProxy<Env>({ ...options, extensions: [events, hook] });
+ * export default createProxy<Env>({ ...options, plugins: [events, hook] });
  * ```
  */
 export function webhook<Env = unknown>(options: WebhookOptions<Env>): Webhook<Env> {

@@ -1,4 +1,4 @@
-import type { Admitted, Payable } from "@sluice/worker-proxy";
+import type { AdmittedRequest, Payable } from "@sluice/worker-proxy";
 import { errorBody, Refusal, textOf } from "@sluice/worker-proxy/internal";
 
 /*
@@ -93,7 +93,7 @@ export function objectNamed(namespace: ObjectNamespace, name: string) {
 export const CALLER = "x-sluice-caller";
 
 /** The part of an admitted request that is not its body. */
-export interface Caller extends Pick<Payable, "user" | "model">, Pick<Admitted, "headers"> {
+export interface Caller extends Pick<Payable, "user" | "model">, Pick<AdmittedRequest, "headers"> {
   /** True where the proxy has a meter. */
   readonly isMetered: boolean;
 }

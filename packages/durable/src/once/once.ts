@@ -1,5 +1,5 @@
-import type { Admitted, Extension, Meter, OnJobEvent, ProxyOptions } from "@sluice/worker-proxy";
-import { ensure, groupsWith, hashOf, markKept, openWay, readBinding } from "@sluice/worker-proxy/internal";
+import type { AdmittedRequest, Meter, OnJobEvent, ProxyOptions, ProxyPlugin } from "@sluice/worker-proxy";
+import { ensure, hashOf, markKept, openWay, readBinding } from "@sluice/worker-proxy/internal";
 import {
   askObject,
   CALLER,
@@ -17,7 +17,7 @@ import { type Create, type ExportedCreate, MOST_BYTES } from "./setup.js";
 
 /** Options of {@link onceObject}: the way to the gateway, as `createProxy` takes it, the meter, and a size. */
 export interface OnceOptions<Env = unknown>
-  extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits"> {
+  extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits" | "timeout"> {
   /**
    * The binding to this class itself. The objects of a user are listed in one more object, by which `eraseUser` and
    * `exportUser` find them. A create that can't be listed is refused before it is sent.
@@ -70,7 +70,7 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
 const EXPORTED_BYTES = 4 * 1024 * 1024;
 
 /** The groups of routes whose requests are remembered: all that create something. */
-const CREATES = groupsWith("isCreate");
+const CREATES = ["images", "videos", "assets", "epsilon"];
 
 /**
  * Answers a create that is repeated with the same `idempotency-key` from memory, by an {@link onceObject}: nothing is paid
@@ -81,10 +81,10 @@ const CREATES = groupsWith("isCreate");
  * @param namespace the binding to the class that `onceObject` made
  * @example
  * ```ts
- * export default createProxy<Env>({ ...options, extensions: [once((env) => env.ONCE)] });
+ * export default createProxy<Env>({ ...options, plugins: [once((env) => env.ONCE)] });
  * ```
  */
-export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | undefined): Extension<Env> {
+export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | undefined): ProxyPlugin<Env> {
   const bound = (env: Env) => readBinding("once", namespace, env);
   return {
     checks: [bound],
@@ -99,7 +99,7 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
     },
   };
 
-  async function send(admitted: Admitted<Env>, key: string, isMetered: boolean): Promise<Response> {
+  async function send(admitted: AdmittedRequest<Env>, key: string, isMetered: boolean): Promise<Response> {
     const { env, request, user, route, path, model, body, headers = {} } = admitted;
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw objectRefusal("idempotency_key_invalid");
     const id = await hashOf(`${user.id}\n${key}`);

@@ -8,6 +8,7 @@ import {
   decided,
   type Gateway,
   hashOf,
+  holdsKey,
   isUnconnected,
   JSON_CHARACTERS,
   logCause,
@@ -15,7 +16,6 @@ import {
   misconfigured,
   openAccount,
   openCall,
-  openKeyWatch,
   outcomeOf,
   parsed,
   passedHeadersOf,
@@ -24,7 +24,6 @@ import {
   readText,
   refusalIn,
   refusalOf,
-  STALL_MS,
   textOf,
   usageOf,
 } from "@sluice/worker-proxy/internal";
@@ -78,14 +77,14 @@ export function openSending<Env>(
   { way, namespace, answerBytes, onEvent }: OnceSetup<Env>,
   rows: ReturnType<typeof openOnceRows>,
 ) {
-  const { limits, meter } = way;
+  const { timeout, meter } = way;
   return { sendOnce };
 
   /** Sends the request to the gateway, and reads the whole answer. */
   async function sendOnce(outgoing: Outgoing): Promise<Ended> {
     const sending: Sending = {
       ...outgoing,
-      call: openCall(outgoing.erased, limits.totalMs),
+      call: openCall(outgoing.erased, timeout.totalMs),
       asked: { known: {} },
       account: undefined,
       ticket: undefined,
@@ -143,7 +142,7 @@ export function openSending<Env>(
     const response = await ask(gateway, request, { call, report: asked });
     sending.status = response.status;
     sending.headers = passedHeadersOf(response, gateway.apiKeys);
-    if (!response.ok) throw await refusalOf({ response, call }, gateway.apiKeys, limits.stallMs);
+    if (!response.ok) throw await refusalOf({ response, call }, gateway.apiKeys, timeout.chunkMs);
     return response;
   }
 
@@ -153,7 +152,7 @@ export function openSending<Env>(
     const outcome = outcomeOf(json);
     const how = outcome === "refused" ? "failed" : "complete";
     const reportEnd = await close(sending, { outcome: how, usage: usageOf(json) }, outcome);
-    if (openKeyWatch(keys)(json)) throw new Refusal("upstream_type");
+    if (holdsKey(text, keys)) throw new Refusal("upstream_type");
     call.close(true);
     const headers = { ...sending.headers, "content-type": "application/json" };
     const bytes = new TextEncoder().encode(text);
@@ -162,7 +161,7 @@ export function openSending<Env>(
 
   async function readJSON(response: Response, call: Call) {
     checkedType(response, false);
-    const text = await readText({ response, call }, JSON_CHARACTERS, limits.stallMs ?? STALL_MS);
+    const text = await readText({ response, call }, JSON_CHARACTERS, timeout.chunkMs);
     return { text, json: parsed(text) };
   }
 

@@ -1,4 +1,4 @@
-import type { Admitted, OnJobEvent } from "@sluice/worker-proxy";
+import type { AdmittedRequest, OnJobEvent } from "@sluice/worker-proxy";
 import type { Way } from "@sluice/worker-proxy/internal";
 import type { Caller, ObjectNamespace } from "../objects/object.js";
 
@@ -11,7 +11,7 @@ export interface OnceSetup<Env> {
 }
 
 /** The part of an admitted create that is not its body. */
-export interface Create extends Caller, Pick<Admitted, "route" | "path"> {
+export interface Create extends Caller, Pick<AdmittedRequest, "route" | "path"> {
   /** The object's name without the user's part. */
   readonly id: string;
 }

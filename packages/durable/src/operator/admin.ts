@@ -1,10 +1,10 @@
 import type {
-  Admitted,
-  Extension,
-  ExtensionRoute,
+  AdmittedRequest,
   Operation,
   OperatorPart,
   OperatorRequest,
+  PluginRoute,
+  ProxyPlugin,
   User,
 } from "@sluice/worker-proxy";
 import { ensure, Refusal } from "@sluice/worker-proxy/internal";
@@ -17,13 +17,13 @@ export interface AdminOptions<Env = unknown> {
    * they do not exist. It sees the user that `authenticate` returned, and the request before its body is read.
    */
   readonly operators: (user: User, asked: OperatorRequest<Env>) => boolean | Promise<boolean>;
-  /** The parts that are read and changed: the meter, extensions and stores of the proxy. */
+  /** The parts that are read and changed: the plugins and stores of the proxy. */
   readonly parts: readonly OperatorPart<Env>[];
 }
 
 /**
  * Serves an operator's paths: `POST /v1/admin/users/export` and `users/erase`, each with `{ "user": "…" }`, and the
- * operations of the parts, such as `budgets/raise`. The group `admin` has to be among the proxy's `routes`. Anybody
+ * operations of the parts, such as `budgets/raise`. Anybody
  * else, signed in or not, gets the 404 of a path that is not served. A request with an `Origin` is never an operator's,
  * so that no page can send one. `rateLimit` does not apply to operators.
  *
@@ -34,13 +34,11 @@ export interface AdminOptions<Env = unknown> {
  * ```ts
  * export default createProxy<Env>({
  *   ...options,
- *   meter,
- *   routes: ["chat", "admin"],
- *   extensions: [streams, admin<Env>({ operators: ({ id }) => id === "ada", parts: [meter, streams] })],
+ *   plugins: [meter, streams, admin<Env>({ operators: ({ id }) => id === "ada", parts: [meter, streams] })],
  * });
  * ```
  */
-export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): Extension<Env> {
+export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): ProxyPlugin<Env> {
   ensure(typeof operators === "function", "operators: give a function that says who is one, ({ id }) => …");
   ensure(Array.isArray(parts), "parts: give a list, [meter, files]");
   dataOf(parts, "anybody");
@@ -71,8 +69,8 @@ export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): E
     checks: [...new Set(parts.flatMap(({ checks = [] }) => checks))],
   };
 
-  function routeOf({ name, run }: Operation<Env>): ExtensionRoute<Env> {
-    const serve = async ({ env, body = {} }: Admitted<Env>) =>
+  function routeOf({ name, run }: Operation<Env>): PluginRoute<Env> {
+    const serve = async ({ env, body = {} }: AdmittedRequest<Env>) =>
       Response.json(await answered(async () => run(env, body)));
     return {
       name: "admin",

@@ -40,7 +40,7 @@ export type FailedPoll = FailedAnswer &
 
 /** Largest envelope, which one row can keep. A task's envelope has about a thousand characters. */
 const ENVELOPE_CHARACTERS = 256 * 1024;
-const LIMITS = { headersMs: 30_000, stallMs: 30_000, totalMs: 60_000, pollMemoMs: 0 };
+const TIMEOUT = { firstChunkMs: 30_000, chunkMs: 30_000, totalMs: 60_000 };
 
 /**
  * Creates a function that polls the gateway once, through a proxy of one route: key, redirects, timeout and error texts
@@ -58,7 +58,7 @@ export function createTaskQuery<Env>({ baseURL, apiKey, fetch }: GatewayOptions<
     origins: [],
     models: ["none"],
     routes: ["videos"],
-    limits: LIMITS,
+    timeout: TIMEOUT,
   });
   return async (taskId: string, env: Env): Promise<TaskAnswer> => {
     const response = await ask(

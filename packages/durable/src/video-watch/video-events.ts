@@ -1,4 +1,4 @@
-import type { Admitted, Extension, OnJobEvent } from "@sluice/worker-proxy";
+import type { AdmittedRequest, OnJobEvent, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, limited, logError, notifyOf, readBinding } from "@sluice/worker-proxy/internal";
 import { askObject, type ObjectNamespace, objectNamed } from "../objects/object.js";
 import { userIndexIn } from "../objects/user-index.js";
@@ -35,13 +35,13 @@ const START_MS = 5_000;
  * @example
  * ```ts
  * const events = videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create" });
- * export default createProxy<Env>({ ...options, routes: ["videos"], extensions: [events] });
+ * export default createProxy<Env>({ ...options, routes: ["videos"], plugins: [events] });
  * ```
  */
 export function videoEvents<Env = unknown>(
   namespace: (env: Env) => ObjectNamespace | undefined,
   { startOn = "subscribe", onEvent }: VideoEventsOptions<Env> = {},
-): Extension<Env> {
+): ProxyPlugin<Env> {
   const bound = (env: Env) => readBinding("videoEvents", namespace, env);
   const isSteady = startOn === "create";
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
@@ -57,7 +57,7 @@ export function videoEvents<Env = unknown>(
     operations: watchOperations(bound),
   };
 
-  function serve(admitted: Admitted<Env>): Promise<Response> {
+  function serve(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { signal, headers } = admitted.request;
     const seen = headers.get("last-event-id");
     // the only header of the client's that goes on: the others hold credentials
@@ -65,13 +65,13 @@ export function videoEvents<Env = unknown>(
   }
 
   /** Answers a poll from the object. */
-  function send(admitted: Admitted<Env>): Promise<Response> | undefined {
+  function send(admitted: AdmittedRequest<Env>): Promise<Response> | undefined {
     return admitted.route === "videos" && admitted.id !== undefined
       ? reach(admitted, "/task", {})
       : undefined;
   }
 
-  async function answered(admitted: Admitted<Env>, receipt: unknown): Promise<void> {
+  async function answered(admitted: AdmittedRequest<Env>, receipt: unknown): Promise<void> {
     const { route, body, user, id = "", sentId = "", model, headers, env } = admitted;
     if (route !== "videos" || !body) return;
     const requestId = headers?.["x-request-id"];
@@ -91,7 +91,7 @@ export function videoEvents<Env = unknown>(
   }
 
   /** Notes a watch in the index of its user, by which it can be found again. */
-  async function list({ env, user, id = "" }: Admitted<Env>, keptMs: number): Promise<void> {
+  async function list({ env, user, id = "" }: AdmittedRequest<Env>, keptMs: number): Promise<void> {
     try {
       const index = userIndexIn(await bound(env), await hashOf(user.id));
       await index.end({ id, keptUntil: Date.now() + keptMs });
@@ -100,7 +100,7 @@ export function videoEvents<Env = unknown>(
     }
   }
 
-  async function reach(admitted: Admitted<Env>, path: string, init: RequestInit): Promise<Response> {
+  async function reach(admitted: AdmittedRequest<Env>, path: string, init: RequestInit): Promise<Response> {
     const { env, user, id = "", sentId = id } = admitted;
     const watch = objectNamed(await bound(env), await nameOf(user.id, id));
     const query = new URLSearchParams({ as: sentId, ...(isSteady && { steady: "1" }) });

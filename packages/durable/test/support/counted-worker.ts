@@ -51,9 +51,9 @@ export const options: ProxyOptions<CountedEnv> = {
   origins: [],
   models: ["beta3.0-video"],
   routes: ["videos"],
-  media: "any",
+  mediaURLs: "any",
   secret: () => "a secret of the proxy's own, 32 and more",
-  extensions: [videoEvents<CountedEnv>((env) => env.COUNTED_WATCH, { startOn: "create" })],
+  plugins: [videoEvents<CountedEnv>((env) => env.COUNTED_WATCH, { startOn: "create" })],
 };
 /** A proxy with all that costs, as the guides set it up. */
 export const proxy = files.proxy(options);

@@ -59,8 +59,8 @@ export async function create({
     models: ["beta3.0-video"],
     routes: ["videos"],
     secret: () => "a secret of the proxy's own, 32 and more",
-    extensions: [videoEvents<typeof env>(namespace as () => ObjectNamespace, { startOn: "create", onEvent })],
-    limits: { pollMemoMs: 0 },
+    plugins: [videoEvents<typeof env>(namespace as () => ObjectNamespace, { startOn: "create", onEvent })],
+
     fetch: gateway.answer,
   });
   const body = { model: "beta3.0-video", input: { prompt: "a bird" } };

@@ -1,5 +1,6 @@
 import type { EndedTask } from "@sluice/durable";
 import type { Exhausted, JobEvent, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy";
+import { readStreams } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -58,6 +59,7 @@ export const ledger = {
     ledger.next = next;
   },
   meter: {
+    ...readStreams(),
     async reserve(payable: Payable): Promise<Reservation | NonNullable<Refused>> {
       if (ledger.over) return ledger.over.reserve(payable as Payable<never>);
       const { user, route, model, body } = payable;
@@ -87,6 +89,7 @@ export const purse = {
   /** A meter to ask instead. */
   over: undefined as Meter<never> | undefined,
   meter: {
+    ...readStreams(),
     async reserve(payable: Payable): Promise<Reservation | Exhausted> {
       if (purse.over) return purse.over.reserve(payable as Payable<never>);
       const ticket = crypto.randomUUID();

@@ -91,7 +91,7 @@ const options = {
   origins: [],
   models: ["beta3.0-video"],
   routes: ["videos"],
-  media: "any",
+  mediaURLs: "any",
   secret: () => "a secret of the proxy's own, 32 and more",
 } satisfies ProxyOptions<FuzzedEnv>;
 export const proxy = store.proxy(options);

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { ObjectNamespace, ObjectState } from "@sluice/durable";
 import { type MediaBucket, mediaIndex } from "@sluice/durable";
-import type { JobEvent } from "../../../worker-proxy/src/job-event.js";
+import type { JobEvent } from "../../../worker-proxy/src/api/events.js";
 import { countedState } from "./rows.js";
 
 const DAY_MS = 86_400_000;

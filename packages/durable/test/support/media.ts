@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { JobEvent } from "../../../worker-proxy/src/job-event.js";
+import type { JobEvent } from "../../../worker-proxy/src/api/events.js";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import {

@@ -95,8 +95,7 @@ const proxy = createProxy<Env>({
   models: ["beta3.0-video"],
   routes: ["videos"],
   secret: () => "a secret of the proxy's own, 32 and more",
-  extensions: [events],
-  limits: { pollMemoMs: 0 },
+  plugins: [events],
 });
 
 /** The calls of an operator. */

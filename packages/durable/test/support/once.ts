@@ -66,7 +66,7 @@ export function openOnceProxy(options: Partial<ProxyOptions<unknown>> = {}, name
     routes: ["images", "videos", "assets", "epsilon"],
     secret: () => SECRET,
     fetch: gateway.answer,
-    extensions: [once(() => namespace)],
+    plugins: [once(() => namespace)],
     ...options,
   });
   return {
@@ -82,7 +82,7 @@ export function openOnceProxy(options: Partial<ProxyOptions<unknown>> = {}, name
 
 /** A proxy with a meter, whose creates are remembered and paid for in their objects. */
 export function openPaidOnce(options: Partial<ProxyOptions<unknown>> = {}) {
-  return openOnceProxy({ meter: ledger.meter, ...options }, env.PAID_ONCE);
+  return openOnceProxy({ plugins: [ledger.meter, once(() => env.PAID_ONCE)], ...options });
 }
 
 /** The object of a user's key. */

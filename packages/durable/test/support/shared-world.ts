@@ -78,7 +78,8 @@ export function openWorld(random: Random, gateway: (request: Request) => Promise
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
     fetch: (request: Request, env: Env) => ask(request, env),
-    limits: { streamsPerUser: PLACES, totalMs: 120_000, stallMs: 20_000 },
+    limits: { maxStreamsPerUser: PLACES },
+    timeout: { totalMs: 120_000, chunkMs: 20_000 },
     meter,
   };
   const kept = { keepMs: 600_000, keptPerUser: 1000, orphanMs: 45_000 };
@@ -92,8 +93,8 @@ export function openWorld(random: Random, gateway: (request: Request) => Promise
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: [],
     models: ["delta-5.3", "gamma-image-5-0-260128"],
-    routes: ["chat", "images", "budget"],
-    extensions: [once((env) => env.ONCE), streamLog((env) => env.STREAM_LOG)],
+    routes: ["chat", "images"],
+    plugins: [once((env) => env.ONCE), streamLog((env) => env.STREAM_LOG)],
   });
   const happens = (fault: keyof Faults) => faults[fault] > 0 && random.below(100) < faults[fault];
   return { shelf, faults, events, processes, start, kill, close };

@@ -13,7 +13,7 @@ export type StreamObject = ReturnType<typeof STREAM_LOG.get>;
 
 /** A proxy whose chat streams are logged, and paid for in their objects. */
 export function openPaidProxy(options: Partial<ProxyOptions<unknown>> = {}) {
-  return openProxy({ extensions: [streamLog(() => PAID_STREAM_LOG)], meter: ledger.meter, ...options });
+  return openProxy({ plugins: [ledger.meter, streamLog(() => PAID_STREAM_LOG)], ...options });
 }
 
 /** A proxy whose chat streams are logged. A bearer token is its user's name. */
@@ -24,7 +24,7 @@ export function openProxy(options: Partial<ProxyOptions<unknown>> = {}) {
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: ["https://app.example"],
     models: ["delta-5.3"],
-    extensions: [streamLog(() => STREAM_LOG)],
+    plugins: [streamLog(() => STREAM_LOG)],
     ...options,
   });
   const send = async (request: Request) => {

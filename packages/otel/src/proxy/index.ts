@@ -9,7 +9,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { AnyEvent, BegunRequest, ProxyEvent } from "@sluice/worker-proxy";
+import type { AnyEvent, BegunRequest, ProxyEvent, ProxyPlugin } from "@sluice/worker-proxy";
 import { known } from "../known.js";
 import { NAME, SCHEMA_URL } from "../name.js";
 import { createOpenSpans } from "../open-spans.js";
@@ -29,14 +29,11 @@ export interface ProxyTelemetryOptions {
   readonly maxOpenSpans?: number;
 }
 
-/** Traces and metrics of a proxy. */
-interface ProxyTelemetry {
-  /**
-   * Begins the span of a request that goes to the gateway, and returns its `traceparent`: for `traceparent` of the proxy.
-   * Without it the span is made at the end, and the gateway's spans are children of the client's.
-   */
+/** Traces and metrics of a proxy: a plugin of `createProxy`. */
+interface ProxyTelemetry extends ProxyPlugin {
+  /** Begins the span of a request that goes to the gateway, and returns its `traceparent`. */
   readonly traceparent: (begun: BegunRequest) => string | undefined;
-  /** Ends the span of a request: for `onEvent` of the proxy. Events of jobs, which have no request, are left out. */
+  /** Ends the span of a request. Events of jobs, which have no request, are left out. */
   readonly onEvent: (event: AnyEvent) => void;
 }
 
@@ -51,8 +48,7 @@ const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
  * @throws {TypeError} for a `maxOpenSpans` below 1
  * @example
  * ```ts
- * const { traceparent, onEvent } = createProxyTelemetry();
- * const proxy = createProxy<Env>({ ...options, traceparent, onEvent });
+ * const proxy = createProxy<Env>({ ...options, plugins: [createProxyTelemetry()] });
  * ```
  */
 export function createProxyTelemetry({

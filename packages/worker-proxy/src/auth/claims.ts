@@ -6,11 +6,11 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from "jose";
-import type { User } from "../admitted.js";
+import type { User } from "../api/plugin.js";
+import { type Flights, share } from "../base/share.js";
 import { openCall } from "../gateway/call.js";
-import { type Flights, share } from "../gateway/polls.js";
-import { readText } from "../gateway/read-answer.js";
-import { ensure, readOption } from "../read-option.js";
+import { readText } from "../gateway/read-json.js";
+import { ensure, readOption } from "../refusals/read-option.js";
 import { Refusal } from "../refusals/refusal.js";
 import { textOf } from "../refusals/texts.js";
 

@@ -1,2 +1,2 @@
-export type { Authenticate } from "../options.js";
+export type { Authenticate } from "../api/options.js";
 export { type CloudflareAccessOptions, cloudflareAccess, type JWTOptions, jwt } from "./jwt.js";

@@ -1,7 +1,7 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
-import { nobody } from "../gates/user.js";
-import type { Authenticate } from "../options.js";
-import { ensure, readOption } from "../read-option.js";
+import type { Authenticate } from "../api/options.js";
+import { nobody } from "../checks/sign-in.js";
+import { ensure, readOption } from "../refusals/read-option.js";
 import type { Refusal } from "../refusals/refusal.js";
 import {
   checkKeysURL,

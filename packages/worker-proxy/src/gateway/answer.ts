@@ -1,11 +1,12 @@
 import { Refusal } from "../refusals/refusal.js";
 import type { AnswerRules, Exchange } from "./exchange.js";
-import { keptOf } from "./kept.js";
-import { passedHeadersOf } from "./passed-headers.js";
-import { pump } from "./pump.js";
+import { holdsKey, passedHeadersOf } from "./key.js";
+import { markOf, type PluginMark } from "./marked.js";
+import { passStream } from "./pass-stream.js";
+import { jsonOf } from "./read-json.js";
 
 /**
- * Makes the response to the client from a success of the gateway, or of an extension.
+ * Makes the response to the client from a success of the gateway, or of a plugin.
  *
  * @throws {Refusal} 502 for what is no JSON and no event stream, or breaks off
  */
@@ -13,79 +14,94 @@ export async function passOn<Env>(
   exchange: Exchange<Env>,
   response: Response,
   rules: AnswerRules<Env>,
-  isExtensions: boolean,
+  isPlugins: boolean,
 ): Promise<Response> {
-  const { call, route, report } = exchange;
+  const { call, route, report, admitted } = exchange;
+  const { known, end } = report;
   const { keys } = rules;
   const { status } = response;
-  const headers = await headersOf(exchange, response, rules);
-  if (status === 204 && route.extension) {
+  const mark = isPlugins ? markOf(response) : undefined;
+  const passed = passedHeadersOf(response, keys);
+  // from here on the event has the gateway's request id
+  known.requestId = passed["x-request-id"] ?? known.requestId;
+  const headers: Record<string, string> = {
+    ...passed,
+    "x-request-id": known.requestId,
+    "x-sluice-source": "upstream",
+    ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
+    ...(isPlugins && streamHeader(response, keys)),
+  };
+  if (status === 204 && route.plugin) {
     call.close();
-    report.end(status);
+    end(status);
     return new Response(null, { status, headers });
   }
-  const kept = isExtensions ? keptOf(response) : undefined;
-  if (kept?.isOwn) {
+  if (mark?.isOwn) {
     call.close(true);
     report.firstByte();
-    report.end(status);
+    end(status);
     headers["content-type"] = response.headers.get("content-type") ?? "application/json";
     return new Response(response.body, { status, headers });
   }
-  const { type, body } = checkedType(response, route.name === "chat" || route.extension !== undefined);
+  const { type, body } = checkedType(response, route.name === "chat" || route.plugin !== undefined);
   headers["content-type"] = type;
-  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
-  // an extension's own stream has no content to wait for: a task may stay as it is for minutes
-  if (kept?.streamId) report.known.streamId = kept.streamId;
-  if (kept?.isReplayed) report.known.replayed = true;
-  const isForeign = isExtensions && !kept;
-  const isRead = !route.extension && !kept && (rules.readsStreams || isForeign);
-  if (type === "text/event-stream" && !isRead) {
-    const isChat = !route.extension && !kept;
-    const ended = kept?.endCode ? endWith(exchange, kept.endCode, onEnd) : onEnd;
-    const options = { keys, onFirstByte: report.firstByte, isChat, onEnd: ended };
-    return new Response(pump(body, call, options), { status, headers });
-  }
-  const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
-  if (type !== "application/json")
-    return new Response(readStream(exchange, body, rules, onEnd), { status, headers });
+  if (mark?.streamId) known.streamId = mark.streamId;
+  if (mark?.isReplayed) known.replayed = true;
+  if (type === "text/event-stream")
+    return new Response(streamOf(exchange, body, rules, status, mark), { status, headers });
   const bytes = await jsonOf(exchange, response, rules);
   call.close(true);
   // the object that asked the gateway reports its count
-  if (kept) delete report.known.usage;
-  report.known.bytes = bytes.byteLength;
+  if (mark) delete known.usage;
+  known.bytes = bytes.byteLength;
   report.firstByte();
-  report.end(status);
+  end(status);
   return new Response(bytes, { status, headers });
 }
 
-/** Makes the headers of the answer, without its type. From here on the event has the gateway's request id. */
-async function headersOf<Env>(
-  { admitted, route, report }: Exchange<Env>,
-  response: Response,
-  { keys, extensions }: AnswerRules<Env>,
-): Promise<Record<string, string>> {
-  const passed = passedHeadersOf(response, keys);
-  report.known.requestId = passed["x-request-id"] ?? report.known.requestId;
-  const mayBeKept = extensions.length > 0 && route.name === "chat";
-  const { streamHeader } = mayBeKept ? await import("./additions.js") : {};
-  return {
-    ...passed,
-    "x-request-id": report.known.requestId,
-    "x-sluice-source": "upstream",
-    ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
-    ...streamHeader?.(response, keys),
-  };
+/** Passes a stream on: read event by event where that is needed and it is the gateway's, else by the platform. */
+function streamOf<Env>(
+  { call, route, report, account, admitted }: Exchange<Env>,
+  body: ReadableStream<Uint8Array>,
+  { keys, chunkMs, readStream }: AnswerRules<Env>,
+  status: number,
+  mark: PluginMark | undefined,
+): ReadableStream<Uint8Array> {
+  const { known, firstByte: onFirstByte } = report;
+  const isGateways = !route.plugin && !mark;
+  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
+  if (!isGateways || !readStream) {
+    const ended = mark?.endCode ? endWith(mark.endCode, onEnd, admitted.context) : onEnd;
+    return passStream(body, call, { keys, onFirstByte, isChat: isGateways, onEnd: ended });
+  }
+  const n = admitted.body?.["n"];
+  const choices = typeof n === "number" ? n : 1;
+  return readStream(body, call, {
+    keys,
+    choices,
+    stallMs: chunkMs,
+    onFirstByte,
+    onEnd({ usage, bytes, outcome, code, isConfirmed }) {
+      if (usage) known.usage = usage;
+      if (!isConfirmed) known.outcome = "unconfirmed";
+      known.bytes = bytes;
+      account?.close(outcome, usage);
+      onEnd(code);
+    },
+  });
 }
 
-/**
- * Ends a report with the code of a kept stream's end. The stream passes unread, so that its object is asked for the
- * code.
- */
-function endWith<Env>(
-  { admitted }: Exchange<Env>,
+/** Returns the id of a stream that a plugin stores, as a header of the answer. */
+function streamHeader({ headers }: Response, keys: readonly string[]): Record<string, string> {
+  const stream = headers.get("x-stream-id") ?? "";
+  return /^[\w-]{1,128}$/.test(stream) && !holdsKey(stream, keys) ? { "x-stream-id": stream } : {};
+}
+
+/** Ends a report with the code of a stored stream's end. The stream passes unread, so that its object is asked for the code. */
+function endWith(
   endCode: () => Promise<string | undefined>,
   onEnd: (code?: string) => void,
+  context: Exchange<never>["admitted"]["context"],
 ): (code?: string) => void {
   let isOver = false;
   return (code) => {
@@ -93,7 +109,7 @@ function endWith<Env>(
     isOver = true;
     if (code !== undefined) return onEnd(code);
     const work = endCode().then(onEnd, () => onEnd());
-    admitted.context?.waitUntil(work);
+    context?.waitUntil(work);
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CallOutcome } from "../admitted.js";
+import type { CallOutcome } from "../api/plugin.js";
 import { Refusal } from "../refusals/refusal.js";
 
 /** Reason for which a call ended before the last byte of its answer. */

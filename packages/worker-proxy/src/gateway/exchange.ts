@@ -1,8 +1,16 @@
-import type { Admitted, Extension } from "../admitted.js";
-import type { Account } from "../gates/budget.js";
-import type { Tenancy } from "../gates/ids.js";
-import type { Route } from "../gates/path.js";
-import type { Report } from "../report.js";
+import type {
+  AdmittedRequest,
+  CallOutcome,
+  Meter,
+  Payable,
+  ProxyPlugin,
+  Reservation,
+  Usage,
+} from "../api/plugin.js";
+import type { Tenancy } from "../checks/ids.js";
+import type { Route } from "../checks/path.js";
+import type { Refusal } from "../refusals/refusal.js";
+import type { Report } from "../refusals/report.js";
 import type { Call } from "./call.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
@@ -13,7 +21,7 @@ export interface Upstream {
 
 /** An admitted request on its way to the gateway and back. */
 export interface Exchange<Env> {
-  readonly admitted: Admitted<Env>;
+  readonly admitted: AdmittedRequest<Env>;
   readonly route: Route;
   readonly report: Report;
   readonly call: Call;
@@ -25,11 +33,85 @@ export interface Exchange<Env> {
 export interface AnswerRules<Env> {
   /** Values that no answer may hold: the gateway's keys, and keys in further headers. */
   readonly keys: readonly string[];
-  /** The time for which an answer may stand still, in milliseconds; undefined where none is set. */
-  readonly stallMs: number | undefined;
-  /** True where the gateway's streams are read: for a meter, or for `stallMs`. */
-  readonly readsStreams: boolean;
+  /** The time for which an answer may stand still, in milliseconds. */
+  readonly chunkMs: number;
+  /** Reads the gateway's streams; undefined where the platform passes them on. */
+  readonly readStream: ReadStream | undefined;
   /** The marks of this user's ids; undefined without a `secret`. */
   readonly tenancy: Tenancy | undefined;
-  readonly extensions: readonly Extension<Env>[];
+  readonly plugins: readonly ProxyPlugin<Env>[];
 }
+
+/** Reads a stream of the gateway and passes it on, event by event. */
+export type ReadStream = (
+  body: ReadableStream<Uint8Array>,
+  call: Call,
+  options: {
+    readonly keys: readonly string[];
+    /** The `n` of the request. */
+    readonly choices: number;
+    readonly stallMs: number;
+    readonly onFirstByte: () => void;
+    readonly onEnd: (end: StreamEnd) => void;
+  },
+) => ReadableStream<Uint8Array>;
+
+/** The end of a stream, and what was read of it. */
+export interface StreamEnd {
+  /** The `error.code` of what went wrong; absent if the answer is whole. */
+  readonly code?: string;
+  /** The failure behind the `code`; absent if the answer is whole, or ended with an error of the gateway's. */
+  readonly problem?: Refusal;
+  /** The last `usage` of the stream. */
+  readonly usage?: Usage;
+  /** Outcome of the call. An answer whose choices had finished before a cut is `answered`. */
+  readonly outcome: CallOutcome;
+  /** False where `[DONE]` came, and a choice has no `finish_reason`. */
+  readonly isConfirmed: boolean;
+  /** Number of bytes that were passed on. */
+  readonly bytes: number;
+}
+
+/** The reservation of one request. */
+export interface Account extends Pick<Reservation, "ticket"> {
+  /** The amount that is set aside; undefined where the meter does not say. */
+  readonly reserved: number | undefined;
+  /**
+   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for an answer
+   * that came to its end.
+   */
+  close(outcome: CallOutcome, usage?: Usage): Paid | undefined;
+}
+
+/** The end of a reservation. */
+export interface Paid {
+  /** The amounts, in the meter's unit; undefined where it does not say. */
+  readonly reserved: number | undefined;
+  readonly spent: number | undefined;
+  /** Resolves with false where it could not be settled, which is logged. */
+  readonly settled: Promise<boolean>;
+}
+
+/** The value of `readStreams()`. */
+export interface Reading {
+  readonly readStream: ReadStream;
+  readonly openAccount: <Env>(
+    meter: Meter<Env>,
+    payable: Payable<Env>,
+    onPaid: (paid: Pick<Paid, "reserved" | "spent">) => void,
+  ) => Promise<Account>;
+}
+
+/** A poll, and the rules for it. */
+export interface PollRules {
+  /** The facts that tell it from others of its user. */
+  readonly request: readonly unknown[];
+  readonly send: () => Promise<Response>;
+  /** Time for which an answer may stand still, in milliseconds. */
+  readonly chunkMs: number;
+  /** Values that no answer may hold. */
+  readonly keys: readonly string[];
+}
+
+/** The value of `pollCache()`. */
+export type PollCache = <Env>(exchange: Exchange<Env>, rules: PollRules) => Promise<Response>;

@@ -1,13 +1,13 @@
-import { logError } from "../report.js";
+import { logError } from "../base/log-error.js";
 import { type Call, failed } from "./call.js";
-import type { createKeyInUse } from "./key-in-use.js";
 
 /** The way to the gateway, for one request of a client. */
 export interface Gateway {
   readonly baseURL: string;
   /** The key in use, and the one that follows it while keys are changed. */
   readonly apiKeys: readonly string[];
-  readonly keyInUse: ReturnType<typeof createKeyInUse>;
+  /** The key that the gateway took last, in this isolate, after it had refused another one. */
+  readonly taken: { key?: string };
   /** Sends a request, by `fetch` of the options or of the platform. */
   readonly send: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest time until the headers of an answer, in milliseconds. */
@@ -39,20 +39,23 @@ const REFUSES_KEY = [401, 402, 403];
  * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
  */
 export async function ask(
-  { baseURL, apiKeys, keyInUse, send, headersMs }: Gateway,
+  { baseURL, apiKeys, taken, send, headersMs }: Gateway,
   { method, path, body, headers }: Outgoing,
   { call, report }: { readonly call: Call; readonly report?: Asked | undefined },
 ): Promise<Response> {
-  const [key = "", other] = keyInUse.first(apiKeys);
-  let answer = await askWith(key);
+  const [one = "", two] = apiKeys;
+  const [first, other] = two !== undefined && two === taken.key ? [two, one] : [one, two];
+  let answer = await askWith(first);
   if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
     const { status } = answer;
     answer.body?.cancel().catch(() => {});
     if (report) report.known.attempts = 2;
     answer = await askWith(other);
     // it is tried first from now on, so that this line comes once
-    if (!REFUSES_KEY.includes(answer.status) && keyInUse.took(other))
+    if (!REFUSES_KEY.includes(answer.status) && taken.key !== other) {
+      taken.key = other;
       logError(`the gateway refused one key with ${status}; the other is used from now on`);
+    }
   }
   if (report) report.known.upstreamStatus = answer.status;
   return answer;
@@ -75,16 +78,27 @@ export async function ask(
       signal: call.signal,
     };
     const startedAt = Date.now();
-    const connected = async () => {
-      try {
-        return await send(baseURL + path, init);
-      } catch (error) {
-        const ms = Date.now() - startedAt;
-        const { unanswered } = await import("./unanswered.js");
-        throw unanswered(error, ms);
-      }
-    };
+    const connected = () =>
+      send(baseURL + path, init).catch((error: unknown) => {
+        const isUnsent = Date.now() - startedAt < CONNECT_MS || isUnconnected(error);
+        throw failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
+      });
     const limit = { ms: headersMs, late: "upstream_timeout" } as const;
     return await call.wait(connected, "upstream_unreachable", limit);
   }
+}
+
+/**
+ * Time within which an attempt to connect fails, in milliseconds. workerd throws the same error where a connection is
+ * cut after the request was sent: only the time tells them apart.
+ */
+const CONNECT_MS = 5000;
+/** Codes of errors by which other hosts say that no connection was made. */
+const NO_CONNECTION =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Returns true for an error that says that no connection was made. Errors of workerd never say so. */
+export function isUnconnected(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return NO_CONNECTION.test(String(cause?.code ?? code));
 }

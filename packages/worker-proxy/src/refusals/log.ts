@@ -1,8 +1,9 @@
-import { describeThrown } from "@sluice/core/internal";
-import type { ProxyOptions } from "../options.js";
-import { logError, type Report } from "../report.js";
+import type { JobEvent, OnJobEvent } from "../api/events.js";
+import type { ProxyOptions } from "../api/options.js";
+import { logError } from "../base/log-error.js";
 import { Refusal } from "./refusal.js";
-import type { createRepeats } from "./repeats.js";
+import { createRepeats } from "./repeats.js";
+import type { Report } from "./report.js";
 import { textOf } from "./texts.js";
 
 /** The state of a log: the values that it must not show, and the lines that it has shown. */
@@ -67,11 +68,17 @@ export async function logCause<Env>(
 
 /** Describes an error for the log, with the errors behind it. */
 function causeOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error)) return describeThrown(error);
+  if (!(error instanceof Error)) return messageOf(error);
   const behind = error.cause === undefined || depth === 3 ? "" : `: ${causeOf(error.cause, depth + 1)}`;
   if (error instanceof Refusal) return (error.details.problem ?? textOf(error).message) + behind;
   const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
   return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
+}
+
+/** Describes what was thrown and is no error: some database clients throw plain objects. */
+function messageOf(thrown: unknown): string {
+  const { message } = { ...(thrown as { readonly message?: unknown }) };
+  return typeof message === "string" ? message : typeof thrown === "object" ? "an object" : String(thrown);
 }
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
@@ -93,4 +100,13 @@ async function confidentialIn<Env>({ request, env, log, report }: Logged<Env>) {
         .map((value) => ({ name, value: value as string })),
     )
     .sort((one, other) => other.value.length - one.value.length);
+}
+
+const jobs = { repeats: createRepeats() };
+
+/** Hands an event of a job to its receiver, and logs what the receiver throws or rejects with. */
+export function notifyOf<Env>(onEvent: OnJobEvent<Env> | undefined, event: JobEvent, env: Env): void {
+  // it may be async: on some hosts an unhandled rejection ends the process
+  const notified = async () => onEvent?.(event, env);
+  notified().catch((error) => logCause("onEvent failed", error, { env, log: jobs }));
 }

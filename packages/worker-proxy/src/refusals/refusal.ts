@@ -1,7 +1,7 @@
-import type { Exhausted } from "../admitted.js";
+import type { Exhausted } from "../api/plugin.js";
 import type { Details, Reason } from "./texts.js";
 
-/** The end of a request without a success. `texts.ts` has its status and its words, and is loaded when they are needed. */
+/** The end of a request without a success. `texts.ts` has its status and its words. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
@@ -34,7 +34,7 @@ export function tooMany(
   return new Refusal(reason, { ...details, what, headers: { "retry-after": String(what) } });
 }
 
-/** Refusal of a meter that has nothing left. */
+/** Refusal of a budget that has nothing left. */
 export function exhausted({ retryAfterMs, budget, isShared }: Exhausted): Refusal {
   return tooMany(isShared ? "shared_budget_exhausted" : "budget_exhausted", retryAfterMs, { budget });
 }

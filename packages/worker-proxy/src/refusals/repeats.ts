@@ -1,4 +1,4 @@
-import { logError } from "../report.js";
+import { logError } from "../base/log-error.js";
 
 /** Time in which equal lines are counted, in milliseconds. */
 const MINUTE_MS = 60_000;

@@ -12,20 +12,20 @@ interface Attacked {
   readonly key?: string;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number;
-  /** `limits.stallMs` of the proxy and of its streams' objects. */
-  readonly stallMs?: number;
+  /** `timeout.chunkMs` of the proxy and of its streams' objects. */
+  readonly chunkMs?: number;
   /** The address of the gateway, in place of the one that is started. */
   readonly gateway?: string;
 }
 
 /** The proxy in a workerd of its own, attacked over sockets, before a gateway that answers what the test writes. */
 export async function startAttacked(attacked: Attacked = {}) {
-  const { options = {}, plan = {}, key = KEY, heapMB, stallMs, gateway } = attacked;
+  const { options = {}, plan = {}, key = KEY, heapMB, chunkMs, gateway } = attacked;
   const upstream = await startRawGateway();
   const worker = await startWorkerd({
     // one bundle for all plans
     code: [
-      `const LIMITS = ${JSON.stringify({ stallMs })};`,
+      `const TIMEOUT = ${JSON.stringify({ chunkMs })};`,
       `const PLAN = ${JSON.stringify(plan)};`,
       await bundle("worker-proxy/test/fixture/attacked.ts"),
     ].join("\n"),

@@ -169,7 +169,7 @@ ${extra.object}
 
 export default createProxy<Env>({
   ...options,
-  extensions: [${extra.extension}],
+  plugins: [${extra.extension}],
 });
 `
     : `export default createProxy<Env>({

@@ -32,7 +32,7 @@ const WENT_ON = "the user went on without the call";
  * const proxy = createProxy<Env>({
  *   ...options,
  *   routes: ["chat", "conversations"],
- *   extensions: [streamLog((env) => env.STREAM_LOG), conversations<Env>(kept)],
+ *   plugins: [streamLog((env) => env.STREAM_LOG), conversations<Env>(kept)],
  * });
  * export default proxy;
  * ```

@@ -37,8 +37,8 @@ export function openConversations(options: Partial<ProxyOptions<unknown>> = {}) 
     },
     origins: [ORIGIN],
     models: ["delta-5.3"],
-    routes: ["chat", "conversations"],
-    extensions: [conversations(keptConversations)],
+    routes: ["chat"],
+    plugins: [conversations(keptConversations)],
     ...options,
   });
   return { send, ask, read, write, lease, follow };

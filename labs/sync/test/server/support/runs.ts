@@ -8,7 +8,13 @@ import {
   type RunContext,
   runner,
 } from "@sluice/sync/server";
-import { createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
+import {
+  createProxy,
+  type JobEvent,
+  type ProxyEvent,
+  type ProxyPlugin,
+  readStreams,
+} from "@sluice/worker-proxy";
 import { gateway, way } from "../../../../../packages/durable/test/support/durable-gateway.js";
 
 /** Bodies of the requests that reached the gateway, as far as `script` answered them. */
@@ -98,19 +104,19 @@ const options = {
   },
   origins: [],
   models: { "delta-5.3": { max_tokens: 100 }, "gamma-image-5-0-260128": {}, "beta3.0-video": {} },
-  routes: ["chat", "images", "videos", "conversations"] as const,
+  routes: ["chat", "images", "videos"] as const,
   secret: () => "a secret of the proxy's own, 32 and more",
-  meter: {
-    reserve: async () => runs.budget ?? { settle: async () => {}, release: async () => {} },
-  },
   onEvent: (event: ProxyEvent) => void runs.requests.push(event),
+};
+const meter: ProxyPlugin<RunEnv> = {
+  ...readStreams(),
+  reserve: async () => runs.budget ?? { settle: async () => {}, release: async () => {} },
 };
 const keepingProxy = createProxy<RunEnv>({
   ...options,
-  meter: undefined,
-  extensions: [streamLog((env) => env.STREAM_LOG), once((env) => env.ONCE), conversations(kept)],
+  plugins: [streamLog((env) => env.STREAM_LOG), once((env) => env.ONCE), conversations(kept)],
 });
-const plainProxy = createProxy<RunEnv>({ ...options, extensions: [conversations(kept)] });
+const plainProxy = createProxy<RunEnv>({ ...options, plugins: [meter, conversations(kept)] });
 /** The proxy of the devices. */
 export const proxy = keepingProxy;
 export const keptRuns = kept;

@@ -20,6 +20,7 @@ import {
   webhook,
 } from "@sluice/durable";
 import type { AnyEvent, Payable, ProxyOptions } from "@sluice/worker-proxy";
+import { checkGateway } from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -94,7 +95,7 @@ function priceOf(payable: Payable<Env>): number {
 const gateway = {
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
-  limits: { bodyBytes: 8 * 1024 * 1024, dataURIBytes: 5 * 1024 * 1024, streamsPerUser: 4 },
+  limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
 } satisfies Partial<ProxyOptions<Env>>;
 
 // answers that go on after a lost connection, creates that are paid once, videos that are watched without a page
@@ -147,10 +148,9 @@ export const proxy = files.proxy({
   origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
   models: { ...models, ...media },
   rateLimit,
-  routes: ["chat", "images", "videos", "budget", "health", "admin"],
-  meter,
-  extensions: [creates, answers, videos, ...hooks, operations],
+  routes: ["chat", "images", "videos"],
+  plugins: [meter, creates, answers, videos, ...hooks, operations],
   // `/api/health` shows that the gateway takes the key, too
-  health: { asksGateway: true },
+  health: { checkGateway },
   onEvent,
 });

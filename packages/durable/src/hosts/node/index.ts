@@ -48,7 +48,7 @@ export interface ObjectsOptions<Env, Names extends string> {
  *   authenticate: (request) => userOf(request),
  *   origins: ["https://app.example.com"],
  *   models: { "delta-5.3": { max_tokens: 8192 } },
- *   meter,
+ *   plugins: [meter],
  * });
  * const answer = (request: Request) => proxy.fetch(request, objects.env);
  * process.once("SIGTERM", () => objects.close());

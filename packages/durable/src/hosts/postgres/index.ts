@@ -70,7 +70,7 @@ const LEAST_LEASE_MS = 1_000;
  *   authenticate: (request) => userOf(request),
  *   origins: ["https://app.example.com"],
  *   models: { "delta-5.3": { max_tokens: 8192 } },
- *   meter,
+ *   plugins: [meter],
  * });
  * const answer = (request: Request) => proxy.fetch(request, objects.env);
  * process.once("SIGTERM", () => objects.close());

@@ -1,0 +1,36 @@
+import type { ProxyPlugin } from "./api/plugin.js";
+
+type Body = Record<string, unknown>;
+
+const JSON_ONLY = "Answer with JSON only, without any other text.";
+
+/**
+ * Takes `response_format` as other clients send it: with a `json_schema`, with a `schema` beside `json_object`, and with
+ * `json_object` for a model without it. What is asked for becomes a system message before the others, and `json_object`
+ * stays where the model has it. The gateway does not hold the answer to the schema. Without this plugin it is refused, with
+ * what to send instead.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, plugins: [adaptJSONSchema()] });
+ * ```
+ */
+export function adaptJSONSchema(): ProxyPlugin {
+  return { adapt };
+}
+
+/** What is no request for JSON stays, and is refused later. */
+function adapt(body: Body, hasField: (path: string) => boolean): void {
+  const { response_format: format, messages } = body as { response_format?: Body; messages?: unknown };
+  const type = format?.["type"];
+  if (!format || !Array.isArray(messages) || (type !== "json_schema" && type !== "json_object")) return;
+  const hasMode = hasField("response_format");
+  // some clients write the schema beside `json_object`
+  const { schema } = type === "json_object" ? format : ((format["json_schema"] ?? {}) as Body);
+  const hasSchema = typeof schema === "object" && schema !== null;
+  if (!hasSchema && (type === "json_schema" || hasMode)) return;
+  const fit = hasSchema ? ` The JSON must fit this JSON Schema:\n${JSON.stringify(schema)}` : "";
+  body["messages"] = [{ role: "system", content: JSON_ONLY + fit }, ...messages];
+  if (hasMode) body["response_format"] = { type: "json_object" };
+  else delete body["response_format"];
+}

@@ -1,0 +1,267 @@
+import type { ProxyEvent } from "./events.js";
+import type { RouteName } from "./routes.js";
+
+/** The sender of a request. */
+export interface User {
+  /** Stable, and not to be guessed from outside: for limits and logs. */
+  readonly id: string;
+  /** The sign-in that the request belongs to, for limits by session. @default none: the user counts as one session */
+  readonly session?: string;
+  /**
+   * The network address that the request came from, for limits by address. An IPv6 address stands for its network of
+   * 64 bits. @default `cf-connecting-ip`, which only Cloudflare's network sets and protects
+   */
+  readonly address?: string;
+}
+
+/** A part of the proxy's setup that can check what it needs from `env` without a request. */
+export interface Checked<Env = unknown> {
+  /**
+   * The checks of `GET /health`, one for each setting or binding. A check throws, or rejects with, an error whose
+   * message names what is missing, without any value. It sends no request.
+   */
+  readonly checks?: readonly ((env: Env) => unknown)[];
+}
+
+/** Access to all that one part of the proxy's setup keeps of a user, for its operator. */
+export interface UserData<Env = unknown> {
+  /** The part's name in an export: `files`. */
+  readonly name: string;
+  /**
+   * Deletes all that the part keeps of a user. What is under way for the user is ended first. It can be repeated: after a
+   * failure the next call deletes the rest.
+   *
+   * @param userId the id that `authenticate` returns
+   */
+  eraseUser(env: Env, userId: string): Promise<void>;
+  /** Returns all that the part keeps of a user, as JSON. */
+  exportUser(env: Env, userId: string): Promise<unknown>;
+}
+
+/**
+ * One operation on what a part keeps, for its operator: `admin(…)` of `@sluice/durable` serves it at
+ * `POST /v1/admin/<name>`, to operators alone.
+ */
+export interface Operation<Env = unknown> {
+  /** The part, and what is done with it: `files/list`. Small letters, digits and hyphens. */
+  readonly name: string;
+  /**
+   * Does it.
+   *
+   * @param asked the body of the request, unchecked: `{ user: "…" }` for an operation on one user
+   * @returns JSON
+   * @throws {TypeError} for a wrong field; its message is the operator's answer, with 400. Any other error is 503
+   */
+  run(env: Env, asked: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+/** Access of an operator to what a part keeps. Plugins offer it. */
+export interface OperatorPart<Env = unknown> extends Checked<Env> {
+  /** Access to what it keeps of a user. @default it keeps nothing */
+  readonly userData?: UserData<Env>;
+  /** Further operations, such as lists. @default none */
+  readonly operations?: readonly Operation<Env>[];
+}
+
+/** The context of a request in a Worker; other hosts have none. */
+export interface ProxyContext {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/** A request that has passed all gates. */
+export interface AdmittedRequest<Env = unknown> {
+  /** The request as it came, for its `signal` and its headers; its body has been read. */
+  readonly request: Request;
+  readonly env: Env;
+  readonly context: ProxyContext | undefined;
+  readonly user: User;
+  readonly route: RouteName;
+  /** The path at the gateway, without `baseURL`: `/epsilon/v1/videos/text2video`. `{id}` stands for an id. */
+  readonly path: string;
+  /** The id of the task or asset that is polled: the gateway's own, its signature checked and taken off. */
+  readonly id?: string;
+  /** The id as the client knows it: what an answer has to call it. */
+  readonly sentId?: string;
+  readonly model?: string;
+  /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gateway.headers`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body as it would leave for the gateway. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The texts in the body that are addresses of files or assets, or could be read as one, as they would leave. @default none */
+  readonly addresses?: readonly string[];
+  /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */
+  readonly dropped?: readonly string[];
+  /** True under `authenticate: "public"`: many people are one user. @default false */
+  readonly isPublic?: boolean;
+}
+
+/** The gateway's `usage`, unchanged. */
+export type Usage = Readonly<Record<string, unknown>>;
+
+/** The part of an admitted request that a meter sees. Known wherever the gateway is called from. */
+export interface Payable<Env = unknown>
+  extends Pick<AdmittedRequest<Env>, "env" | "context" | "user" | "route" | "model" | "body"> {
+  /**
+   * Stores the ticket of a reservation, and its amount in the meter's unit. A meter calls it before it sets anything
+   * aside, and waits for it: a process that is started after a crash then gives back what nobody else knows of.
+   * @default the ticket is stored once `reserve` has answered
+   */
+  readonly keepTicket?: ((ticket: string, amount: number) => Promise<void>) | undefined;
+}
+
+/**
+ * The end of one call to the gateway, for the one who pays.
+ *
+ * - `not_reached`: nothing was sent.
+ * - `refused`: the gateway gave an error, a redirect or a page instead of an answer.
+ * - `answered`: the answer came to its end.
+ * - `unknown`: the gateway may have done the work, and nothing says how much of it.
+ */
+export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
+
+/** A request for a path of the group `admin`, before its body is read. */
+export type OperatorRequest<Env = unknown> = Pick<
+  AdmittedRequest<Env>,
+  "request" | "env" | "context" | "path"
+>;
+
+/** One more path of the proxy's own, behind the same gates as the gateway's. */
+export interface PluginRoute<Env = unknown> {
+  /** The group, for events and offers. */
+  readonly name: RouteName;
+  /** The body of a `POST` is one JSON object, which the plugin checks. */
+  readonly method: "GET" | "POST" | "DELETE";
+  /** True for a `DELETE` that has a body as a `POST` has. @default false */
+  readonly takesBody?: boolean;
+  /** Names of the parameters that its query may have, each once; the plugin checks their values. @default it takes none */
+  readonly query?: readonly string[];
+  /** Below `basePath`; `{id}` stands for an id. */
+  readonly path: string;
+  /**
+   * `task`: signed for its user, like a task's; `own`: given out by the plugin, which knows whose it is; `named`: any text
+   * of the app's, encoded as one part of an address, which the plugin decodes and checks.
+   */
+  readonly id: "task" | "own" | "named";
+  /** True where it costs nothing and is used often: `rateLimit` counts it among polls, as each `GET`. @default false */
+  readonly isFree?: boolean;
+  /**
+   * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
+   * 404 of a path that is not served. It sees the request before its body is read. @default nobody
+   */
+  allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
+  /**
+   * Answers with JSON, an event stream or nothing (204). An answer that is no success has the gateway's error shape.
+   */
+  serve(admitted: AdmittedRequest<Env>): Promise<Response>;
+}
+
+/** Money, or what stands for it, that is set aside for one request. */
+export interface Reservation {
+  /** Called once, when the answer is over. Without `usage` (a cut, or a gateway that reports none) all of it is spent. */
+  settle(usage: Usage | undefined): Promise<void>;
+  /** Called instead of `settle` when the gateway was not reached or refused: nothing is spent. */
+  release(): Promise<void>;
+  /** The amount that is set aside, in the meter's unit, for events. @default events have none */
+  readonly amount?: number;
+  /** Returns the amount that `settle` spends, in the meter's unit, for events. @default events have none */
+  readonly costOf?: (usage: Usage | undefined) => number;
+  /**
+   * A text by which `settleTicket` of the meter finds the reservation again, in another process. It is stored beside a
+   * kept answer until the answer is settled. @default none: what was reserved for a lost answer is not settled
+   */
+  readonly ticket?: string;
+}
+
+/** The answer of a meter that has nothing left. */
+export interface Exhausted {
+  /** The milliseconds until it is worth asking again. */
+  readonly retryAfterMs: number;
+  /** The budget that is used up, for the operator: `all`. @default none */
+  readonly budget?: string;
+  /** True where others have spent from it, too: the code is `shared_budget_exhausted` then. @default false */
+  readonly isShared?: boolean;
+}
+
+/** A request that goes to the gateway now, as its span needs it. */
+export interface BegunRequest {
+  readonly method: string;
+  readonly route: RouteName;
+  /** The client's `traceparent`, where it is well-formed. */
+  readonly traceparent?: string | undefined;
+  /** Time at which the request arrived, in Unix milliseconds. */
+  readonly startedAt: number;
+}
+
+/** An addition to a proxy, as those of `@sluice/durable`. Its fields are in the order of a request. */
+export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
+  /** Paths of its own, which are open. @default none */
+  readonly routes?: readonly PluginRoute<Env>[];
+  /**
+   * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
+   * lost reads those of `health`: an offer there opens `GET /health`, also where `health` is `false`.
+   */
+  readonly offers?: Partial<Record<RouteName, string>>;
+  /** Rewrites the body of a chat before its fields are checked. `hasField` tells which fields the model takes. */
+  adapt?(body: Record<string, unknown>, hasField: (path: string) => boolean): void;
+  /**
+   * Returns further headers for the request to the gateway: `gatewayHeaders(…)`. A value whose name says that it is a
+   * credential (auth, key, token) is kept from answers like the gateway's key; none is in the proxy's log.
+   */
+  headers?(
+    admitted: AdmittedRequest<Env>,
+  ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  /**
+   * Begins the proxy's own span of an admitted request, and returns its `traceparent`. It goes to the gateway in place of
+   * the client's, and the request's event has it as `ownTraceparent`. The client's goes on where it returns none that is
+   * well-formed, and where it throws: a broken log must not break an answer.
+   */
+  readonly traceparent?: ((begun: BegunRequest) => string | undefined) | undefined;
+  /**
+   * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. Nothing is reserved for such a
+   * request. Where `isMetered` is true, a plugin that calls the gateway itself has to reserve and settle, or refuse with 500.
+   */
+  send?(admitted: AdmittedRequest<Env>, isMetered: boolean): Promise<Response> | undefined;
+  /**
+   * Reserves the most that a request can cost, right before the request is sent. One plugin can do it. It needs
+   * `readStreams()` among the plugins, or in itself: `{ ...readStreams(), reserve }`.
+   *
+   * @returns the reservation, or when it is worth asking again if nothing is left
+   */
+  reserve?(payable: Payable<Env>): Promise<Reservation | Exhausted>;
+  /**
+   * Settles a reservation whose process is gone, or whose settlement has failed. It may be called for one that was
+   * settled, and then changes nothing.
+   *
+   * @param spent the amount that is spent; undefined for all that was reserved
+   */
+  settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
+  /** The value of `readStreams()`. @default streams are passed on by the platform, unread behind their first event */
+  readonly streamReader?: StreamReader;
+  /** The value of `pollCache()`. @default each poll is sent to the gateway */
+  readonly pollCache?: PollCache;
+  /**
+   * Sees each JSON answer about a task or an asset before the client, which waits for it. `admitted` has the id, also of
+   * a new task, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
+   */
+  answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
+  /**
+   * True where it answers each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
+   * count them then.
+   * @default false
+   */
+  readonly boundsStreams?: boolean;
+  /** Receives the event of each request, as `onEvent` of the proxy. */
+  readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => unknown;
+}
+
+/** Reads streams, and settles by their usage. Only `readStreams()` has one. */
+export interface StreamReader {
+  readonly readStream: (...exchange: never[]) => ReadableStream<Uint8Array>;
+  readonly openAccount: (...payable: never[]) => Promise<unknown>;
+}
+
+/** Answers polls. Only `pollCache()` has one. */
+export type PollCache = (...poll: never[]) => Promise<Response>;
+
+/** A plugin that reserves and settles what requests cost, as `budget(…)` of `@sluice/durable`. */
+export type Meter<Env = unknown> = ProxyPlugin<Env> & Required<Pick<ProxyPlugin<Env>, "reserve">>;

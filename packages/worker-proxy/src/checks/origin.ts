@@ -1,0 +1,45 @@
+import { Refusal } from "../refusals/refusal.js";
+
+const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
+const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
+
+/** The CORS headers of every answer to a request. They keep other pages from reading it, and authenticate nobody. */
+export function corsHeadersOf(
+  origin: string | null,
+  allowed: readonly string[],
+  credentials: boolean,
+): Record<string, string> {
+  if (origin === null || !allowed.includes(origin)) return { vary: "Origin" };
+  return {
+    vary: "Origin",
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED,
+    ...(credentials && { "access-control-allow-credentials": "true" }),
+  };
+}
+
+/**
+ * @throws {Refusal} 403 for a page that is not allowed to call, and for a request that a browser calls cross-site without
+ *   an origin. An image or a link of another site has none, and only reads.
+ */
+export function checkOrigin({ method, headers }: Request, allowed: readonly string[]): void {
+  const origin = headers.get("origin");
+  if (origin !== null && !allowed.includes(origin))
+    throw new Refusal("origin_not_allowed", { advice: origin });
+  const isForeign = origin === null && headers.get("sec-fetch-site") === "cross-site";
+  if (isForeign && method !== "GET" && method !== "HEAD") throw new Refusal("origin_not_allowed");
+}
+
+/** The answer to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
+export function preflight(request: Request, methods: string): Response {
+  // an allowed page may send any header, since none is forwarded; client libraries add a dozen of their own
+  const asked = request.headers.get("access-control-request-headers") ?? "";
+  return new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-methods": methods || "GET, POST, DELETE",
+      "access-control-allow-headers": HEADER_NAMES.test(asked) ? asked : "authorization, content-type",
+      "access-control-max-age": "7200",
+    },
+  });
+}

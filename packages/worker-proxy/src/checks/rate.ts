@@ -1,0 +1,60 @@
+import type { RateLimit, RateLimited, TooMany } from "../api/options.js";
+import type { AdmittedRequest } from "../api/plugin.js";
+import { readBinding } from "../refusals/read-option.js";
+import { decided, tooMany } from "../refusals/refusal.js";
+import { isPoll, type Route } from "./path.js";
+
+/** The part that is used of the rate-limit binding of Cloudflare Workers. */
+export interface RateLimitBinding {
+  limit(options: { key: string }): Promise<{ success: boolean }>;
+}
+
+/** Options of {@link workersRateLimit}. */
+export interface WorkersRateLimitOptions<Env = unknown> {
+  /** The period of the bindings in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
+  readonly periodSeconds?: 10 | 60;
+  /** A binding of its own for polls, with a higher limit. @default none: polls are not counted */
+  readonly polls?: (env: Env) => RateLimitBinding | undefined;
+  /** The key of the count: requests with the same one count together. @default the user's id */
+  readonly by?: (asked: RateLimited) => string;
+}
+
+/**
+ * A limiter on the rate-limit bindings of Cloudflare Workers. Each location counts for itself, and a burst may pass
+ * before the count is known: it bounds what is spent, and does not meter it. For that there is a budget.
+ *
+ * @example
+ * ```ts
+ * const rateLimit = workersRateLimit<Env>((env) => env.RATE_LIMITER, { polls: (env) => env.POLL_LIMITER });
+ * createProxy<Env>({ ...options, rateLimit });
+ * ```
+ */
+export function workersRateLimit<Env>(
+  binding: (env: Env) => RateLimitBinding | undefined,
+  { periodSeconds = 60, polls, by = ({ user }) => user.id }: WorkersRateLimitOptions<Env> = {},
+): RateLimit<Env> {
+  const costs = (env: Env) => readBinding("rateLimit", binding, env);
+  const looks = polls && ((env: Env) => readBinding("rateLimit: polls", polls, env));
+  return Object.assign(limit, { checks: looks ? [costs, looks] : [costs] });
+
+  async function limit(asked: RateLimited, env: Env): Promise<TooMany | undefined> {
+    const limiter = await (asked.isPoll ? looks?.(env) : costs(env));
+    if (!limiter) return undefined;
+    const { success } = await limiter.limit({ key: by(asked) });
+    if (success) return undefined;
+    return { retryAfterMs: periodSeconds * 1000, limit: asked.isPoll ? "polls" : "requests" };
+  }
+}
+
+/** @throws {Refusal} 429 for too many requests, 503 where `rateLimit` fails */
+export async function checkRate<Env>(
+  rateLimit: RateLimit<Env> | undefined,
+  { request, env, user }: Pick<AdmittedRequest<Env>, "request" | "env" | "user">,
+  route: Route,
+): Promise<void> {
+  if (!rateLimit) return;
+  const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
+  const limited = () => rateLimit(asked, env);
+  const verdict = await decided("rateLimit", "rate_limit_unavailable", limited);
+  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
+}

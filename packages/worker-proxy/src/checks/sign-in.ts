@@ -1,0 +1,52 @@
+import type { User } from "../api/plugin.js";
+import { decided, misconfigured, Refusal } from "../refusals/refusal.js";
+
+const reasons = new WeakMap<Request, string>();
+
+/** Says for the operator alone why a request has no user. Its texts hold no value of a token. */
+export function nobody(request: Request, reason: string): null {
+  reasons.set(request, reason);
+  return null;
+}
+
+/**
+ * Finds the user of a request. A client that names its user, by a hash, has to name this one: what it sends and stores would
+ * be another user's.
+ *
+ * @throws {Refusal} 401 without a user, 409 for a page of another user, 503 where `authenticate` fails
+ */
+export async function userOf<Env>(
+  authenticate: ((request: Request, env: Env) => User | null | Promise<User | null>) | "public",
+  request: Request,
+  env: Env,
+): Promise<User> {
+  const { headers } = request;
+  const address = headers.get("cf-connecting-ip");
+  const from = address === null ? {} : { address };
+  if (authenticate === "public") return { ...from, id: "public" };
+  const token = headers.get("authorization") ?? "";
+  // two headers arrive joined, and a check could read either of them
+  const isJoined = token.includes(",");
+  const ask = () => (isJoined ? null : authenticate(request, env));
+  const user = await decided("authenticate", "authentication_unavailable", ask);
+  if (!user) {
+    const reason = isJoined ? "authorization: came twice" : reasons.get(request);
+    // the spec has a code for a key that is not valid
+    throw new Refusal(/^bearer\s+\S/i.test(token) ? "invalid_key" : "unauthenticated", { reason });
+  }
+  if (typeof user.id !== "string" || user.id === "")
+    throw misconfigured('authenticate: must return { id: "…" } or null');
+  const named = headers.get("x-sluice-user");
+  if (named !== null && named !== hashOf(user.id)) throw new Refusal("user_mismatch");
+  return { ...from, ...user };
+}
+
+/** Makes the hash by which a client names its user: four times FNV-1a in 32 bits (wire, 3.24). */
+function hashOf(id: string): string {
+  const hashes = [0, 1, 2, 3].map((word) => {
+    let hash = 0x811c9dc5;
+    for (const unit of `${word} ${id}`.split("")) hash = Math.imul(hash ^ unit.charCodeAt(0), 0x01000193);
+    return hash >>> 0;
+  });
+  return hashes.join("-");
+}

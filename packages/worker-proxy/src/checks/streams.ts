@@ -1,0 +1,22 @@
+import { tooMany } from "../refusals/refusal.js";
+
+/**
+ * Bounds the streams that one user has open in this isolate. The returned function counts one stream, and returns the
+ * function that gives the count back. A count that is never given back ends after `longestMs`.
+ *
+ * @throws {Refusal} the function: 429 `too_many_streams`
+ */
+export function createStreamCount(most: number, longestMs: number) {
+  const open = new Map<string, Set<{ readonly until: number }>>();
+  return (userId: string) => {
+    const now = Date.now();
+    const streams = open.get(userId) ?? new Set();
+    for (const stream of streams) if (stream.until <= now) streams.delete(stream);
+    if (streams.size >= most) throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+    const stream = { until: now + longestMs };
+    open.set(userId, streams.add(stream));
+    return () => {
+      if (streams.delete(stream) && streams.size === 0) open.delete(userId);
+    };
+  };
+}

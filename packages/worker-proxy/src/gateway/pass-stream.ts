@@ -1,0 +1,98 @@
+import { openPipe } from "../base/bytes.js";
+import { Refusal } from "../refusals/refusal.js";
+import { errorEvent } from "../refusals/texts.js";
+import { type Call, failed } from "./call.js";
+import { holdsKey, unescaped } from "./key.js";
+
+/** The most of a stream that is read before the platform takes over, in characters. */
+const HEAD_CHARACTERS = 8 * 1024;
+/** A whole event, which comments are not. */
+const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
+/** The end of an event or a comment. */
+const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
+const DONE = /^data: ?\[DONE\]/m;
+/** The same with its blank line: a client takes it for an event only then. */
+const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
+/** An error of the gateway's. */
+const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
+
+interface StreamOptions {
+  /** Keys that must not pass. */
+  readonly keys: readonly string[];
+  /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
+  readonly isChat: boolean;
+  /** Called before the first piece goes on. */
+  readonly onFirstByte: () => void;
+  /** Called when the stream is over, with the `error.code` of what went wrong, if anything did. Only the first call counts. */
+  readonly onEnd: (code?: string) => void;
+}
+
+/**
+ * Passes an event stream on by the platform's own pump, which costs a fraction of reading it. Only the head is read and
+ * checked, up to its first event. Of the rest only a connection that breaks is noticed: then one more event, `error`, is
+ * sent. Silence, and an end without `[DONE]`, are the client's to notice; `limits.totalMs` bounds both.
+ */
+export function passStream(
+  body: ReadableStream<Uint8Array>,
+  call: Call,
+  { keys, isChat, onFirstByte, onEnd }: StreamOptions,
+): ReadableStream<Uint8Array> {
+  const { readable, writable } = openPipe();
+  let head = "";
+  // a client that takes nothing holds back the pump's own report
+  call.onAbort = () => call.stopped && onEnd(call.stopped);
+  pass().catch((error) => end(false, error instanceof Refusal ? error : failed("upstream_cut")));
+  return readable;
+
+  async function pass(): Promise<void> {
+    const isOver = await passHead();
+    const kept = { preventClose: true, preventAbort: true, signal: call.signal };
+    if (!isOver) await body.pipeTo(writable, kept);
+    await end(!isOver);
+  }
+
+  /** Returns true if nothing of the answer follows. */
+  async function passHead(): Promise<boolean> {
+    const decoder = new TextDecoder();
+    const reader = body.getReader();
+    const writer = writable.getWriter();
+    let held: Uint8Array[] = [];
+    try {
+      for (;;) {
+        const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
+        onFirstByte();
+        // a copy: a piece of one letter may lie in a buffer of 4 KB
+        if (value) held.push(value.slice());
+        head += decoder.decode(value, { stream: !done });
+        // a client may take the lines of an event for one text
+        if (holdsKey(head, keys) || holdsKey(unescaped(head.replace(/[\r\n]+data: ?/g, "")), keys))
+          throw new Refusal("upstream_type");
+        const isOver = isChat ? (done ? DONE : WHOLE_DONE).test(head) : done;
+        if (done && !isOver) throw failed("upstream_cut");
+        const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
+        if (isRead || BLANK_LINE.test(head)) {
+          // not waited for: what follows queues behind them, and fails with them
+          for (const piece of held) writer.write(piece).catch(() => {});
+          held = [];
+        }
+        if (isRead) return isOver;
+      }
+    } finally {
+      // a read that is under way when the call is stopped has failed with it
+      reader.releaseLock();
+      writer.releaseLock();
+    }
+  }
+
+  async function end(isRead: boolean, failure?: Refusal): Promise<void> {
+    // workerd keeps the lock of a pipe whose client has left
+    const writer = writable.locked ? undefined : writable.getWriter();
+    if (failure && writer?.desiredSize == null) call.stop("client_left");
+    const cause = call.stopped ? failed(call.stopped) : failure;
+    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
+    onEnd(cause?.reason ?? (hasFailed ? "upstream_error" : undefined));
+    if (cause && cause.reason !== "client_left") writer?.write(errorEvent(cause)).catch(() => {});
+    writer?.close().catch(() => {});
+    call.close(isRead);
+  }
+}

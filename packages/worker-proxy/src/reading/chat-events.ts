@@ -1,0 +1,256 @@
+import { createStrayLines, isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
+import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
+import type { Usage } from "../api/plugin.js";
+import { openBytes } from "../base/bytes.js";
+import { tooMuchIn } from "../base/json-size.js";
+import { unescaped } from "../gateway/key.js";
+import { MOST_OF_ANSWER } from "../gateway/read-json.js";
+import { Refusal } from "../refusals/refusal.js";
+import { openKeyWatch } from "./key-watch.js";
+
+/** Largest event of a stream, in bytes. */
+const EVENT_BYTES = 8 * 1024 * 1024;
+
+/** Options of a reader of event streams. */
+export interface EventBytesOptions {
+  /** Keys that must not pass. */
+  readonly keys: readonly string[];
+  /** The `n` of the request. @default 1 */
+  readonly choices?: number;
+  /** Called for each whole event of the answer, once it was checked. */
+  readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
+}
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
+export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions) {
+  const chat = openChat(choices);
+  const holdsKey = openKeyWatch(keys);
+  const held = openBytes();
+  let searchedTo = 0;
+  let alike: Alike | undefined;
+  let last = { data: "", json: undefined as unknown };
+  let isWhole = false;
+  let isEnded = false;
+  const stray = createStrayLines(readError);
+  const parser = createEventParser({
+    onEvent: readEvent,
+    // some gateways send an error as a bare line
+    onUnknownField: (name, value) => stray.add(name, value, isEnded),
+  });
+
+  return {
+    /** The chat, as far as it has been handed out. */
+    chat: chat.state,
+    /** Number of bytes that are kept. */
+    get size() {
+      return held.size;
+    },
+    /** Keeps the next bytes. */
+    push: held.add,
+    /**
+     * Checks and hands out the events that are whole by now, if any.
+     *
+     * @throws {Refusal} 502 where they hold a key, or an event is too large
+     */
+    take(): Uint8Array | undefined {
+      const end = endOfEvents(held.view(), searchedTo);
+      if (end === 0) {
+        if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
+        searchedTo = Math.max(0, held.size - 1);
+        return undefined;
+      }
+      readEvents(held.view().subarray(0, end));
+      searchedTo = 0;
+      return held.take(end);
+    },
+    /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
+    end(): Uint8Array | undefined {
+      const rest = held.take();
+      if (rest.byteLength === 0) return undefined;
+      check({ raw: utf8.decode(rest) });
+      isEnded = true;
+      isWhole = false;
+      parser.push(rest);
+      const event = parser.end();
+      stray.close();
+      if (event) readEvent(event);
+      return isWhole ? rest : undefined;
+    },
+  };
+
+  function readEvents(bytes: Uint8Array): void {
+    const text = utf8.decode(bytes);
+    // as it is written: this finds a key in comments and names as well
+    check({ raw: text });
+    const texts = alike && textsIn(text, alike);
+    if (alike && texts) {
+      const joined = texts.join("");
+      check(joined, alike.place);
+      chat.readText(joined);
+      for (const data of onEvent ? text.slice(6, -2).split("\n\ndata: ") : [])
+        onEvent?.({ event: "message", data });
+      return;
+    }
+    parser.push(bytes);
+    alike = alikeOf(last);
+  }
+
+  function readError(data: string): void {
+    readEvent({ event: "error", data });
+    isWhole = true;
+  }
+
+  function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
+    stray.close();
+    const { isOver } = chat.state;
+    if (tooMuchIn(data, MOST_OF_ANSWER)) throw new Refusal("upstream_too_much");
+    const json = parseJSON(data);
+    // a client may take each line for JSON, or all lines together
+    check(json ?? unescaped(data.replaceAll("\n", "")));
+    isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
+    chat.read(event, data, json);
+    if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
+    last = { data, json };
+  }
+
+  function check(value: unknown, place?: string): void {
+    if (holdsKey(value, place)) throw new Refusal("upstream_type");
+  }
+}
+
+const LINE_FEED = 10;
+const RETURN = 13;
+
+/** The place behind the last blank line that ends after `from`; 0 where there is none. */
+function endOfEvents(bytes: Uint8Array, from: number): number {
+  for (let at = bytes.byteLength - 1; at > from; at -= 1) {
+    if (!isLineEnd(bytes[at])) continue;
+    const before = bytes[at] === LINE_FEED && bytes[at - 1] === RETURN ? at - 2 : at - 1;
+    if (isLineEnd(bytes[before])) return at + 1;
+  }
+  return 0;
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LINE_FEED || byte === RETURN;
+}
+
+type JSONObject = Readonly<Record<string, unknown>>;
+
+/** @param choices the `n` of the request */
+function openChat(choices: number) {
+  const finished = new Map<unknown, boolean>();
+  /** The end and the content of a chat's event stream, as far as it has been read. */
+  const state = {
+    /** The last `usage` that was not null, unless more of the answer followed: it counted a part then. */
+    usage: undefined as Usage | undefined,
+    /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
+    isOver: false,
+    /** True once each choice has its `finish_reason`, or the stream is over. */
+    isFinished: false,
+    /** True unless the stream is over and a choice has no `finish_reason`: it may lack its end. */
+    isConfirmed: true,
+    /** True if the gateway said an error within the stream. */
+    hasFailed: false,
+    /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
+    contents: 0,
+  };
+  return { state, read, readText };
+
+  /** @param json the event's data, parsed; undefined where it is no JSON */
+  function read(event: string, data: string, json: unknown): void {
+    if (state.isOver) return;
+    state.hasFailed = isErrorEvent({ event, data }, json);
+    state.isOver = state.hasFailed || data.trimEnd() === "[DONE]";
+    // the frame of an error may have the last content
+    state.contents += Number(state.hasFailed) + Number(isRecord(json) && hasContent(json));
+    state.isConfirmed = !state.isOver || areFinished();
+    state.isFinished = state.isOver || areFinished();
+  }
+
+  /** Reads events that have these texts and are otherwise like the one before. */
+  function readText(text: string): void {
+    if (state.isOver || text === "") return;
+    state.contents += 1;
+    state.usage = undefined;
+  }
+
+  function areFinished(): boolean {
+    return finished.size >= choices && [...finished.values()].every(Boolean);
+  }
+
+  function hasContent({ choices, usage }: JSONObject): boolean {
+    // each choice is read, not only up to the first with content
+    const filled = Array.isArray(choices) ? choices.map(readChoice) : [];
+    if (!isRecord(usage)) return filled.includes(true);
+    state.usage = usage;
+    return filled.includes(true) || areFinished();
+  }
+
+  function readChoice(choice: unknown, position: number): boolean {
+    if (!isRecord(choice)) return false;
+    const index = choice["index"] ?? position;
+    const ends = isFilled(choice["finish_reason"]);
+    finished.set(index, ends || finished.get(index) === true);
+    const delta = choice["delta"] ?? choice["message"];
+    const says = isRecord(delta) && CONTENT.some((name) => isFilled(delta[name]));
+    if (says) state.usage = undefined;
+    return (ends && !state.hasFailed) || says;
+  }
+}
+
+/** The fields of a delta that carry something. */
+const CONTENT = ["content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"];
+
+/** True if there is a text that is not empty in it; `type` only says of what kind a part is. */
+function isFilled(value: unknown): boolean {
+  if (typeof value === "string") return value !== "";
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, entry]) => name !== "type" && isFilled(entry));
+}
+
+/** The bytes around the text of an event. Most events of a chat differ from the one before in that text alone. */
+interface Alike {
+  readonly head: string;
+  readonly tail: string;
+  /** Path of the text, as the key watch names it. */
+  readonly place: string;
+}
+
+/** Characters that a JSON string has only in escapes, or that begin one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
+const NOT_PLAIN = /["\\\u0000-\u001f]/;
+
+/** Returns the texts of events of which every other byte is alike; undefined where one differs. Saves parsing each. */
+function textsIn(events: string, { head, tail }: Alike): readonly string[] | undefined {
+  const end = events.length - tail.length;
+  if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
+  const written = events.slice(head.length, end).split(tail + head);
+  if (!NOT_PLAIN.test(written.join(""))) return written;
+  // no string of JSON goes on behind a line feed, so that each text is one string, or this is no JSON
+  const texts = parseJSON(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
+  const areTexts = texts?.length === written.length && texts.every((text) => typeof text === "string");
+  return areTexts ? texts : undefined;
+}
+
+/** Returns what is around the text of an event that has one delta with one text, and no finish reason. */
+function alikeOf({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
+  const { choices, error, usage } = { ...(json as Record<string, unknown>) };
+  if (error || usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
+  const { index, delta, finish_reason } = { ...choices[0] };
+  const said = Object.entries({ ...delta }).filter(([name, value]) => value !== null && name !== "role");
+  const [[field = "", text] = []] = said;
+  if (finish_reason || said.length !== 1 || typeof text !== "string") return undefined;
+  const quoted = `"${field}"`;
+  const at = data.indexOf(quoted);
+  // a field of the same name, or a text that is that name, may be the one that is found
+  if (!/^(?:reasoning_)?content$/.test(field) || data.includes(quoted, at + 1) || data.includes("\n"))
+    return undefined;
+  const from = data.indexOf('"', at + quoted.length) + 1;
+  const written = JSON.stringify(text).slice(1, -1);
+  if (at === -1 || !data.startsWith(`${written}"`, from)) return undefined;
+  const tail = `${data.slice(from + written.length)}\n\n`;
+  return { head: `data: ${data.slice(0, from)}`, tail, place: `/choices/${index ?? 0}/delta/${field}` };
+}

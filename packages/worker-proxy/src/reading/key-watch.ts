@@ -1,0 +1,57 @@
+/** Shortest key that is looked for: a shorter word may well be part of an honest answer. */
+const SHORTEST_KEY = 8;
+/** Deepest nesting that is searched; deeper JSON counts as a find. The spec's answers have fewer than ten levels. */
+const DEEPEST = 100;
+/** Largest number of places whose unfinished beginning of a key is kept. */
+const MOST_PLACES = 1000;
+
+/**
+ * Creates a search for whole keys, nothing less: in texts, and in the names and the decoded strings of JSON values. A
+ * key that is split over several values is found where each part ends one string and the next part begins the string
+ * at the same place of the next value, as in the deltas of a stream.
+ *
+ * @returns a function that returns true for a text or a JSON value with a key in it; `place` is a path into JSON
+ */
+export function openKeyWatch(keys: readonly string[]) {
+  const sought = keys.filter((key) => key.length >= SHORTEST_KEY);
+  /** The beginning of a key with which the last string at a place ended. */
+  const begun = new Map<string, string>();
+  return (value: unknown, place = "") => sought.length > 0 && finds(value, place);
+
+  function finds(value: unknown, place: string, depth = 0): boolean {
+    if (typeof value === "string") return findsIn(value, place);
+    if (typeof value !== "object" || value === null) return false;
+    if (depth === DEEPEST) return true;
+    if (Array.isArray(value))
+      return value.some((entry, at) => finds(entry, `${place}/${entry?.index ?? at}`, depth + 1));
+    for (const [name, entry] of Object.entries(value))
+      if (holds(name) || finds(entry, `${place}/${name}`, depth + 1)) return true;
+    return false;
+  }
+
+  function findsIn(text: string, place: string): boolean {
+    const before = begun.size > 0 ? (begun.get(place) ?? "") : "";
+    const whole = before + text;
+    if (holds(whole)) return true;
+    const beginning = beginningAtEndOf(whole);
+    if (beginning === before) return false;
+    begun.delete(place);
+    if (begun.size < MOST_PLACES && beginning !== "") begun.set(place, beginning);
+    return false;
+  }
+
+  function holds(text: string): boolean {
+    return sought.some((key) => text.includes(key));
+  }
+
+  function beginningAtEndOf(text: string): string {
+    let longest = "";
+    for (const key of sought) {
+      const [first = ""] = key;
+      let at = text.indexOf(first, Math.max(0, text.length - key.length + 1));
+      while (at !== -1 && !key.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
+      if (at !== -1 && text.length - at > longest.length) longest = text.slice(at);
+    }
+    return longest;
+  }
+}

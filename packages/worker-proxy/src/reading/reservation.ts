@@ -1,0 +1,46 @@
+import type { Meter, Payable } from "../api/plugin.js";
+import type { Account, Paid } from "../gateway/exchange.js";
+import { logCause } from "../refusals/log.js";
+import { decided, exhausted } from "../refusals/refusal.js";
+
+/**
+ * Reserves the most that a request can cost, right before it is sent.
+ *
+ * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
+ */
+export async function openAccount<Env>(
+  meter: Meter<Env>,
+  payable: Payable<Env>,
+  onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void,
+): Promise<Account> {
+  const reserved = await decided("plugins: reserve", "budget_unavailable", () => meter.reserve(payable));
+  if ("retryAfterMs" in reserved) throw exhausted(reserved);
+  const { amount, ticket } = reserved;
+  let isOpen = true;
+  return {
+    reserved: amount,
+    ...(ticket !== undefined && { ticket }),
+    close(outcome, usage) {
+      if (!isOpen) return undefined;
+      isOpen = false;
+      const isFree = outcome === "not_reached" || outcome === "refused";
+      // usage that came before a cut may be of a part of the answer
+      const spent = outcome === "answered" ? usage : undefined;
+      const settled = Promise.resolve()
+        .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
+        .then(() => true)
+        .catch(async (error) => {
+          const subject = "plugins: a reservation could not be settled; what was set aside stays so";
+          await logCause(subject, error, { env: payable.env, log: {} });
+          return false;
+        });
+      payable.context?.waitUntil(settled);
+      const amounts = {
+        reserved: amount,
+        spent: isFree && amount !== undefined ? 0 : reserved.costOf?.(spent),
+      };
+      onPaid?.(amounts);
+      return { ...amounts, settled };
+    },
+  };
+}

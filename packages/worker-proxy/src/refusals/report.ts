@@ -1,0 +1,57 @@
+import type { Outcome, ProxyEvent } from "../api/events.js";
+import { wellFormed } from "../base/traceparent.js";
+
+/** The record of one request, which becomes its event. */
+export type Report = ReturnType<typeof openReport>;
+
+/**
+ * @param notify is given the event at the end
+ * @param logFailure is given what a function of the operator threw where the request does not depend on it
+ */
+export function openReport(
+  { method, headers }: Pick<Request, "method" | "headers">,
+  notify: (event: ProxyEvent) => unknown,
+  logFailure: (option: string, error: unknown) => void = () => {},
+) {
+  const traceparent = wellFormed(headers.get("traceparent"));
+  const startedAt = Date.now();
+  const works: (() => void)[] = [];
+  let isOver = false;
+  /** The facts so far. Each check adds its own. */
+  const known: { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] } & { requestId: string } = {
+    requestId: crypto.randomUUID(),
+    ...(traceparent && { traceparent }),
+  };
+  /** Values beside the keys that the log must not show. */
+  const secrets: string[] = [];
+  return {
+    known,
+    startedAt,
+    secrets,
+    logFailure,
+    /** Notes the time to the first byte of the answer. Later calls change nothing. */
+    firstByte(): void {
+      known.firstByteMs ??= Date.now() - startedAt;
+    },
+    /** Runs `work` at the end of the request, once. */
+    atEnd: (work: () => void): void => void works.push(work),
+    /** Ends the report and notifies `onEvent`. Later calls change nothing. */
+    end(status: number, code?: string): void {
+      if (isOver) return;
+      isOver = true;
+      for (const work of works) work();
+      const outcome = outcomeOf(status, code, known.outcome);
+      const durationMs = Date.now() - startedAt;
+      const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
+      // it may be async: on some hosts an unhandled rejection ends the process
+      const notified = async () => notify({ ...event, ...(code && { code }) });
+      notified().catch((error) => logFailure("onEvent", error));
+    },
+  };
+}
+
+function outcomeOf(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
+  if (status === 499) return "left";
+  if (status >= 400) return status < 500 ? "refused" : "failed";
+  return code ? "cut" : end;
+}
