@@ -1,3 +1,4 @@
+import type { GatewayCheck } from "./api/options.js";
 import { type Flights, share } from "./base/share.js";
 import { checkedType } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
@@ -28,12 +29,18 @@ interface Verdict {
 const memos = new WeakMap<object, Flights<Verdict>>();
 
 /**
- * Lets `GET /health` ask the gateway: `createProxy({ health: { checkGateway } })`. It polls a task that does not exist: one
- * poll at a time in this isolate, and one in ten seconds, however many ask.
+ * Lets `GET /health` ask the gateway, too. It polls a task that does not exist: one poll at a time in this isolate, and one
+ * in ten seconds, however many ask.
  *
- * @returns the code of the problem; undefined where there is none
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, health: { checkGateway } });
+ * ```
  */
-export async function checkGateway<Env>(
+export const checkGateway: GatewayCheck = gatewayProblem;
+
+/** @returns the code of the problem; undefined where there is none */
+async function gatewayProblem<Env>(
   settings: Settings<Env>,
   host: string,
   failed: Failed<Env>,

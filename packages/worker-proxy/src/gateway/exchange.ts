@@ -43,7 +43,7 @@ export interface AnswerRules<Env> {
 }
 
 /** Reads a stream of the gateway and passes it on, event by event. */
-export type ReadStream = (
+type ReadStream = (
   body: ReadableStream<Uint8Array>,
   call: Call,
   options: {

@@ -26,7 +26,8 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>, paths?: P
   const { status, code, message } = textOf(refusal);
   const { advice, headers, budget, limit, reason } = refusal.details;
   const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
-  if (advice && !waysOut[advice]) advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
+  if (advice && !waysOut.has(advice))
+    advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   log.repeats?.report();
   // without `onEvent` nothing else would tell an operator why a token is refused
   const cause = status >= 500 ? refusal : reason;

@@ -151,7 +151,7 @@ export function textOf({ reason, details }: Refused): ErrorText {
   const { what = "", param = "an address", budget = "user", limit = "requests", said } = details;
   const [usual, message, code = reason]: Row = refusals[reason];
   const status = said?.status ?? usual;
-  const words = { param, what, budget, limit, wayOut: waysOut[param] ?? BY_OPERATOR };
+  const words = { param, what, budget, limit, wayOut: waysOut.get(param) ?? BY_OPERATOR };
   const text = message.replace(/\{(\w+)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
   const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
   return { code, message: text, type, ...said, status };
@@ -160,14 +160,14 @@ export function textOf({ reason, details }: Refused): ErrorText {
 const SCHEMA = "write the schema into the messages, or let the proxy's operator add `adaptJSONSchema()`";
 
 /** The way out for fields that no operator can allow: the gateway itself would refuse or ignore them. */
-export const waysOut: Readonly<Record<string, string>> = {
-  n: "one request has one result; for several images set `sequential_image_generation`",
-  response_format: `ask for JSON in the messages; ${SCHEMA}`,
-  "response_format.json_schema": `send { type: "json_object" }; ${SCHEMA}`,
-  "response_format.schema": SCHEMA,
-  functions: "use `tools`",
-  function_call: "use `tools` and `tool_choice`",
-};
+export const waysOut: ReadonlyMap<string, string> = new Map([
+  ["n", "one request has one result; for several images set `sequential_image_generation`"],
+  ["response_format", `ask for JSON in the messages; ${SCHEMA}`],
+  ["response_format.json_schema", `send { type: "json_object" }; ${SCHEMA}`],
+  ["response_format.schema", SCHEMA],
+  ["functions", "use `tools`"],
+  ["function_call", "use `tools` and `tool_choice`"],
+]);
 const BY_OPERATOR = "leave it out, or let the proxy's operator add it to `allowFields`";
 
 /** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
