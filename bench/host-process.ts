@@ -27,10 +27,9 @@ const options = {
   baseURL: gateway,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
   limits: { maxStreamsPerUser: 1000 },
-  meter,
 };
 const namespace = (env: Env) => env.STREAM_LOG;
-const objects = { BUDGET: Budget, STREAM_LOG: streamLogObject<Env>({ ...options, namespace }) };
+const objects = { BUDGET: Budget, STREAM_LOG: streamLogObject<Env>({ ...options, meter, namespace }) };
 const debug = () => {
   queries += 1;
 };
@@ -42,7 +41,7 @@ const proxy = createProxy<Env>({
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  plugins: [streamLog(namespace)],
+  plugins: [meter, streamLog(namespace)],
 });
 
 const server = createServer((incoming, outgoing) => {

@@ -39,15 +39,15 @@ const options = {
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
   limits: { maxStreamsPerUser: 1000 },
-  meter: budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 }),
 };
-export const StreamLog = streamLogObject({ ...options, namespace: (env) => env.STREAM_LOG });
+const meter = budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 });
+export const StreamLog = streamLogObject({ ...options, meter, namespace: (env) => env.STREAM_LOG });
 export default createProxy({
   ...options,
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  plugins: [streamLog((env) => env.STREAM_LOG)],
+  plugins: [meter, streamLog((env) => env.STREAM_LOG)],
 });`;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });

@@ -71,18 +71,18 @@ const options = {
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
   limits: { maxStreamsPerUser: 1000 },
-  ${meter}
 };
-export const StreamLog = streamLogObject({ ...options, keptPerUser: 1_000_000, namespace: (env) => env.STREAM_LOG });
+const meter = ${meter};
+export const StreamLog = streamLogObject({ ...options, meter, keptPerUser: 1_000_000, namespace: (env) => env.STREAM_LOG });
 export default createProxy({
   ...options,
   secret: () => "a-secret-for-the-bench-0123456789abcdef",
   authenticate: (request) => request.headers.get("authorization") === "Bearer user" ? { id: "user" } : null,
   origins: ["https://app.example"],
   models: ["delta-5.3"],
-  plugins: [streamLog((env) => env.STREAM_LOG)],
+  plugins: [...(meter ? [meter] : []), streamLog((env) => env.STREAM_LOG)],
 });`;
-const meter = `meter: budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 }),`;
+const meter = `budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 })`;
 const durable = { STREAM_LOG: "StreamLog", BUDGET: "Budget" };
 
 const programs = {
@@ -91,7 +91,7 @@ const programs = {
   "bare object": { source: bareObject, objects: { BARE: "Bare" } },
   "object that reads": { source: readingObject, objects: { BARE: "Bare" } },
   "object that writes rows": { source: writingObject, objects: { BARE: "Bare" } },
-  kept: { source: keptWith(""), objects: durable },
+  kept: { source: keptWith("undefined"), objects: durable },
   "kept, with a budget": { source: keptWith(meter), objects: durable },
 };
 type Name = keyof typeof programs;

@@ -38,11 +38,11 @@ export function createStudioWorker() {
     archive: { hosts: (env) => [new URL(env.GATEWAY_URL).host] },
   };
   const files = mediaStore<Env>(media);
-  const extensions = [
+  const plugins = [
     streamLog<Env>((env) => env.STREAM_LOG),
     videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create" }),
   ];
-  const proxy = files.proxy({ ...options, plugins: extensions });
+  const proxy = files.proxy({ ...options, plugins });
   return {
     /** Keeps each answer, so that a page that is loaded again reads on. */
     StreamLog: streamLogObject<Env>({ ...options, namespace: (env) => env.STREAM_LOG }),

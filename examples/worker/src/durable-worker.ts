@@ -28,19 +28,18 @@ const meter = budget<Env>({
 });
 
 // Images and videos that are paid once, also if their request comes again: the answers are remembered for a day. Import
-// `once` and `onceObject`, bind and migrate the class, and add `once((env) => env.ONCE)` as the first extension.
+// `once` and `onceObject`, bind and migrate the class, and add `once((env) => env.ONCE)` as the first plugin.
 // export const Once = onceObject<Env>({ ...options, meter, namespace: (env) => env.ONCE });
 
 // Chat streams that survive a reload. Answers stay in the object for 10 minutes after their end. Import `streamLog` and
-// `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the extensions below:
+// `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the plugins below:
 // `streamLog((env) => env.STREAM_LOG)`. The object asks the gateway, so that it needs the meter too.
 // export const StreamLog = streamLogObject<Env>({ ...options, meter, namespace: (env) => env.STREAM_LOG });
 
 /** The Worker of wrangler.durable.jsonc: the same, with budgets and with videos that are pushed. */
 export default createProxy<Env>({
   ...options,
-  // `GET /v1/budget` tells users what they have left
-  routes: [...options.routes],
+  // the budget's `GET /v1/budget` tells users what they have left
   plugins: [meter, videoEvents((env) => env.VIDEO_WATCH)],
 });
 

@@ -24,10 +24,9 @@ async function openProcess(schema: string, fetch: () => Promise<Response>) {
     baseURL: "https://gateway.example",
     apiKey: () => "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg",
     fetch,
-    meter,
   };
   const onEvent = (event: JobEvent) => void jobs.push(event);
-  const LOG = streamLogObject<Env>({ ...gateway, namespace: (env) => env.LOG, onEvent });
+  const LOG = streamLogObject<Env>({ ...gateway, meter, namespace: (env) => env.LOG, onEvent });
   const objects = await openObjects({ url, schema, env: {}, objects: { BUDGET: Budget, LOG } });
   onTestFinished(() => objects.close(0));
   const proxy = createProxy<Env>({
@@ -35,7 +34,7 @@ async function openProcess(schema: string, fetch: () => Promise<Response>) {
     authenticate: () => ({ id: "user-1" }),
     origins: [],
     models: ["delta-5.3"],
-    plugins: [streamLog((env) => env.LOG)],
+    plugins: [meter, streamLog((env) => env.LOG)],
   });
   const send = (path: string, init: RequestInit = {}) =>
     proxy.fetch(new Request(`https://proxy.example${path}`, init), objects.env);

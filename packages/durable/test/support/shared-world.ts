@@ -80,13 +80,12 @@ export function openWorld(random: Random, gateway: (request: Request) => Promise
     fetch: (request: Request, env: Env) => ask(request, env),
     limits: { maxStreamsPerUser: PLACES },
     timeout: { totalMs: 120_000, chunkMs: 20_000 },
-    meter,
   };
   const kept = { keepMs: 600_000, keptPerUser: 1000, orphanMs: 45_000 };
   const classes: Record<string, DurableObjectClass<never>> = {
     BUDGET: Budget,
-    STREAM_LOG: streamLogObject<Env>({ ...way, ...kept, namespace: (env) => env.STREAM_LOG, onEvent }),
-    ONCE: onceObject<Env>({ ...way, namespace: (env) => env.ONCE, onEvent }),
+    STREAM_LOG: streamLogObject<Env>({ ...way, meter, ...kept, namespace: (env) => env.STREAM_LOG, onEvent }),
+    ONCE: onceObject<Env>({ ...way, meter, namespace: (env) => env.ONCE, onEvent }),
   };
   const proxy = createProxy<Env>({
     ...way,
@@ -94,7 +93,7 @@ export function openWorld(random: Random, gateway: (request: Request) => Promise
     origins: [],
     models: ["delta-5.3", "gamma-image-5-0-260128"],
     routes: ["chat", "images"],
-    plugins: [once((env) => env.ONCE), streamLog((env) => env.STREAM_LOG)],
+    plugins: [meter, once((env) => env.ONCE), streamLog((env) => env.STREAM_LOG)],
   });
   const happens = (fault: keyof Faults) => faults[fault] > 0 && random.below(100) < faults[fault];
   return { shelf, faults, events, processes, start, kill, close };
