@@ -1,4 +1,4 @@
-import type { ProxyOptions } from "@sluice/worker-proxy";
+import { type ProxyOptions, pollCache } from "@sluice/worker-proxy";
 
 /** Variables and secrets of all proxies of the studio. */
 export interface ProxyEnv {
@@ -16,6 +16,7 @@ export const options = {
   authenticate: "public",
   origins: (env) => env.ORIGINS.split(" "),
   routes: ["chat", "images", "videos", "assets"],
+  plugins: [pollCache()],
   gateway: { assetLookup: "/gamma/asset/GetAsset" },
   // the emulator's own files, on this machine, are given as references
   mediaURLs: "any",

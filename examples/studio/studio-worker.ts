@@ -39,6 +39,7 @@ export function createStudioWorker() {
   };
   const files = mediaStore<Env>(media);
   const plugins = [
+    ...options.plugins,
     streamLog<Env>((env) => env.STREAM_LOG),
     videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create" }),
   ];

@@ -38,7 +38,7 @@ export async function startQuickStudio({
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
   const gateway = await serve(picture ? withPicture(emulator, picture) : emulator, { port: 0 });
   // the page's clock is put forward: an answer of a moment ago is hours old
-  const worker = createProxy<ProxyEnv>({ ...proxyOptions });
+  const worker = createProxy<ProxyEnv>({ ...proxyOptions, plugins: [] });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
   const classes = { STREAM_LOG: StreamLog, CONVERSATIONS: Conversations };
   let objects: Objects<typeof env, keyof typeof classes> | undefined;

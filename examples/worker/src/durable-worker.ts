@@ -40,7 +40,7 @@ const meter = budget<Env>({
 export default createProxy<Env>({
   ...options,
   // the budget's `GET /v1/budget` tells users what they have left
-  plugins: [meter, videoEvents((env) => env.VIDEO_WATCH)],
+  plugins: [...options.plugins, meter, videoEvents((env) => env.VIDEO_WATCH)],
 });
 
 /** The most that a request can cost. The caps of options.ts see to it that `max_tokens` is always there. */

@@ -1,6 +1,7 @@
 import {
   type AnyEvent,
   type ProxyOptions,
+  pollCache,
   type RateLimitBinding,
   workersRateLimit,
 } from "@sluice/worker-proxy";
@@ -48,13 +49,15 @@ export const options = {
     // chat streams of one user at a time
     maxStreamsPerUser: 4,
   },
-  // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
-  // plugins: [
-  //   gatewayHeaders<Env>(({ env, user }) => ({
-  //     "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
-  //     "cf-aig-metadata": JSON.stringify({ user: user.id }),
-  //   })),
-  // ],
+  plugins: [
+    // many polls of a video by one user are one request to the gateway
+    pollCache(),
+    // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
+    // gatewayHeaders<Env>(({ env, user }) => ({
+    //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
+    //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
+    // })),
+  ],
   // requests, and what goes on without one: `kind` tells them apart
   onEvent: (event: AnyEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

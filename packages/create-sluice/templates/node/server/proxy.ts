@@ -20,7 +20,7 @@ import {
   webhook,
 } from "@sluice/durable";
 import type { AnyEvent, Payable, ProxyOptions } from "@sluice/worker-proxy";
-import { checkGateway } from "@sluice/worker-proxy";
+import { checkGateway, pollCache } from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -149,7 +149,7 @@ export const proxy = files.proxy({
   models: { ...models, ...media },
   rateLimit,
   routes: ["chat", "images", "videos"],
-  plugins: [meter, creates, answers, videos, ...hooks, operations],
+  plugins: [pollCache(), meter, creates, answers, videos, ...hooks, operations],
   // `/api/health` shows that the gateway takes the key, too
   health: { checkGateway },
   onEvent,

@@ -1,4 +1,4 @@
-import { checkGateway, createProxy } from "@sluice/worker-proxy";
+import { checkGateway, createProxy, pollCache } from "@sluice/worker-proxy";
 import { media } from "./media.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -31,6 +31,8 @@ export const proxy = createProxy<Env>({
   models: { ...models, ...media },
   rateLimit,
   routes: ["chat", "images", "videos"],
+  // many polls of a video by one user are one request to the gateway
+  plugins: [pollCache()],
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
   // `/api/health` shows that the gateway takes the key, too
   health: { checkGateway },
