@@ -10,9 +10,6 @@ import { temporaryFolder } from "../support/temporary.ts";
 /* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
 
 const folder = temporaryFolder("new-model");
-/** What the proxy prints when it is made: it can't check the fields of one model. */
-const printed: string[] = [];
-const watched = vi.spyOn(console, "error").mockImplementation((line: string) => void printed.push(line));
 const proxy = createProxy({
   baseURL: "https://gateway.example.com",
   apiKey: () => "sk-gateway",
@@ -72,7 +69,6 @@ beforeEach(() => {
 afterEach(cleanup);
 afterAll(() => {
   vi.unstubAllGlobals();
-  watched.mockRestore();
 });
 
 test("the example of the core sends each request unchanged", async () => {
@@ -80,7 +76,6 @@ test("the example of the core sends each request unchanged", async () => {
   await example("core", "ts");
   expect(received).toEqual([sent.chat, sent.image, sent.chat, sent.image, sent.video]);
   expect(log.mock.calls).toEqual([["7 metres", "https://files.test/reef.png", "7 metres"]]);
-  expect(printed).toEqual([expect.stringContaining('"zeta-9-video" is no model of the tables')]);
   log.mockRestore();
 });
 

@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string>>;
  * @throws {TypeError} for anything but a function
  * @example
  * ```ts
- * const plugins = [gatewayHeaders<Env>(({ env }) => ({ "cf-aig-authorization": `Bearer ${env.AIG_TOKEN}` }))];
+ * const plugins = [gatewayHeaders<Env>(({ env }) => ({ "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}` }))];
  * ```
  */
 export function gatewayHeaders<Env = unknown>(

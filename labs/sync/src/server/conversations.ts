@@ -62,7 +62,6 @@ const PATH = "/v1/conversations/{id}";
  * export const Conversations = conversationsObject<Env>(kept);
  * export default createProxy<Env>({
  *   ...options,
- *   routes: ["chat", "conversations"],
  *   plugins: [conversations<Env>(kept)],
  * });
  * ```

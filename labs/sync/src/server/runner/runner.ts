@@ -31,7 +31,6 @@ const WENT_ON = "the user went on without the call";
  * export const Conversations = conversationsObject<Env>(kept);
  * const proxy = createProxy<Env>({
  *   ...options,
- *   routes: ["chat", "conversations"],
  *   plugins: [streamLog((env) => env.STREAM_LOG), conversations<Env>(kept)],
  * });
  * export default proxy;
