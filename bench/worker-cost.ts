@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { aliasSources } from "./source-aliases.ts";
 
 /*
  * node bench/worker-cost.ts [worker]: what the smallest Worker costs: its bytes as wrangler builds it, and its source
@@ -16,15 +17,10 @@ import { gzipSync } from "node:zlib";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const given = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
 const worker = given ?? join(root, "bench/smallest-worker.ts");
-const sources = { "": "index", "/auth": "auth/index", "/node": "node" };
 const plain = build();
 const minified = build(["--minify"]);
 /** The same from the sources, to count their lines. */
-const traced = build([
-  ...Object.entries(sources).flatMap(([entry, file]) => aliasOf("worker-proxy", entry, file)),
-  ...aliasOf("core", "/internal", "entries/internal"),
-  ...aliasOf("core", "/sse", "entries/sse"),
-]);
+const traced = build(aliasSources("worker-proxy", "core"));
 const { lines, chars } = await measureLines();
 const all = [...lines.values()].reduce(
   (sum, { run, size }) => ({ run: sum.run + run, size: sum.size + size }),
@@ -38,10 +34,6 @@ console.log(`as wrangler builds it: ${kB(plain.code)} compressed; minified: ${kB
 console.log(`source lines in it: ${all.size}; run for one streamed chat: ${all.run}`);
 if (process.argv.includes("--files")) printFiles();
 for (const { folder } of [plain, minified, traced]) rmSync(folder, { recursive: true });
-
-function aliasOf(name: string, entry: string, file: string): string[] {
-  return ["--alias", `@sluice/${name}${entry}:${root}packages/${name}/src/${file}.ts`];
-}
 
 /** Bundles the Worker as `wrangler deploy` does, without sending it. */
 function build(options: readonly string[] = []) {

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { aliasSources } from "./source-aliases.ts";
 
 /*
  * node bench/worker-sizes.ts: what `wrangler deploy --dry-run` would upload of each example, what it warns of, and what
@@ -77,7 +78,8 @@ function dryRun(folder: string, config: string) {
   const site = join(cwd, "dist");
   const isEmpty = folder === "studio" && !existsSync(site);
   if (isEmpty) mkdirSync(site);
-  const command = `npx --no-install wrangler deploy --dry-run --config ${config} --outdir ${out} 2>&1`;
+  const aliases = aliasSources("worker-proxy", "durable", "core").join(" ");
+  const command = `npx --no-install wrangler deploy --dry-run --config ${config} --outdir ${out} ${aliases} 2>&1`;
   const env = { ...process.env, CI: "1", WRANGLER_SEND_METRICS: "false" };
   const printed = execFileSync("sh", ["-c", command], { cwd, env, encoding: "utf8" });
   if (isEmpty) rmSync(site, { recursive: true });

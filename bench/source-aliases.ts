@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Returns the options by which wrangler bundles packages from their sources: the source map of a build names no source. */
+export function aliasSources(...names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => {
+    const { exports } = JSON.parse(readFileSync(`${root}packages/${name}/package.json`, "utf8"));
+    const entries = Object.entries<{ default?: string }>(exports).filter(([, target]) => target.default);
+    return entries.flatMap(([entry, { default: path = "" }]) => [
+      "--alias",
+      `@sluice/${name}${entry.slice(1)}:${root}packages/${name}/${path.replace("dist/", "src/").replace(/js$/, "ts")}`,
+    ]);
+  });
+}
