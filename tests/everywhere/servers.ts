@@ -32,18 +32,24 @@ export async function startServers(folder: string, pageOrigin: string): Promise<
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const gateway = await firstLine(gatewayProcess);
-  const { child, ports } = await startWorkerd(folder, { GATEWAY_URL: gateway, PAGE_ORIGIN: pageOrigin });
-  const addressOf = (name: string) => `http://127.0.0.1:${ports.get(name)}`;
-  return {
-    gateway,
-    proxy: addressOf("proxy"),
-    worker: addressOf("worker"),
-    close() {
-      gatewayProcess.kill();
-      child.kill();
-    },
-  };
+  try {
+    const gateway = await firstLine(gatewayProcess);
+    const { child, ports } = await startWorkerd(folder, { GATEWAY_URL: gateway, PAGE_ORIGIN: pageOrigin });
+    const addressOf = (name: string) => `http://127.0.0.1:${ports.get(name)}`;
+    return {
+      gateway,
+      proxy: addressOf("proxy"),
+      worker: addressOf("worker"),
+      close() {
+        gatewayProcess.kill();
+        child.kill();
+      },
+    };
+  } catch (error) {
+    // a process that is left over keeps this one alive
+    gatewayProcess.kill();
+    throw error;
+  }
 }
 
 async function startWorkerd(folder: string, variables: Readonly<Record<string, string>>) {

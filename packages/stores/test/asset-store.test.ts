@@ -81,7 +81,7 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "error");
     expect(store.getSnapshot()).toMatchObject({
       handle: { id: "a-1" },
-      error: { status: 404, message: expect.stringContaining("set its `assetLookup`") },
+      error: { status: 404, message: expect.stringContaining("set its `gateway.assetLookup`") },
     });
   });
 

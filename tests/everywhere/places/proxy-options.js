@@ -1,7 +1,9 @@
+// @ts-check
+
 /**
  * Options of the proxy, open for all that the behaviours do. `env` has `GATEWAY_URL` and `PAGE_ORIGIN`.
  *
- * @type {import("@sluice/worker-proxy").ProxyOptions<Record<string, string>>}
+ * @type {import("@sluice/worker-proxy").ProxyOptions<{ GATEWAY_URL: string; PAGE_ORIGIN: string }>}
  */
 export const options = {
   baseURL: (env) => env.GATEWAY_URL,
@@ -16,6 +18,5 @@ export const options = {
     "gamma-asset": { GroupId: ["group-1"] },
   },
   routes: ["chat", "images", "videos", "assets"],
-  assetLookup: "/gamma/asset/GetAsset",
-  limits: { pollMemoMs: 0 },
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
 };

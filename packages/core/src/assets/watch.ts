@@ -23,7 +23,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   deadlineMs: 300_000,
   late: (ms) => `the asset was not ready after ${ms} ms (deadlineMs); wait again by its id`,
   route:
-    "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup has",
+    "add assets to its `routes`, and set its `gateway.assetLookup` to the path that the client's assetLookup has",
   handleOf: (asset) => assetHandleOf(typeof asset === "string" ? asset : asset.id),
   async read(client, handle, options) {
     const lookup = assertLookup(client, `the asset ${handle.id}`);

@@ -159,7 +159,7 @@ ${importOf(["createProxy", "type ProxyOptions"], PROXY)}`
   origins: ["https://app.example.com"],
   routes: [${JSON.stringify(work.room)}],
   models: ${literal(models, 1)},
-${work.room === "assets" ? `  assetLookup: "/gamma/asset/GetAsset",\n` : ""}`;
+${work.room === "assets" ? `  gateway: { assetLookup: "/gamma/asset/GetAsset" },\n` : ""}`;
   const proxy = extra
     ? `const options = {
 ${options}} satisfies ProxyOptions<Env>;
