@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { minify_sync } from "terser";
 import { readDeclarations } from "./declarations.ts";
 
 /*
@@ -40,11 +41,13 @@ export function stagePackage(folder: string): string {
     const file = join("dist", path);
     const isBuilt = existsSync(join(folder, "src", dirname(path)));
     if (/\.(?:tsbuildinfo|map)$/.test(path) || texts.has(file)) return [];
-    return isBuilt && (path.endsWith(".d.ts") || (path.endsWith(".js") && !modules.has(file))) ? [] : [file];
+    if (!isBuilt || !/\.(?:d\.ts|js)$/.test(path)) return [file];
+    if (modules.has(file)) texts.set(file, shorten(readFileSync(join(folder, file), "utf8")));
+    return [];
   });
   const named = manifest.files.filter((path) => path !== "dist" && !path.startsWith("!"));
   const pages = globSync(["README.md", "CHANGELOG.md", ...named], { cwd: folder });
-  for (const [path, text] of texts) write(join(staged, path), Buffer.from(text));
+  for (const [path, text] of texts) write(join(staged, path), Buffer.from(text), statSync(join(folder, path)).mode);
   for (const path of [...copies, ...pages]) copy(join(folder, path), join(staged, path));
   copy(join(root, "LICENSE"), join(staged, "LICENSE"));
   const kept = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);
@@ -65,6 +68,18 @@ function findModules(folder: string, { exports, bin }: Manifest): ReadonlySet<st
   };
   for (const path of [exports, bin].flatMap(findTexts)) visit(join(folder, path));
   return found;
+}
+
+/** Returns a module without blanks, and with short local names. Functions keep their names in the stack of an error. */
+function shorten(module: string): string {
+  const keepNames = { keep_fnames: true, keep_classnames: true };
+  const { code = "" } = minify_sync(module, {
+    module: true,
+    ...keepNames,
+    mangle: { toplevel: false, ...keepNames },
+    format: { comments: /@__NO_SIDE_EFFECTS__/, max_line_len: 120, preserve_annotations: true },
+  });
+  return code;
 }
 
 function findTexts(value: unknown): readonly string[] {
