@@ -215,21 +215,21 @@ describe("cost on screen", () => {
   });
 });
 
-const picturesRecipe = filesOfPage("docs/recipes/users-pictures.md");
+const filesAndUploads = filesOfPage("docs/guides/files-and-uploads.md");
 
-test("users' pictures are stored first, and the chat has their addresses alone", async () => {
-  const { Composer } = await picturesRecipe<{ Composer: FunctionComponent }>("composer.tsx");
+test("images of a chat are stored first, and the chat sends only their addresses", async () => {
+  const { Composer } = await filesAndUploads<{ Composer: FunctionComponent }>("composer.tsx");
   const emulator = openNetwork();
-  const stored = "https://app.example.com/pictures/1/2";
+  const stored = "https://app.example.com/images/1/2";
   vi.stubGlobal("fetch", async () => Response.json({ url: stored }));
   render(
     <GatewayProvider client={createClient(emulator.clientOptions)}>
       <Composer />
     </GatewayProvider>,
   );
-  const png = Uint8Array.from(atob(PIXEL), (letter) => letter.charCodeAt(0));
-  const files = [new File([png], "reef.png", { type: "image/png" })];
-  fireEvent.change(screen.getByLabelText("Images"), { target: { files } });
+  const png = Uint8Array.from(atob(PIXEL), (character) => character.charCodeAt(0));
+  const images = [new File([png], "reef.png", { type: "image/png" })];
+  fireEvent.change(screen.getByLabelText("Images"), { target: { files: images } });
   fireEvent.change(screen.getByLabelText("Message"), { target: { value: "What is it?" } });
   const button = screen.getByRole<HTMLButtonElement>("button", { name: "Send" });
   await expect.poll(() => button.disabled).toBe(false);
@@ -240,6 +240,6 @@ test("users' pictures are stored first, and the chat has their addresses alone",
   expect([sent.includes(stored), sent.includes("base64")]).toEqual([true, false]);
 });
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
