@@ -202,8 +202,8 @@ describe("a change of the key", () => {
   });
 });
 
-describe("CI", () => {
-  const files = filesOfPage("docs/recipes/ci.md");
+describe("recordings in CI", () => {
+  const files = filesOfPage("docs/guides/emulator.md");
   const folder = join(temporaryFolder("recipe-recordings"), "recordings");
 
   interface Gateway {
