@@ -35,8 +35,8 @@ const found = (query: string) =>
 
 /** Queries as people write them, with a page that has to be among the first three results. */
 const queries: Readonly<Record<string, string>> = {
-  postgres: "/recipes/chats-on-your-server",
-  database: "/recipes/chats-on-your-server",
+  postgres: "/recipes/chats-in-your-database",
+  database: "/recipes/chats-in-your-database",
   "save chats": "/guides/storage",
   german: "/recipes/german",
   translate: "/recipes/german",
