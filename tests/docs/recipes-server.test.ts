@@ -12,6 +12,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 /* The recipes for a server, as they stand on their pages: a client of the page in front, the emulator behind. */
 
 const env = { GATEWAY_API_KEY: GATEWAY_KEY };
+const PROXY_SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";
 const ADDRESS = "https://gateway-proxy.example.workers.dev";
 
 afterEach(() => {
@@ -71,7 +72,7 @@ describe("moderation", () => {
 });
 
 describe("logs", () => {
-  const files = filesOfPage("docs/recipes/observability.md");
+  const files = filesOfPage("docs/guides/operate.md");
   const collect = (into: { headers: Headers; body: unknown }[]) => async (request: Request) => {
     into.push({ headers: request.headers, body: await request.json() });
     return new Response(null, { status: 202 });
@@ -124,11 +125,11 @@ describe("logs", () => {
   });
 
   test("Logs of the page have errors of the app, and not of its network", async () => {
-    const { clientWith } = await files<{
-      clientWith(capture: (error: Error, facts: object) => void): Client;
+    const { createReportingClient } = await files<{
+      createReportingClient(capture: (error: Error, facts: object) => void): Client;
     }>("page.ts");
     const captured: [string, object][] = [];
-    const client = clientWith((error, facts) => captured.push([error.name, facts]));
+    const client = createReportingClient((error, facts) => captured.push([error.name, facts]));
     const options = { model: "delta-5.3", retry: { limit: 0 } } as const;
     openNetwork({
       "gateway-proxy.example.workers.dev": () => Response.json({ error: { message: "no" } }, { status: 403 }),
@@ -187,7 +188,7 @@ describe("the route for images", () => {
 });
 
 describe("a change of the key", () => {
-  const files = filesOfPage("docs/recipes/key-rotation.md");
+  const files = filesOfPage("docs/guides/deploy-proxy.md");
 
   test.each([
     ["before the gateway takes the new key", { GATEWAY_API_KEY: "sk-new", GATEWAY_API_KEY_OLD: GATEWAY_KEY }],
@@ -196,9 +197,11 @@ describe("a change of the key", () => {
   ])("refuses no request %s", async (_, given) => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     openNetwork();
-    const { default: worker } = await files<{ default: Worker }>("worker.ts");
+    const { default: worker } = await files<{ default: Worker }>("keys.ts");
     for (const nth of [1, 2])
-      expect((await chatOf(worker, given).send(`Hello ${nth}`)).outcome).toBe("complete");
+      expect((await chatOf(worker, { PROXY_SECRET, ...given }).send(`Hello ${nth}`)).outcome).toBe(
+        "complete",
+      );
   });
 });
 
@@ -236,12 +239,12 @@ describe("recordings in CI", () => {
 });
 
 describe("a user", () => {
-  const files = filesOfPage("docs/recipes/export-and-erase.md");
+  const files = filesOfPage("docs/guides/operate.md");
 
   async function open() {
     openNetwork();
     const { default: worker, Budget } = await files<{ default: Worker; Budget: DurableObjectClass<object> }>(
-      "src/worker.ts",
+      "src/user-data.ts",
     );
     const given = { ...env, BUDGET: createObjectHost(Budget, {}).namespace };
     const post = (path: string) => worker.fetch(new Request(ADDRESS + path, { method: "POST" }), given);

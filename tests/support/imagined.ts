@@ -76,17 +76,19 @@ declare global {
 export const imaginedFiles: Readonly<Record<string, string>> = {
   "sign-in.ts": `export const userOf = (_: Request) => ({ id: "ada" });\n`,
   "options.ts": `import type { ProxyOptions } from "@sluice/worker-proxy";
-export interface Env { GATEWAY_API_KEY: string; PROXY_SECRET: string }
-export const env: Env = {
-  get GATEWAY_API_KEY() { return process.env["GATEWAY_API_KEY"] ?? ""; },
-  get PROXY_SECRET() { return process.env["PROXY_SECRET"] ?? ""; },
-};
+export interface Env { GATEWAY_API_KEY: string; PROXY_SECRET: string; JWT_SECRET: string }
 export const options: ProxyOptions<Env> = {
   baseURL: "https://gateway.example.com",
   apiKey: (env) => env.GATEWAY_API_KEY,
   authenticate: () => ({ id: "ada" }),
   origins: ["https://app.example.com"],
   models: { "delta-5.3": { max_tokens: 8192 } },
+};
+`,
+  "env.ts": `export const env = {
+  get GATEWAY_API_KEY() { return process.env["GATEWAY_API_KEY"] ?? ""; },
+  get PROXY_SECRET() { return process.env["PROXY_SECRET"] ?? ""; },
+  get JWT_SECRET() { return process.env["JWT_SECRET"] ?? ""; },
 };
 `,
   "my-keeper.ts": `import type { Keeper } from "@sluice/durable/testing";\nexport declare const openMyKeeper: (store: string) => Promise<Keeper>;\n`,
