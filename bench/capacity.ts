@@ -5,7 +5,7 @@ import { cpuOf } from "./capacity-cpu.ts";
 
 /*
  * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, measures
- * their CPU, and writes the tables of docs/guides/proxy-capacity.md with the list prices below. Takes three minutes.
+ * their CPU, and writes the tables of docs/guides/where-data-is-stored.md with the list prices below. Takes three minutes.
  */
 
 /** List prices of Cloudflare's paid plan in dollars, without what the plan includes. */
@@ -37,7 +37,7 @@ interface Use {
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const page = `${root}docs/guides/proxy-capacity.md`;
+const page = `${root}docs/guides/where-data-is-stored.md`;
 const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end of capacity -->)/s;
 
 const uses = counted();

@@ -6,6 +6,8 @@ export function fileNames(md: MarkdownRenderer): void {
   md.renderer.rules["fence"] = (...rendered) => {
     const [tokens, at] = rendered;
     const [, name] = /\[([\w./-]+)\]/.exec(tokens[at]?.info ?? "") ?? [];
-    return `${name ? `<p class="code-file">${name}</p>` : ""}${fence?.(...rendered) ?? ""}`;
+    const group = tokens.slice(0, at).findLast(({ type }) => type.startsWith("container_code-group"));
+    const isTab = group?.type.endsWith("_open") ?? false;
+    return `${name && !isTab ? `<p class="code-file">${name}</p>` : ""}${fence?.(...rendered) ?? ""}`;
   };
 }

@@ -5,11 +5,11 @@ import { dirname, join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/* The files of the guide about tests, run by their own test tools, on the built packages. */
+/* The files of the page about the emulator, run by their own test tools, on the built packages. */
 
 const root = join(import.meta.dirname, "../..");
 const folder = temporaryFolder("testing-guide");
-const page = readFileSync(join(root, "docs/guides/testing.md"), "utf8");
+const page = readFileSync(join(root, "docs/guides/emulator.md"), "utf8");
 const { resolve } = createRequire(import.meta.url);
 /** Environment of a user's shell: in a test, tools behave in another way. */
 const { NODE_ENV: _, VITEST: __, ...shell } = process.env;
@@ -48,7 +48,7 @@ test("the test with MSW passes in Vitest", () => {
     "--reporter=verbose",
     file,
   );
-  expect(printed).toContain("an answer comes through MSW");
+  expect(printed).toContain("a response passes through MSW");
   expect({ status, printed }).toMatchObject({ status: 0 });
 });
 
@@ -70,7 +70,7 @@ describe("the test for Jest", { timeout: 180_000 }, () => {
     const args = ["--rootDir", folder, "--transform={}", "--verbose", "--", file];
     const test = type === "cjs" ? inCommonJS : code;
     const { status, printed } = run(file, test, process.execPath, "node_modules/jest/bin/jest.js", ...args);
-    expect(printed).toContain("✓ an answer comes in Jest");
+    expect(printed).toContain("✓ a response arrives in Jest");
     expect({ status, printed }).toMatchObject({ status: 0 });
   });
 });

@@ -18,7 +18,7 @@ type Answer = (request: Request, owner: string) => Promise<Response>;
 type Records = { createRecords(sql: Sql): Promise<Answer> };
 type Page = { serverStorage(drafts: RecordStorage): RecordStorage };
 
-const page = "docs/recipes/chats-on-your-server.md";
+const page = "docs/recipes/chats-in-your-database.md";
 const files = filesOfPage(page);
 let server: PostgresServer;
 const connections: Sql[] = [];

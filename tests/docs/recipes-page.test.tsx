@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe("20 messages a day", () => {
-  const files = filesOfPage("docs/recipes/messages-a-day.md");
+  const files = filesOfPage("docs/guides/limits-and-budgets.md");
   const midnight = Date.UTC(2026, 5, 2);
   let emulator: Emulator;
   beforeEach(() => {
@@ -37,7 +37,7 @@ describe("20 messages a day", () => {
 
   test("a budget lets 20 pass, refuses the next until midnight, and says what is left", async () => {
     const { default: worker, Budget } = await files<{ default: Worker; Budget: DurableObjectClass<object> }>(
-      "src/worker.ts",
+      "src/messages.ts",
     );
     const env = { GATEWAY_API_KEY: GATEWAY_KEY, BUDGET: createObjectHost(Budget, {}).namespace };
     expect((await send(worker, 19, env)).status).toBe(200);
@@ -59,20 +59,20 @@ describe("20 messages a day", () => {
   });
 
   test("a count in a database of one's own does the same", async () => {
-    const { proxyWith } = await files<{ proxyWith(count: (name: string) => Promise<number>): Worker }>(
-      "proxy.ts",
-    );
+    const { createCountingProxy } = await files<{
+      createCountingProxy(count: (name: string) => Promise<number>): Worker;
+    }>("src/count.ts");
     const counts = new Map<string, number>();
     const count = async (name: string) => {
       counts.set(name, (counts.get(name) ?? 0) + 1);
       return counts.get(name) as number;
     };
     const env = { GATEWAY_API_KEY: GATEWAY_KEY };
-    expect((await send(proxyWith(count), 20, env)).status).toBe(200);
-    const refused = await send(proxyWith(count), 1, env);
+    expect((await send(createCountingProxy(count), 20, env)).status).toBe(200);
+    const refused = await send(createCountingProxy(count), 1, env);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3600"]);
     vi.setSystemTime(midnight + 1000);
-    expect((await send(proxyWith(count), 1, env)).status).toBe(200);
+    expect((await send(createCountingProxy(count), 1, env)).status).toBe(200);
   });
 
   test("the page shows what is left", async () => {
@@ -215,21 +215,21 @@ describe("cost on screen", () => {
   });
 });
 
-const picturesRecipe = filesOfPage("docs/recipes/users-pictures.md");
+const filesAndUploads = filesOfPage("docs/guides/files-and-uploads.md");
 
-test("users' pictures are stored first, and the chat has their addresses alone", async () => {
-  const { Composer } = await picturesRecipe<{ Composer: FunctionComponent }>("composer.tsx");
+test("images of a chat are stored first, and the chat sends only their addresses", async () => {
+  const { Composer } = await filesAndUploads<{ Composer: FunctionComponent }>("composer.tsx");
   const emulator = openNetwork();
-  const stored = "https://app.example.com/pictures/1/2";
+  const stored = "https://app.example.com/images/1/2";
   vi.stubGlobal("fetch", async () => Response.json({ url: stored }));
   render(
     <GatewayProvider client={createClient(emulator.clientOptions)}>
       <Composer />
     </GatewayProvider>,
   );
-  const png = Uint8Array.from(atob(PIXEL), (letter) => letter.charCodeAt(0));
-  const files = [new File([png], "reef.png", { type: "image/png" })];
-  fireEvent.change(screen.getByLabelText("Images"), { target: { files } });
+  const png = Uint8Array.from(atob(PIXEL), (character) => character.charCodeAt(0));
+  const images = [new File([png], "reef.png", { type: "image/png" })];
+  fireEvent.change(screen.getByLabelText("Images"), { target: { files: images } });
   fireEvent.change(screen.getByLabelText("Message"), { target: { value: "What is it?" } });
   const button = screen.getByRole<HTMLButtonElement>("button", { name: "Send" });
   await expect.poll(() => button.disabled).toBe(false);
@@ -240,6 +240,6 @@ test("users' pictures are stored first, and the chat has their addresses alone",
   expect([sent.includes(stored), sent.includes("base64")]).toEqual([true, false]);
 });
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { filesOfPage } from "../support/page-files.ts";
 import { openGateway } from "./gateway.ts";
 
-/* The components of the guide "TanStack Query", with its newest hooks. */
+/* The components of the recipe "TanStack Query", with its newest hooks. */
 
-const files = filesOfPage("docs/guides/tanstack-query.md");
+const files = filesOfPage("docs/recipes/tanstack-query.md");
 let gateway: ReturnType<typeof openGateway>;
 beforeEach(() => {
   gateway = openGateway();
@@ -32,11 +32,11 @@ function show(Page: FunctionComponent<{ text: string }>, text = "") {
 /** Requests of a method that the gateway has got. */
 const sent = (wanted: string) => gateway.emulator.requests.filter(({ method }) => method === wanted);
 
-test("a film is created once, polled, and shown", async () => {
-  const { Films } = await files<{ Films: FunctionComponent }>("films.tsx");
+test("a video is created once, polled, and shown", async () => {
+  const { Videos } = await files<{ Videos: FunctionComponent }>("videos.tsx");
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const { container } = show(Films);
-  fireEvent.click(screen.getByRole("button", { name: "Film" }));
+  const { container } = show(Videos);
+  fireEvent.click(screen.getByRole("button", { name: "Create" }));
   const look = async () => {
     await vi.advanceTimersByTimeAsync(10_000);
     return container.querySelector("video")?.src;

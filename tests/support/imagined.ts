@@ -75,6 +75,22 @@ declare global {
 /** Files that the reader has beside those of a page. */
 export const imaginedFiles: Readonly<Record<string, string>> = {
   "sign-in.ts": `export const userOf = (_: Request) => ({ id: "ada" });\n`,
+  "options.ts": `import type { ProxyOptions } from "@sluice/worker-proxy";
+export interface Env { GATEWAY_API_KEY: string; PROXY_SECRET: string; JWT_SECRET: string }
+export const options: ProxyOptions<Env> = {
+  baseURL: "https://gateway.example.com",
+  apiKey: (env) => env.GATEWAY_API_KEY,
+  authenticate: () => ({ id: "ada" }),
+  origins: ["https://app.example.com"],
+  models: { "delta-5.3": { max_tokens: 8192 } },
+};
+`,
+  "env.ts": `export const env = {
+  get GATEWAY_API_KEY() { return process.env["GATEWAY_API_KEY"] ?? ""; },
+  get PROXY_SECRET() { return process.env["PROXY_SECRET"] ?? ""; },
+  get JWT_SECRET() { return process.env["JWT_SECRET"] ?? ""; },
+};
+`,
   "my-keeper.ts": `import type { Keeper } from "@sluice/durable/testing";\nexport declare const openMyKeeper: (store: string) => Promise<Keeper>;\n`,
   "my-storage.ts": `import type { RecordStorage } from "@sluice/core";\nexport declare const openMyStorage: () => RecordStorage;\n`,
   "recorded.ts": `import type { RecordStorage } from "@sluice/core";\nexport declare const recorded: (calls: string[]) => RecordStorage;\n`,

@@ -63,7 +63,7 @@ const fixed = (lines: readonly Line[]) =>
     .map((line) => JSON.stringify(line))
     .sort();
 
-const guide = readFileSync(new URL("../../docs/guides/proxy-operating.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../docs/guides/operate.md", import.meta.url), "utf8");
 
 /** The lines that the guide shows below a heading. */
 function shownAt(heading: string): readonly Line[] {

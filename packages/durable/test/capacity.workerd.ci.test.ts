@@ -21,7 +21,7 @@ import { countedState } from "./support/rows.js";
 
 /*
  * Counts of what each kind of work uses of Durable Objects. `node bench/capacity.ts` runs this file, reads its lines and makes the
- * tables of docs/guides/proxy-capacity.md of them. The bounds here are those below which the guide's advice holds.
+ * tables of docs/guides/where-data-is-stored.md of them. The bounds here are those below which the guide's advice holds.
  */
 
 const START = Date.UTC(2040, 0, 1);

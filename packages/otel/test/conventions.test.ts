@@ -123,17 +123,17 @@ describe(`the conventions v${VERSION}`, () => {
     expect(onMetrics.filter((name) => !attributes.includes(name))).toEqual(["gen_ai.token.modality"]);
   });
 
-  test("are named by the scope of spans, in README and in the guide", async () => {
+  test("are named by the scope of spans, in README and in the reference", async () => {
     const { client, spans } = openTraced();
     await completeChat(client, { model: "alpha-v4.1-flash", messages });
     expect(spans()[0]?.scope).toMatchObject({
       name: "@sluice/otel",
       schemaUrl: `https://opentelemetry.io/schemas/gen-ai/${VERSION}`,
     });
-    for (const page of ["../README.md", "../../../docs/guides/opentelemetry.md"]) {
+    for (const page of ["../README.md", "../src/telemetry.ts"]) {
       const text = readFileSync(new URL(page, import.meta.url), "utf8");
       expect(text).toContain(`v${VERSION}`);
-      if (page.includes("guides"))
+      if (page.includes("src"))
         for (const name of Object.keys(metrics)) expect(text).toContain(`\`${name}\``);
     }
   });

@@ -1,4 +1,5 @@
 import { type Client, completeChat, isGatewayError } from "@sluice/core";
+import { type Authenticate, createProxy } from "@sluice/worker-proxy";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type Issuer,
@@ -6,11 +7,11 @@ import {
   secretToken,
 } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
 import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
+import { chatRequest, GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
 /*
- * The recipes of sign-in, as they stand on their pages: the Worker and the page's client, with tokens that have the claims
- * of each service and are signed by keys of this process.
+ * The page about signing in: `authenticate` of each service and the page's client, with tokens that have the claims of the
+ * service and are signed by keys of this process.
  */
 
 interface Service {
@@ -98,7 +99,6 @@ const services: Readonly<Record<string, Service>> = {
 const events: { status: number; reason?: string; user?: string }[] = [];
 beforeEach(() => {
   events.length = 0;
-  vi.spyOn(console, "log").mockImplementation((line: string) => void events.push(JSON.parse(line)));
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 afterEach(() => {
@@ -110,41 +110,52 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** Loads the recipe's Worker; what the page sends to its address reaches it. */
-async function openRecipe(slug: string, hosts: Parameters<typeof openNetwork>[0] = {}, env: object = {}) {
-  const files = filesOfPage(`docs/recipes/sign-in-${slug}.md`);
-  const { default: worker } = await files<{ default: Worker }>("worker/worker.ts");
-  const send = (request: Request) => worker.fetch(request, { GATEWAY_API_KEY: GATEWAY_KEY, ...env });
+const files = filesOfPage("docs/guides/sign-in.md");
+const { createUserClient } = await files<{
+  createUserClient(user: string, getToken: () => Promise<string | null>): Client;
+}>("client.ts");
+
+/** Opens a proxy with the `authenticate` of a service. What the page sends to its address reaches it. */
+async function openProxy(service: string, hosts: Parameters<typeof openNetwork>[0] = {}, env: object = {}) {
+  const { authenticate } = await files<{ authenticate: Authenticate<{ GATEWAY_API_KEY: string }> }>(
+    `${service}.ts`,
+  );
+  const proxy = createProxy<{ GATEWAY_API_KEY: string }>({
+    baseURL: "https://gateway.example.com",
+    apiKey: ({ GATEWAY_API_KEY }) => GATEWAY_API_KEY,
+    authenticate,
+    origins: ["https://app.example.com"],
+    models: ["delta-5.3"],
+    onEvent: (event) => events.push(event as (typeof events)[number]),
+  });
+  const send = (request: Request) => proxy.fetch(request, { GATEWAY_API_KEY: GATEWAY_KEY, ...env });
   openNetwork({ ...hosts, "gateway-proxy.example.workers.dev": send });
-  return { files, send };
+  return { send };
 }
 
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
-describe.each(Object.entries(services))("the recipe of %s", (slug, { alg, host, claims, refused }) => {
-  // one for all tests: the Worker keeps its keys
+describe.each(Object.entries(services))("the sign-in of %s", (service, { alg, host, claims, refused }) => {
+  // one for all tests: `authenticate` caches its keys
   let issuer: Issuer;
   beforeAll(async () => {
     issuer = await openIssuer(alg);
   });
 
   async function open() {
-    const recipe = await openRecipe(slug, { [host]: issuer.fetch });
-    const { clientFor } = await recipe.files<{
-      clientFor: (id: string, getToken: () => Promise<string | null>) => Client;
-    }>("src/client.ts");
+    await openProxy(service, { [host]: issuer.fetch });
     const token = (more: object = {}) => {
       // `exp` is seconds from now
       const { exp = 60, ...all }: Record<string, unknown> = { aud: undefined, ...claims, ...more };
       return issuer.token({ sub: all["sub"], exp: exp as number, more: all });
     };
-    return { clientFor, token };
+    return { token };
   }
 
   test("lets its user ask, by the page's client", async () => {
-    const { clientFor, token } = await open();
+    const { token } = await open();
     const { message } = await completeChat(
-      clientFor(String(claims["sub"]), () => token()),
+      createUserClient(String(claims["sub"]), () => token()),
       question,
     );
     expect(message.content).not.toBe("");
@@ -154,9 +165,9 @@ describe.each(Object.entries(services))("the recipe of %s", (slug, { alg, host, 
   test.each(refused)(
     "refuses a token with %j, and the event has the reason of the page",
     async (more, reason) => {
-      const { clientFor, token } = await open();
+      const { token } = await open();
       const asked = completeChat(
-        clientFor("me", () => token(more)),
+        createUserClient("me", () => token(more)),
         question,
       ).catch((error: unknown) => error);
       const error = await asked;
@@ -167,28 +178,28 @@ describe.each(Object.entries(services))("the recipe of %s", (slug, { alg, host, 
   );
 
   test("refuses a page without a token", async () => {
-    const { clientFor } = await open();
+    await open();
     await expect(
       completeChat(
-        clientFor("me", async () => null),
+        createUserClient("me", async () => null),
         question,
       ),
     ).rejects.toMatchObject({ status: 401 });
   });
 });
 
-describe("the recipe of Auth.js", () => {
+describe("the sign-in of Auth.js", () => {
   const secret = "kX3v9Qm2Lr7Tz5Bw8Yc1Nf6Hd4Js0Pg2";
 
   async function open(env: object = { PROXY_TOKEN_SECRET: secret }) {
     vi.stubEnv("PROXY_TOKEN_SECRET", secret);
-    const recipe = await openRecipe("authjs", {}, env);
-    const route = await recipe.files<{ GET: () => Promise<Response> }>("token-route.ts");
-    return { ...recipe, route };
+    const proxy = await openProxy("authjs", {}, env);
+    const route = await files<{ GET: () => Promise<Response> }>("token-route.ts");
+    return { ...proxy, route };
   }
 
   test("signs a token in the route of the app, with which the page asks", async () => {
-    const { files, route, send } = await open();
+    const { route, send } = await open();
     const network = globalThis.fetch;
     const asked: string[] = [];
     vi.stubGlobal("fetch", (input: Request | string, init?: RequestInit) => {
@@ -196,7 +207,8 @@ describe("the recipe of Auth.js", () => {
       asked.push(input);
       return route.GET();
     });
-    const { client } = await files<{ client: Client }>("src/client.ts");
+    const { getToken } = await files<{ getToken(): Promise<string | null> }>("token.ts");
+    const client = createUserClient("ada", getToken);
     await completeChat(client, question);
     await completeChat(client, question);
     expect(asked).toHaveLength(1);
@@ -223,7 +235,7 @@ describe("the recipe of Auth.js", () => {
   });
 });
 
-describe("the recipe of Cloudflare Access", () => {
+describe("the sign-in of Cloudflare Access", () => {
   const TAG = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
   const sub = "7335d417-61da-459d-899c-0a01c76a2f94";
 
@@ -233,11 +245,11 @@ describe("the recipe of Cloudflare Access", () => {
   });
 
   async function visit(aud: string | undefined) {
-    const { send } = await openRecipe("cloudflare-access", { "acme.cloudflareaccess.com": issuer.fetch });
+    const { send } = await openProxy("access", { "acme.cloudflareaccess.com": issuer.fetch });
     const iss = "https://acme.cloudflareaccess.com";
     const person = { email: "ada@example.com", type: "app", country: "DE" };
     const token = aud && (await issuer.token({ iss, aud: [aud], sub, more: person } as never));
-    return send(chatRequest("Hello", token ? { "cf-access-jwt-assertion": token } : {}, "/api"));
+    return send(chatRequest("Hello", token ? { "cf-access-jwt-assertion": token } : {}));
   }
 
   test("lets in whom Access let in", async () => {

@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { filesOfPage } from "../support/page-files.ts";
 import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
-/* The recipe of kept answers on Node: one proxy with its objects, in each framework, on a socket. */
+/* A proxy on Node with a file, as the page about stored data shows it: one proxy with its objects, in each framework, on a socket. */
 
-const files = filesOfPage("docs/recipes/kept-on-node.md");
+const files = filesOfPage("docs/guides/where-data-is-stored.md");
 const network = globalThis.fetch;
 const open: Server[] = [];
 let emulator: Emulator;
@@ -28,12 +28,12 @@ afterEach(() => vi.unstubAllGlobals());
 afterAll(async () => {
   vi.unstubAllEnvs();
   for (const server of open) server.close().closeAllConnections();
-  const { close } = await files<{ close(): Promise<void> }>("kept.ts");
-  await close();
+  const { objects } = await files<{ objects: { close(): Promise<void> } }>("src/proxy.ts");
+  await objects.close();
 });
 
 const frameworks: Readonly<Record<string, () => Promise<Server>>> = {
-  hono: async () => (await files<{ server: Server }>("hono-server.ts")).server,
+  hono: async () => (await files<{ server: Server }>("hono.ts")).server,
   express: async () => createServer((await files<{ app: Express }>("express.ts")).app).listen(0),
 };
 
