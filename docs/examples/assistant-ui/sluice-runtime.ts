@@ -1,34 +1,21 @@
----
-title: assistant-ui
-description: Its components on a chat of this client, with branches, tools and attachments.
-group: Frameworks
-order: 615
-keywords: [assistant ui, runtime, external store, branch picker, thread]
----
-
-# assistant-ui
-
-The components of assistant-ui show a chat of this client. Its tree of messages is theirs, so that the branch picker works.
-
-```sh
-npm install @assistant-ui/react
-```
-
-`useExternalStoreRuntime` takes all versions of all messages, and calls back for what the user does:
-
-```ts [sluice-runtime.ts]
 import {
   type AppendMessage,
   fromThreadMessageLike,
   MessageNotSentError,
-  SimpleImageAttachmentAdapter,
   type ThreadMessage as ShownMessage,
+  SimpleImageAttachmentAdapter,
   type ThreadMessageLike,
   useExternalStoreRuntime,
 } from "@assistant-ui/react";
 import type { Outcome } from "@sluice/core";
-import { type ChatMessage, type ChatToolCall, type ChatTurn, describeError } from "@sluice/react";
-import { type UseChatStreamOptions, useChatStream } from "@sluice/react";
+import {
+  type ChatMessage,
+  type ChatToolCall,
+  type ChatTurn,
+  describeError,
+  type UseChatStreamOptions,
+  useChatStream,
+} from "@sluice/react";
 import { useMemo } from "react";
 
 type Part = Exclude<ThreadMessageLike["content"], string>[number];
@@ -48,7 +35,7 @@ export function useSluiceRuntime(options: UseChatStreamOptions) {
       ({ message, parentId = null }): Item => ({ message: shownOf(message), parentId }),
     );
     const last = messages.at(-1);
-    // a request that was refused has no answer: assistant-ui shows errors on answers alone
+    // a refused request has no response: assistant-ui shows errors on responses alone
     if (error && !last?.error) items.push(failed(error, last?.id ?? null));
     return { messages: items, headId: error && !last?.error ? FAILED : (last?.id ?? null) };
   }, [thread, messages, error]);
@@ -80,7 +67,7 @@ export function useSluiceRuntime(options: UseChatStreamOptions) {
     async onRespondToToolApproval({ approvalId, approved, reason }) {
       await (approved ? chat.approve(approvalId) : chat.deny(approvalId, reason));
     },
-    // assistant-ui tells of another branch by its messages; while an answer runs it would take back the question
+    // assistant-ui reports another branch by its messages; during a response it would take back the question
     ...(!isRunning && {
       setMessages(shown) {
         const other = shown.find(({ id }, at) => id !== messages[at]?.id);
@@ -178,113 +165,3 @@ function failed(error: Error, parentId: string | null): Item {
     parentId,
   };
 }
-```
-
-Its components then show the chat:
-
-```tsx [chat.tsx]
-import {
-  ActionBarPrimitive,
-  AssistantRuntimeProvider,
-  BranchPickerPrimitive,
-  ComposerPrimitive,
-  ErrorPrimitive,
-  MessagePrimitive,
-  type ReasoningMessagePartProps,
-  ThreadPrimitive,
-  type ToolCallMessagePartProps,
-} from "@assistant-ui/react";
-import type { UseChatStreamOptions } from "@sluice/react";
-import { useSluiceRuntime } from "./sluice-runtime";
-
-/** A chat, inside of a `GatewayProvider`. */
-export function Chat(options: UseChatStreamOptions) {
-  return (
-    <AssistantRuntimeProvider runtime={useSluiceRuntime(options)}>
-      <ThreadPrimitive.Root>
-        <ThreadPrimitive.Messages components={{ UserMessage, AssistantMessage, UserEditComposer }} />
-        <ComposerPrimitive.Root>
-          <ComposerPrimitive.Input aria-label="Message" />
-          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
-        </ComposerPrimitive.Root>
-      </ThreadPrimitive.Root>
-    </AssistantRuntimeProvider>
-  );
-}
-
-function UserMessage() {
-  return (
-    <MessagePrimitive.Root>
-      <MessagePrimitive.Parts />
-      <ActionBarPrimitive.Edit>Edit</ActionBarPrimitive.Edit>
-      <Branches />
-    </MessagePrimitive.Root>
-  );
-}
-
-function AssistantMessage() {
-  return (
-    <MessagePrimitive.Root>
-      <MessagePrimitive.Parts components={{ Reasoning, tools: { Fallback: Tool } }} />
-      <MessagePrimitive.Error>
-        <ErrorPrimitive.Root>
-          <ErrorPrimitive.Message />
-        </ErrorPrimitive.Root>
-      </MessagePrimitive.Error>
-      <ActionBarPrimitive.Reload>Try again</ActionBarPrimitive.Reload>
-      <Branches />
-    </MessagePrimitive.Root>
-  );
-}
-
-function Branches() {
-  return (
-    <BranchPickerPrimitive.Root hideWhenSingleBranch>
-      <BranchPickerPrimitive.Previous>Previous</BranchPickerPrimitive.Previous>
-      <span>
-        <BranchPickerPrimitive.Number /> of <BranchPickerPrimitive.Count />
-      </span>
-      <BranchPickerPrimitive.Next>Next</BranchPickerPrimitive.Next>
-    </BranchPickerPrimitive.Root>
-  );
-}
-
-function UserEditComposer() {
-  return (
-    <ComposerPrimitive.Root>
-      <ComposerPrimitive.Input aria-label="Edited message" />
-      <ComposerPrimitive.Send>Save</ComposerPrimitive.Send>
-    </ComposerPrimitive.Root>
-  );
-}
-
-function Reasoning({ text }: ReasoningMessagePartProps) {
-  return <small>{text}</small>;
-}
-
-function Tool({ toolName, argsText, approval, respondToApproval }: ToolCallMessagePartProps) {
-  const isWaiting = approval && approval.approved === undefined;
-  return (
-    <p>
-      {toolName} {argsText}
-      {isWaiting && <button onClick={() => respondToApproval({ approved: true })}>Allow</button>}
-      {isWaiting && <button onClick={() => respondToApproval({ approved: false })}>Deny</button>}
-    </p>
-  );
-}
-```
-
-- The components that `npx assistant-ui init` copies work in the same way: give their `AssistantRuntimeProvider` this runtime.
-- Tools are yours: `useSluiceRuntime({ model, tools })`. One with `needsApproval` waits for `respondToApproval`, one without `execute` for `addResult` ([tools](./tools.md)).
-- With `id` and `storage` all branches are there after a reload ([storage](./storage.md)).
-- `metadata.custom.message` of a shown message is the message of this client, with `usage` and `timing`.
-
-## What can go wrong
-
-- **"Delete" does nothing that stays**: a chat keeps all versions of its messages. Leave the button out.
-- **An update of assistant-ui breaks the types**: it is before 1.0. This page is tested with its newest version each week, last with 0.15.22.
-
-Reference: [`useChatStream`](../reference/react.md#usechatstream), [`getThread`](../reference/stores-chat.md#chatstore).
-
-Next: [tools](./tools.md), [a chat in React](./chat-in-react.md) without other components.

@@ -1,22 +1,3 @@
----
-title: AG-UI and CopilotKit
-description: An agent of the AG-UI protocol, in the page or on a server.
-group: Frameworks
-order: 616
-keywords: [ag-ui, agent user interaction, copilotkit, agent protocol, frontend tools, rxjs]
----
-
-# AG-UI and CopilotKit
-
-An interface that speaks AG-UI shows answers of this client: CopilotKit, or one of your own.
-
-```sh
-npm install @ag-ui/client rxjs@7.8.1   # the rxjs that AG-UI has: another one has other types
-```
-
-The agent turns each delta of an answer into an event of the protocol:
-
-```ts [sluice-agent.ts]
 import { AbstractAgent, type AGUIEvent, EventType, type RunAgentInput } from "@ag-ui/client";
 import {
   type ChatDelta,
@@ -35,7 +16,7 @@ type Part = Exclude<UserContent, string>[number];
 type ChatContentPart = Extract<ChatRequestMessage["content"], readonly unknown[]>[number];
 
 export class SluiceAgent extends AbstractAgent {
-  /** Id of the newest answer, where a proxy keeps answers: store it with the thread, and `connectAgent` follows it. */
+  /** Id of the newest response, if the proxy stores responses. Store it with the thread for `connectAgent`. */
   streamId: string | undefined;
   private stream: ChatStream | undefined;
 
@@ -221,41 +202,3 @@ function partOf(part: Part): ChatContentPart[] {
   const url = source.type === "url" ? source.value : `data:${source.mimeType};base64,${source.value}`;
   return [{ type: "image_url", image_url: { url } }];
 }
-```
-
-A question, its answer, and the call of a tool that the page has:
-
-```ts
-import type { Client } from "@sluice/core";
-import { SluiceAgent } from "./sluice-agent";
-
-export async function ask(client: Client) {
-  const agent = new SluiceAgent(client, "alpha-v4.1-flash");
-  agent.subscribe({ onTextMessageContentEvent: ({ textMessageBuffer }) => console.log(textMessageBuffer) });
-  agent.addMessage({ id: "1", role: "user", content: "How deep is the sea?" });
-  await agent.runAgent({ tools: [{ name: "get_depth", description: "Measures a depth" }] });
-  return agent.messages; // a call of get_depth is in the last one: add a message of the role tool, and run again
-}
-```
-
-- A cut or a refusal is `RUN_ERROR`, and the text so far stays in `agent.messages`. `abortRun()` ends the request, and the run as `cancelled`.
-- Thinking is a message of the role `reasoning`. It is sent back with tool calls, as the gateway demands.
-- Answers that a proxy keeps ([resumable streams](./resumable-streams.md)) go on after a reload: store `agent.streamId` with the thread, give it to the new agent, and call `connectAgent()`. Nothing is paid again.
-- On a server the agent is the same: send its events as your framework of AG-UI does.
-
-## CopilotKit
-
-```tsx unchecked
-<CopilotKitProvider selfManagedAgents={{ default: new SluiceAgent(client, "alpha-v4.1-flash") }}>
-```
-
-It runs its own tools, and sends their results. The tests run the agent in `@copilotkit/core`, on which its hooks are built. The hooks are not tested: `@copilotkit/react-core` 1.74 brings 530 packages (418 MB).
-
-## What can go wrong
-
-- **"Agent registration mismatch"**: CopilotKit gives each agent the id of its key. Give none in the constructor.
-- **"Cannot convert schema to JSON Schema"** in CopilotKit: its tools take schemas of zod, not of valibot.
-
-Reference: [`streamChat`](../reference/core-chat.md#streamchat), [`resumeChat`](../reference/core-chat.md#resumechat).
-
-Next: [assistant-ui](./assistant-ui.md), [tools](./tools.md).
