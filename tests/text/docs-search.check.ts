@@ -89,7 +89,7 @@ const early: Readonly<Record<string, readonly string[]>> = {
   "/guides/mcp": ["mcp"],
   "/troubleshooting": ["cors"],
   "/supported-platforms": ["safari"],
-  "/recipes/chats-on-your-server": ["database"],
+  "/recipes/chats-in-your-database": ["database"],
   "/recipes/moderation": ["moderation"],
   "/guides/limits-and-budgets": ["quota", "free plan"],
   "/guides/sign-in": ["auth0", "supabase", "firebase", "next-auth", "cloudflare access", "login", "jwt"],
