@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { defineConfig, type MarkdownOptions } from "vitepress";
 import { fileNames } from "./file-names.ts";
-import { linksToRepository } from "./links.ts";
+import { linksToRepository, unpublished } from "./links.ts";
 import { repository } from "./repository.ts";
 import { search } from "./search.ts";
 import { nav, sidebar } from "./sidebar.ts";
@@ -21,7 +21,7 @@ export default defineConfig({
   cleanUrls: false,
   outDir: process.env["DOCS_OUT"] ?? "dist",
   cacheDir: ".tmp",
-  rewrites: { "decisions/README.md": "decisions/index.md" },
+  srcExclude: unpublished.map((folder) => `${folder}/**`),
   markdown: {
     // not `{`: a heading may end in `{id}`
     attrs: { left: "{:", rule: ["heading"] },

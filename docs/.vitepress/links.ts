@@ -3,9 +3,12 @@ import { dirname, join, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 import { repository } from "./repository.ts";
 
+/** Folders of `docs/` that are read in the repository, and are no pages of the site. */
+export const unpublished = ["decisions", "examples"];
+
 /**
- * Points relative links out of `docs/` to the repository's page, and those to a `README.md` to its folder. Without the
- * repository's address a link out of `docs/` becomes plain text.
+ * Points relative links out of the site to the repository's page, and those to a `README.md` to its folder. Without the
+ * repository's address such a link becomes plain text.
  */
 export function linksToRepository(md: MarkdownRenderer, docs: string): void {
   md.core.ruler.push("links-to-repository", ({ tokens, env }) => {
@@ -31,7 +34,8 @@ export function linksToRepository(md: MarkdownRenderer, docs: string): void {
   function addressOf(href: string, folder: string): string | undefined {
     const [path = "", anchor] = href.split("#");
     const target = join(folder, decodeURI(path));
-    if (!relative(docs, target).startsWith("..")) return href.replace(/README\.md(?=#|$)/, "index.md");
+    const [top = ""] = relative(docs, target).split("/");
+    if (top !== ".." && !unpublished.includes(top)) return href.replace(/README\.md(?=#|$)/, "index.md");
     if (!existsSync(target)) throw new Error(`${folder} links to ${href}, which does not exist.`);
     const page = relative(dirname(docs), target);
     return repository && `${repository}/blob/main/${page}${anchor ? `#${anchor}` : ""}`;

@@ -1,14 +1,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { plainMarkdown } from "./plain-markdown.ts";
-import { pagesOf, sections } from "./sidebar.ts";
+import { groups, pagesAt, pagesOfGroup } from "./sidebar.ts";
 
 /**
  * Writes for programs that read: `llms.txt`, the list of pages, `llms-full.txt`, all pages in one, and each page as
  * Markdown beside its HTML.
  */
 export function writeForPrograms(folder: string): void {
-  const all = sections.map(({ text, pages }) => ({ text, pages: pagesOf(pages) }));
+  const menu = groups.map((text) => ({ text, pages: pagesOfGroup(text) }));
+  const all = [...menu, { text: "The gateway", pages: pagesAt("spec/*.md") }];
   const lists = all.map(({ text, pages }) => {
     const lines = pages.map(
       ({ path, text: title, description }) => `- [${title}](${path})${description ? `: ${description}` : ""}`,
@@ -28,4 +29,4 @@ export function writeForPrograms(folder: string): void {
 }
 
 const head =
-  "# Sluice\n\n> Chat, images and video tasks from a multi-model gateway, for pages, Workers and servers: a client, React hooks, a Worker that keeps the key, and an emulator of the gateway.";
+  "# Sluice\n\n> Chat, images and video tasks from a multi-model gateway, for pages, Workers and servers: a client, React hooks, a Worker that has the key, and an emulator of the gateway.";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 
 const docs = dirname(import.meta.dirname);
 
@@ -9,7 +9,10 @@ export function plainMarkdown(path: string): string {
   return readFileSync(join(docs, path), "utf8")
     .replace(/^---\n.*?\n---\n+/s, "")
     .replace(/<!-- ?@include: (\S+) ?-->/g, (_, file: string) => readFileSync(join(folder, file), "utf8"))
-    .replace(/^<<< (\S+)$/gm, (_, file: string) => fenced(readFileSync(join(folder, file), "utf8")))
+    .replace(/^<<< (\S+)(?: \[.*\])?$/gm, (_, file: string) =>
+      fenced(readFileSync(join(folder, file), "utf8"), extname(file).slice(1)),
+    )
+    .replace(/^:{3,}.*\n+/gm, "")
     .replace(/^<pre class="signature".*?<code>(.*?)<\/code><\/pre>$/gms, (_, html: string) =>
       fenced(textOf(html)),
     )
@@ -18,7 +21,7 @@ export function plainMarkdown(path: string): string {
     .replace(/ \{:#.*?\}$/gm, "");
 }
 
-const fenced = (code: string) => `\`\`\`ts\n${code.trim()}\n\`\`\``;
+const fenced = (code: string, language = "ts") => `\`\`\`${language}\n${code.trim()}\n\`\`\``;
 
 const signs: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 

@@ -4,40 +4,51 @@ import type { DefaultTheme } from "vitepress";
 
 const docs = `${import.meta.dirname}/../`;
 
-/** Folders of pages, in the order of the sidebar. The pages of the last one lie beside the folders. */
-export const sections: readonly { text: string; pages: string; collapsed?: boolean }[] = [
-  { text: "Quick starts", pages: "start/*.md" },
-  { text: "Guides", pages: "guides/*.md" },
-  { text: "Recipes", pages: "recipes/*.md" },
-  { text: "Reference", pages: "reference/*.md" },
-  { text: "Good to know", pages: "*.md" },
-  { text: "The gateway", pages: "spec/*.md" },
-  { text: "Decisions", pages: "decisions/*.md", collapsed: true },
-];
+/** Groups of the menu, in order. A page names its own as `group` in its front matter. */
+export const groups = [
+  "Start",
+  "Chat",
+  "Media",
+  "Your server",
+  "Test",
+  "Integrate",
+  "Recipes",
+  "Reference",
+  "Help",
+] as const;
 
-/** The sidebar: a section for each folder, an entry for each page. A new page needs no second place. */
+type Group = (typeof groups)[number];
+
+/** Pages that are written by hand. Those of the reference are generated, and name their package as `group`. */
+const written = ["start/*.md", "guides/*.md", "recipes/*.md", "*.md"];
+
+/** The menu: each group with its pages. The theme opens the group of the current page alone. */
 export function sidebar(): DefaultTheme.SidebarItem[] {
-  return sections.flatMap(({ text, pages, collapsed = false }) => {
-    const items = itemsOf(pages);
-    return items.length > 0 ? [{ text, items, collapsed }] : [];
+  return groups.flatMap((group) => {
+    const items = group === "Reference" ? referenceItems() : pagesOfGroup(group);
+    return items.length > 0 ? [{ text: group, items, collapsed: true }] : [];
   });
 }
 
-/** The navigation: the first page of each of the first sections. */
+/** The navigation: the first page of some groups. */
 export function nav(): DefaultTheme.NavItemWithLink[] {
-  const pagesOfSections = sections.slice(0, 4).flatMap(({ text, pages }) => {
-    const [first] = pagesOf(pages);
-    return first ? [{ text, link: first.link, activeMatch: `^/${pages.split("/")[0]}/` }] : [];
+  const shown: readonly Group[] = ["Start", "Chat", "Recipes", "Reference"];
+  const links = shown.flatMap((group) => {
+    const [first] = pagesOfGroup(group);
+    return first ? [{ text: group === "Chat" ? "Guides" : group, link: first.link }] : [];
   });
+  const folders: Readonly<Record<string, string>> = { Start: "start", Guides: "guides" };
   return [
-    ...pagesOfSections,
-    { text: "Try it", link: "/live" },
+    ...links.map((item) => ({
+      ...item,
+      activeMatch: `^/${folders[item.text] ?? item.text.toLowerCase()}/`,
+    })),
     // a page of its own: the router of this site has none of that name
     { text: "Studio", link: "/studio/", target: "_self" },
   ];
 }
 
-/** A page and its place in the sidebar. */
+/** A page and its place in the menu. */
 interface Page {
   /** Path in `docs/`. */
   readonly path: string;
@@ -48,23 +59,37 @@ interface Page {
   readonly description: string | undefined;
 }
 
-function itemsOf(pattern: string): DefaultTheme.SidebarItem[] {
-  const groups = Map.groupBy(pagesOf(pattern), ({ group }) => group);
-  return [...groups].flatMap(([group, items]): DefaultTheme.SidebarItem[] =>
-    group ? [{ text: group, items, collapsed: false }] : items,
+/** The pages of a group of the menu, in order. */
+export function pagesOfGroup(group: Group): Page[] {
+  if (group === "Reference") return pagesAt("reference/*.md");
+  return written
+    .flatMap(pagesAt)
+    .filter((page) => page.group === group)
+    .sort(byOrder);
+}
+
+/** The reference: its index and the errors, then a list for each package. */
+function referenceItems(): DefaultTheme.SidebarItem[] {
+  const packages = Map.groupBy(pagesOfGroup("Reference"), ({ group }) => group);
+  return [...packages].flatMap(([text, items]): DefaultTheme.SidebarItem[] =>
+    text ? [{ text, items, collapsed: true }] : items,
   );
 }
 
-/** The pages of a section, in order. */
-export function pagesOf(pattern: string): Page[] {
+/** The pages of a pattern, in order. */
+export function pagesAt(pattern: string): Page[] {
   return globSync(pattern, { cwd: docs })
     .filter((path) => path !== "index.md")
-    .map(pageOf)
-    .sort((a, b) => a.order - b.order || a.link.localeCompare(b.link));
+    .map(readPage)
+    .sort(byOrder);
 }
 
-/** Reads what the sidebar shows of a page: its title, and `order` and `group` of its front matter. */
-function pageOf(path: string): Page {
+function byOrder(a: Page, b: Page): number {
+  return a.order - b.order || a.link.localeCompare(b.link);
+}
+
+/** Reads what the menu shows of a page: its title, and `order` and `group` of its front matter. */
+function readPage(path: string): Page {
   const source = readFileSync(docs + path, "utf8");
   const [, front = ""] = /^---\n(.*?)\n---\n/s.exec(source) ?? [];
   const field = (name: string) => new RegExp(`^${name}: *"?(.*?)"?(?: #.*)?$`, "m").exec(front)?.[1];

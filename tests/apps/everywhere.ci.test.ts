@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 /* The suite of `pnpm everywhere`, where it is cheap and needs no registry, and the tables that its run has written. */
 
-describe("docs/everywhere.md", () => {
+describe("docs/supported-platforms.md", () => {
   test("has a column for each behaviour and a row for each place", () => {
     const [head, ...rows] = tableUnder("Runtimes and browsers");
     expect(head).toEqual(["place", "way", ...Object.keys(behaviours)]);
@@ -37,9 +37,9 @@ describe("docs/everywhere.md", () => {
   });
 
   test("names no failure", () => {
-    expect(readFileSync(join(import.meta.dirname, "../../docs/everywhere.md"), "utf8")).not.toContain(
-      "| failed",
-    );
+    expect(
+      readFileSync(join(import.meta.dirname, "../../docs/supported-platforms.md"), "utf8"),
+    ).not.toContain("| failed");
   });
 });
 

@@ -6,18 +6,16 @@ import { expect, test, vi } from "vitest";
 import { temporaryFolder } from "../support/temporary.ts";
 
 /*
- * The adapters of the guides, run as they stand there. Each stand-in of a framework does what its own documentation
+ * The adapters of the page "Other frameworks" (docs/examples). Each stand-in of a framework does what its own documentation
  * says of the function. Vue and Svelte themselves run in examples-pages.ci.test.ts.
  */
 
 const folder = temporaryFolder("frameworks");
-const guides = `${import.meta.dirname}/../../docs/guides`;
+const examples = `${import.meta.dirname}/../../docs/examples`;
 
-/** The first named module of a framework's guide, with the imports of the framework taken from the global of its name. */
-async function adapter(framework: string): Promise<Record<string, unknown>> {
-  const guide = readFileSync(`${guides}/${framework}.md`, "utf8");
-  const code = /```ts \[[\w-]+\.ts\]\n(.*?)```/s.exec(guide)?.[1];
-  if (!code) throw new Error(`the guide of ${framework} has no adapter`);
+/** The adapter of a framework, with the imports of the framework taken from the global of its name. */
+async function adapter(framework: string, name: string): Promise<Record<string, unknown>> {
+  const code = readFileSync(`${examples}/${framework}/${name}.ts`, "utf8");
   const file = `${folder}/${framework}.ts`;
   writeFileSync(
     file,
@@ -38,7 +36,7 @@ function chatOf(): ChatStore {
 type Readable = (store: Store<ChatState>) => { subscribe(run: (state: ChatState) => void): () => void };
 
 test("Svelte: a subscriber gets the state at once, then each change, until it unsubscribes", async () => {
-  const { readable } = (await adapter("svelte")) as { readable: Readable };
+  const { readable } = (await adapter("svelte", "readable")) as { readable: Readable };
   const chat = chatOf();
   const seen: ChatState[] = [];
   const unsubscribe = readable(chat).subscribe((state) => seen.push(state));
@@ -53,7 +51,7 @@ test("Svelte: a subscriber gets the state at once, then each change, until it un
 });
 
 test("Solid: `from` has each change, and ends the subscription with its owner", async () => {
-  const { readable } = (await adapter("solid")) as { readable: Readable };
+  const { readable } = (await adapter("solid", "readable")) as { readable: Readable };
   let cleanUp: () => void = () => {};
   const from = (observable: ReturnType<Readable>) => {
     let value: ChatState | undefined;
@@ -78,7 +76,7 @@ test("Vue: a shallow ref has each change until its scope is disposed of", async 
     shallowRef: <T>(value: T) => ({ value }),
     onScopeDispose: (dispose: () => void) => disposers.push(dispose),
   });
-  const { useStore } = (await adapter("vue")) as {
+  const { useStore } = (await adapter("vue", "use-store")) as {
     useStore: (store: ChatStore) => { value: ChatState };
   };
   vi.unstubAllGlobals();

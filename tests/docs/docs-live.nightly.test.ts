@@ -22,7 +22,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     problems.length = 0;
     page = await (await sharedBrowser()).newPage();
     page.on("pageerror", ({ message }) => problems.push(message));
-    await page.goto(`${site.url}/live.html`);
+    await page.goto(`${site.url}/start/install.html`);
   });
   afterEach(async () => {
     await page.context().close();
@@ -117,11 +117,11 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
   test.for([
     ["/", "light"],
     ["/", "dark"],
-    ["/live.html", "light"],
-    ["/live.html", "dark"],
+    ["/start/install.html", "light"],
+    ["/start/install.html", "dark"],
     ["/reference/emulator.html", "light"],
     ["/reference/errors.html", "dark"],
-    ["/threats.html", "dark"],
+    ["/guides/errors-and-retries.html", "dark"],
   ] as const)("axe finds no problem on %s in %s", async ([path, colorScheme]) => {
     await page.emulateMedia({ colorScheme });
     await page.goto(site.url + path);

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { filesOfPage } from "../support/page-files.ts";
 import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
-/* The recipe of an own backend: its route in each framework, on a socket where the framework has one. */
+/* The page "Scripts and servers": the route in each framework, on a socket where the framework has one. */
 
 type Fetch = (request: Request) => Promise<Response>;
 interface Fetches {
@@ -21,7 +21,7 @@ interface Target {
   readonly fetch: Fetch;
 }
 
-const files = filesOfPage("docs/recipes/own-backend.md");
+const files = filesOfPage("docs/start/scripts.md");
 const network = globalThis.fetch as Fetch;
 const open: Server[] = [];
 let emulator: Emulator;

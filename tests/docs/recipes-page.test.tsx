@@ -89,7 +89,7 @@ describe("20 messages a day", () => {
 });
 
 describe("a session that ends", () => {
-  const files = filesOfPage("docs/recipes/session-ends.md");
+  const files = filesOfPage("docs/guides/save-and-resume-chats.md");
 
   interface Token {
     readonly value: string;
@@ -181,37 +181,35 @@ describe("a session that ends", () => {
   });
 });
 
-describe("cost on screen", () => {
-  const files = filesOfPage("docs/recipes/cost-on-screen.md");
-  type Answer = Pick<ChatMessage, "id" | "role" | "content" | "model" | "usage">;
+describe("the cost of a chat", () => {
+  const files = filesOfPage("docs/guides/costs.md");
+  type Answer = Pick<ChatMessage, "id" | "role" | "content" | "model" | "usage" | "outcome">;
   const usage = { prompt_tokens: 100_000, completion_tokens: 50_000, total_tokens: 150_000 };
-
-  test("adds up the answers, with less for what the gateway had in its cache", async () => {
-    const { Cost, costOf } = await files<{
-      Cost: FunctionComponent<{ messages: readonly Answer[] }>;
-      costOf(message: Answer): number | undefined;
-    }>("cost.tsx");
-    const answer = (more: Partial<Answer>): Answer => ({
-      id: "1",
-      role: "assistant",
-      content: "",
-      usage,
-      ...more,
-    });
-    expect(costOf(answer({ model: "delta-5.3" }))).toBeCloseTo(0.3);
-    const cached = { ...usage, prompt_cache_hit_tokens: 100_000 };
-    expect(costOf(answer({ model: "alpha-v4.1-flash", usage: cached }))).toBeCloseTo(0.063);
-    const messages = [answer({ model: "delta-5.3" }), answer({ id: "2", model: "unheard-of" })];
-    render(<Cost messages={messages} />);
-    expect(screen.getByText(/0\.30/).textContent).toContain("and 1 of unknown cost");
+  const show = async (messages: readonly Answer[]) => {
+    const { Cost } = await files<{ Cost: FunctionComponent<{ messages: readonly Answer[] }> }>("cost.tsx");
+    return render(<Cost messages={messages} />).container.textContent;
+  };
+  const answer = (more: Partial<Answer>): Answer => ({
+    id: "1",
+    role: "assistant",
+    content: "",
+    outcome: "complete",
+    usage,
+    ...more,
   });
 
-  test("has the count of an answer that streamed", async () => {
+  test("adds up the responses, with less for what the gateway had in its cache", async () => {
+    expect(await show([answer({ model: "alpha-v4.1-flash" })])).toBe("€0.075");
+    const cached = { ...usage, prompt_cache_hit_tokens: 100_000 };
+    const messages = [answer({ model: "alpha-v4.1-flash", usage: cached }), answer({ model: "unheard-of" })];
+    expect(await show(messages)).toBe("€0.048 and more");
+  });
+
+  test("has the count of a response that streamed", async () => {
     const emulator = openNetwork();
-    const { costOf } = await files<{ costOf(message: ChatMessage): number | undefined }>("cost.tsx");
     const chat = createChatStore(createClient(emulator.clientOptions), { model: "alpha-v4.1-flash" });
     const { messages } = await chat.send("Hello");
-    expect(costOf(messages.at(-1) as ChatMessage)).toBeGreaterThan(0);
+    expect(await show(messages)).toMatch(/^€0\.\d+$/);
   });
 });
 

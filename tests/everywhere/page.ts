@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /*
- * `docs/everywhere.md`: its text is written by hand, its tables by a run.
+ * `docs/supported-platforms.md`: its text is written by hand, its tables by a run.
  */
 
-const path = join(import.meta.dirname, "../../docs/everywhere.md");
+const path = join(import.meta.dirname, "../../docs/supported-platforms.md");
 
 export type Row = readonly string[];
 
@@ -30,7 +30,8 @@ export function writeTable(heading: string, head: Row, rows: readonly Row[], dat
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |\n`;
   const table = line(head) + rule + rows.map(line).join("");
   const page = readFileSync(path, "utf8");
-  if (!patternOf(heading).test(page)) throw new Error(`docs/everywhere.md has no table under ${heading}`);
+  if (!patternOf(heading).test(page))
+    throw new Error(`docs/supported-platforms.md has no table under ${heading}`);
   const replaced = page.replace(patternOf(heading), (_, before) => before + table);
   const dated = new RegExp(`(## ${heading}\\n\\nRun on )[-\\d]+`);
   writeFileSync(

@@ -14,7 +14,7 @@ import { installProject, packInto, temporaryFolder } from "./project.ts";
 import { startServers } from "./servers.ts";
 
 /*
- * Runs the packed packages everywhere, and writes the tables of `docs/everywhere.md`. Build first. Needs the npm
+ * Runs the packed packages everywhere, and writes the tables of `docs/supported-platforms.md`. Build first. Needs the npm
  * registry. A place that this machine lacks is skipped, with what to install.
  *
  *   --only places | devices | bundlers | types | installs   runs one part

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { within } from "@testing-library/react";
 import { createComponent, type Component as SolidComponent } from "solid-js";
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp, type Component as VueComponent } from "vue";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/* The components of the guides of Vue, Svelte and Solid, each as it stands there, in its own framework. */
+/* The components of the page "Other frameworks" (docs/examples), each in its own framework. */
 
 const root = `${import.meta.dirname}/../../`;
 const speed = Number.POSITIVE_INFINITY;
@@ -37,16 +37,14 @@ afterEach(async () => {
   vi.unstubAllGlobals();
 });
 
-/** Writes the named code of a guide into a folder of its own, and returns the folder. */
-function filesOf(guide: string): string {
-  const folder = temporaryFolder(`frameworks-${guide}`);
-  const text = readFileSync(`${root}docs/guides/${guide}.md`, "utf8");
-  for (const [, file, code] of text.matchAll(/^```\w+[^\n]*\[([\w.-]+)\]\n(.*?)^```/gms))
-    writeFileSync(`${folder}/${file}`, code as string);
+/** Copies the components of a framework into a folder of its own, and returns the folder. */
+function filesOf(framework: string): string {
+  const folder = temporaryFolder(`frameworks-${framework}`);
+  cpSync(`${root}docs/examples/${framework}`, folder, { recursive: true });
   return folder;
 }
 
-type Show = (name: "chat" | "film" | "picture") => Promise<() => unknown>;
+type Show = (name: "chat" | "video" | "image") => Promise<() => unknown>;
 const capital = (name: string) => name.replace(/^./, (letter) => letter.toUpperCase());
 const frameworks: Record<string, () => Show> = {
   vue: () => {
@@ -83,7 +81,7 @@ const frameworks: Record<string, () => Show> = {
   },
 };
 
-describe.each(Object.keys(frameworks))("the guide of %s", (framework) => {
+describe.each(Object.keys(frameworks))("the components of %s", (framework) => {
   const show = frameworks[framework]?.() as Show;
   const button = (name: string) => within(page).getByRole<HTMLButtonElement>("button", { name });
   const press = async (name: string) => {
@@ -115,12 +113,12 @@ describe.each(Object.keys(frameworks))("the guide of %s", (framework) => {
     within(page).getByText("assistant");
   });
 
-  test("shows a film once it is made", async () => {
-    end = await show("film");
+  test("shows a video once it is made", async () => {
+    end = await show("video");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    button("Film").click();
+    button("Create").click();
     await expect.poll(() => page.querySelector("progress")).not.toBeNull();
-    expect(button("Film").disabled).toBe(true);
+    expect(button("Create").disabled).toBe(true);
     const look = async () => {
       await vi.advanceTimersByTimeAsync(15_000);
       return page.querySelector("video")?.src;
@@ -129,8 +127,8 @@ describe.each(Object.keys(frameworks))("the guide of %s", (framework) => {
     expect(page.querySelector("progress")).toBeNull();
   });
 
-  test("shows a picture", async () => {
-    end = await show("picture");
+  test("shows an image", async () => {
+    end = await show("image");
     await press("Draw");
     await expect.poll(() => page.querySelector("img")?.src).toMatch(/^http.*png/);
     expect(button("Draw").disabled).toBe(false);

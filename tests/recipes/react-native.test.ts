@@ -2,7 +2,7 @@
 import { type RecordStorage, streamChat } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { filesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 import { newest } from "./newest.ts";
 
@@ -12,10 +12,10 @@ import { newest } from "./newest.ts";
  */
 
 interface Page {
-  itemStorage(items: object): RecordStorage;
+  createItemStorage(items: object): RecordStorage;
 }
 
-const files = filesOfPage("docs/guides/react-native.md");
+const files = filesOfExample("react-native");
 
 beforeEach(() => {
   vi.stubGlobal("navigator", { product: "ReactNative" });
@@ -63,10 +63,10 @@ async function liveWith(storage: RecordStorage) {
 }
 
 test("a chat with all of its branches is there when the app opens again, and gone after signing out", async () => {
-  const { itemStorage } = await files<Page>("item-storage.ts");
+  const { createItemStorage } = await files<Page>("item-storage.ts");
   const items = memoryItems();
   items.texts.set("of the app", "1");
-  await liveWith(itemStorage(items));
+  await liveWith(createItemStorage(items));
   expect([...items.texts.keys()]).toEqual(["of the app"]);
 });
 
@@ -85,10 +85,10 @@ test.skipIf(!asyncStorage)("the real AsyncStorage keeps a chat, over the storage
       getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
     },
   );
-  const { itemStorage } = await files<Page>("item-storage.ts");
+  const { createItemStorage } = await files<Page>("item-storage.ts");
   vi.stubGlobal("window", { localStorage });
   const items = asyncStorage?.default as object;
-  await liveWith(itemStorage(items));
+  await liveWith(createItemStorage(items));
   expect(texts.size).toBe(0);
 });
 

@@ -18,7 +18,7 @@ import { allRules } from "./all.ts";
 const models = Object.keys(requestSchemas).map((model) => ({ model }));
 
 /** Rules that JSON Schema cannot say, as the guide lists them. */
-const guide = readFileSync(new URL("../../docs/guides/json-schema.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../docs/guides/structured-output.md", import.meta.url), "utf8");
 const unsaid = [...guide.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name ?? "");
 const isUnsaid = (rule: string, message: string) =>
   !/^(expected|is required( \(|;|$))/.test(message) &&

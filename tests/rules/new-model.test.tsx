@@ -41,11 +41,10 @@ const chunk = (delta: object, finish_reason: string | null) =>
 const ANSWER = `${chunk({ content: "7 metres" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`;
 
 async function example(of: string, extension: "ts" | "tsx"): Promise<Record<string, unknown>> {
-  const guide = readFileSync(`${import.meta.dirname}/../../docs/guides/new-models.md`, "utf8");
-  const code = new RegExp(`\`\`\`${extension} \\[new-model.${extension}\\]\\n([\\s\\S]*?)\`\`\``).exec(
-    guide,
-  )?.[1];
-  if (!code) throw new Error(`the guide has no block in ${extension}`);
+  const code = readFileSync(
+    `${import.meta.dirname}/../../docs/examples/new-model/new-model.${extension}`,
+    "utf8",
+  );
   const file = `${folder}/${of}.${extension}`;
   writeFileSync(file, code);
   return import(/* @vite-ignore */ file);

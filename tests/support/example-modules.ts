@@ -1,5 +1,5 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { sources } from "../../scripts/sources.ts";
 import {
   type Example,
@@ -33,11 +33,26 @@ export function allExamples(): Example[] {
   const files = globSync(pages, { cwd: root, exclude: ["**/node_modules/**", "docs/{dist,reference}/**"] });
   return [
     ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
+    ...examplesOfFiles(),
     ...globSync("{packages,labs}/*/src", { cwd: root })
       .sort()
       .flatMap((folder) => examplesOfComments(root, folder)),
     ...examplesOfComments(root, "labs/registry/components/sluice"),
   ];
+}
+
+/** The files that pages include. Those of Solid have another JSX than React's, and are run by their own test. */
+function examplesOfFiles(): Example[] {
+  const files = globSync("docs/examples/*/*.{ts,tsx}", { cwd: root, exclude: ["docs/examples/solid/*.tsx"] });
+  return files.sort().map((place) => ({
+    place,
+    page: dirname(place),
+    language: place.endsWith(".tsx") ? "tsx" : "ts",
+    file: basename(place),
+    code: readFileSync(root + place, "utf8"),
+    isRun: false,
+    output: undefined,
+  }));
 }
 
 const compilerOptions = {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { examplesOfMarkdown } from "./examples.ts";
 import { imaginedFiles } from "./imagined.ts";
@@ -28,4 +28,11 @@ export function filesOfPage(page: string, more: Readonly<Record<string, string>>
     if (!files.has(file)) throw new Error(`${page} has no block with the name ${file}`);
     return await import(/* @vite-ignore */ join(folder, file));
   };
+}
+
+/** Copies a folder of `docs/examples`, and returns a function that imports one of its files. */
+export function filesOfExample(name: string) {
+  const folder = temporaryFolder(`docs-example-${name}`);
+  cpSync(join(root, "docs/examples", name), folder, { recursive: true });
+  return async <Module>(file: string): Promise<Module> => await import(/* @vite-ignore */ join(folder, file));
 }

@@ -9,7 +9,7 @@ import { build } from "vite";
 import { expect, test } from "vitest";
 
 /*
- * The oldest browsers of docs/support.md are computed: the packages are bundled with their dependencies, and each name of
+ * The oldest browsers of docs/supported-platforms.md are computed: the packages are bundled with their dependencies, and each name of
  * the platform in the bundle has the first version that knows it, by MDN's data.
  */
 
@@ -76,7 +76,7 @@ test("the oldest browsers of the support page are those that know all that the p
     const [name, version] = versions.reduce((newest, next) => (next[1] > newest[1] ? next : newest));
     return [names, version, `\`${name}\``];
   });
-  const page = readFileSync(join(root, "docs/support.md"), "utf8");
+  const page = readFileSync(join(root, "docs/supported-platforms.md"), "utf8");
   const [, table = ""] = /^\| browser .*\n\|[ -|]+\n((?:\|.*\n)+)/m.exec(page) ?? [];
   const written = table
     .trim()

@@ -15,6 +15,6 @@ test("each job runs the pnpm version of the documentation", () => {
 
 test("the workflow of the tests runs the packages on each Node that is promised", () => {
   const [, tested = ""] = /node: \[([\d, ]+)\]/.exec(read(".github/workflows/ci.yml")) ?? [];
-  const [, lowest] = /^\| Node +\| (\d+)/m.exec(read("docs/support.md")) ?? [];
+  const [, lowest] = /^\| Node +\| (\d+)/m.exec(read("docs/supported-platforms.md")) ?? [];
   expect(tested.split(", ")[0]).toBe(lowest);
 });

@@ -7,9 +7,11 @@ import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } fro
 import { filesOfPage } from "../support/page-files.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
-/* The files of the guide "A chat in React", used as a reader would: /api is the proxy of the page. */
+/* The files of the pages about chats, used as a reader would: /api is the proxy of the page. */
 
-const files = filesOfPage("docs/guides/chat-in-react.md");
+const chatPage = filesOfPage("docs/guides/chat-in-react.md");
+const toolsPage = filesOfPage("docs/guides/tools.md");
+const savePage = filesOfPage("docs/guides/save-and-resume-chats.md");
 let nth = 0;
 const emulator = createEmulator({
   speed: Number.POSITIVE_INFINITY,
@@ -32,7 +34,7 @@ beforeEach(() => {
 afterEach(cleanup);
 afterAll(() => vi.unstubAllGlobals());
 
-async function open(file: string) {
+async function open(file: string, files = chatPage) {
   const { App } = await files<{ App: FunctionComponent }>(file);
   render(<App />);
 }
@@ -73,11 +75,10 @@ test("the whole chat answers, edits, makes versions, and shows each of them", as
   await screen.findByText(/answer 3 to "How wide is it\?"/);
 });
 
-test("a tool of the whole chat runs when the user has allowed it", async () => {
+test("a tool runs when the user has allowed it", async () => {
   localStorage.clear();
-  await open("app.tsx");
-  press("New chat");
-  ask("Use the tool save_note");
+  await open("chat.tsx", toolsPage);
+  press("Save a note");
   fireEvent.click(await screen.findByRole("button", { name: "Allow" }));
   await expect.poll(() => localStorage.getItem("note")).not.toBeNull();
 });
@@ -86,8 +87,9 @@ test("the list of chats begins a new one, removes one, and brings it back", asyn
   // a removed chat is deleted 10 seconds later
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
-  await open("app.tsx");
+  await open("app.tsx", savePage);
   press("New chat");
+  await screen.findByRole("textbox", { name: "Message" });
   ask("How old is the moon?");
   const list = within(screen.getByRole("navigation", { name: "Chats" }));
   await list.findByRole("button", { name: "How old is the moon?" });
@@ -97,10 +99,10 @@ test("the list of chats begins a new one, removes one, and brings it back", asyn
 });
 
 test("all versions of an answer are compared, and exported with their parents", async () => {
-  const { Compare } = await files<{ Compare: FunctionComponent<{ chat: UseChatStreamResult }> }>(
+  const { Compare } = await chatPage<{ Compare: FunctionComponent<{ chat: UseChatStreamResult }> }>(
     "compare.tsx",
   );
-  const { ExportButton } = await files<{
+  const { ExportButton } = await savePage<{
     ExportButton: FunctionComponent<{ chat: UseChatStreamResult; save: (json: string) => void }>;
   }>("export-button.tsx");
   const saved: { id: string; parentId?: string; message: { content: string } }[] = [];
