@@ -21,7 +21,7 @@ const ranking = {
   boost: { title: 4, text: 2, titles: 1, keywords: 12 },
   // tasks first, then names, and last what few readers look for
   boostDocument: (id: string) => {
-    if (/^\/(decisions|spec|threats|everywhere|reliability|performance)/.test(id)) return 0.4;
+    if (/^\/(decisions|spec|everywhere|performance)/.test(id)) return 0.4;
     return id.startsWith("/reference/") ? 0.5 : 1;
   },
 };

@@ -121,7 +121,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     ["/live.html", "dark"],
     ["/reference/emulator.html", "light"],
     ["/reference/errors.html", "dark"],
-    ["/threats.html", "dark"],
+    ["/performance.html", "dark"],
   ] as const)("axe finds no problem on %s in %s", async ([path, colorScheme]) => {
     await page.emulateMedia({ colorScheme });
     await page.goto(site.url + path);
