@@ -83,8 +83,8 @@ const queries: Readonly<Record<string, string>> = {
   langchain: "/guides/other-clients",
   "ai sdk": "/guides/from-use-chat",
   resume: "/guides/resumable-streams",
-  maxSteps: "/reference/core-chat",
-  useChatStream: "/reference/react",
+  maxSteps: "/reference/react",
+  useChatStream: "/reference/usechatstream",
 };
 
 test.each(Object.entries(queries))("“%s” finds %s among the first three", (query, page) => {
