@@ -30,6 +30,8 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   unused: [["knip"]],
   /** Wording, counts, names and source text, in one line; `--list` shows what does not hold. Fails on broken links only. */
   text: [["node", "scripts/check-text.ts"]],
+  /** Subjects of commits that break Conventional Commits; takes a range. */
+  commits: [["node", "scripts/check-commits.ts"]],
   /** A table of sizes beside those of main. `--save` makes them the base. */
   size: [["node", "scripts/sizes.ts"]],
   /** The packed packages: manifests, types and sizes. */

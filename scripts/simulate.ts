@@ -30,7 +30,7 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 
-/** Steps of the worlds by kind, as `docs/reliability.md` has them. A step that is no fault has none. */
+/** Steps of the worlds by kind. A step that is no fault has none. */
 const kinds: readonly (readonly [string, RegExp])[] = [
   ["faults between a tab and the server", /^break (connection|all)/],
   ["faults between the proxy and the gateway", /^break upstream/],

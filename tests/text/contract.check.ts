@@ -1,10 +1,11 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { readThreats } from "../../scripts/cases.ts";
 
 /*
  * References of comments, tests and pages into docs/: "(spec, Errors)" is a heading of docs/spec/gateway.md,
- * "(wire, 2.5)" a rule of docs/spec/wire.md, "case 28" a number of docs/threats.md.
+ * "(wire, 2.5)" a rule of docs/spec/wire.md, "case 28" a threat that a test names (pnpm cases).
  */
 
 const root = join(import.meta.dirname, "../..");
@@ -29,7 +30,7 @@ const sections = new Set(
     .flatMap((heading) => [heading, heading.replace(/ \([^)]*\)$/, ""), heading.replace(/ and .*$/, "")]),
 );
 const rules = new Set([...read("docs/spec/wire.md").matchAll(/^- \*\*(\d+\.\d+)\*\*/gm)].map(([, n]) => n));
-const cases = new Set([...read("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, n]) => n));
+const cases = new Set([...readThreats().keys()].map(String));
 
 describe("a reference resolves", () => {
   test("A reference to a section of the spec resolves", () => {

@@ -35,10 +35,3 @@ describe.each(guides)("%s", (page) => {
     expect(named.filter((id) => !ids.includes(id ?? "") && id !== "gamma-video-1")).toEqual([]);
   });
 });
-
-test("The emulator's README counts the video models of the table", () => {
-  const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-  expect(read("packages/emulator/README.md")).toContain(
-    `the ${words[Object.values(models).filter((model) => model.kind === "video").length]} video models`,
-  );
-});

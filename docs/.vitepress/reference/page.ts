@@ -2,7 +2,7 @@ import ts from "typescript";
 import type { ReferencePage } from "./entries.ts";
 import { type Member, membersOf } from "./members.ts";
 import { checker } from "./program.ts";
-import { codeBlock, docOf, type Find } from "./text.ts";
+import { codeBlock, docCell, docOf, escapeHTML, type Find, firstSentenceOf } from "./text.ts";
 
 /** Facts about all other pages that a page needs. */
 interface Whole {
@@ -10,9 +10,11 @@ interface Whole {
   readonly anchors: ReadonlyMap<string, string>;
   readonly find: Find;
   readonly isExported: (symbol: ts.Symbol) => boolean;
+  /** File names of the pages of functions, without extension. */
+  readonly slugs: ReadonlyMap<ts.Symbol, string>;
 }
 
-/** A page of the reference as Markdown: a section for each name, a heading for each of its members. */
+/** The page of a part of an entry point: functions link to their own pages, and the members of types are folded. */
 export function pageOf(
   { title, entry }: ReferencePage,
   symbols: ReadonlyMap<string, ts.Symbol>,
@@ -21,7 +23,7 @@ export function pageOf(
   const sections = [...symbols]
     .sort(([a, first], [b, second]) => rankOf(first) - rankOf(second) || a.localeCompare(b))
     .map(([name, symbol]) => sectionOf(name, symbol, whole));
-  return [`# ${title}`, `Import these names from \`${entry}\`.`, ...sections].filter(Boolean).join("\n\n");
+  return [`# ${title}`, `Import these names from \`${entry}\`.`, ...sections].join("\n\n");
 }
 
 /** Functions come first, then classes and constants, then types. */
@@ -30,20 +32,112 @@ function rankOf({ flags }: ts.Symbol): number {
   return flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Variable) ? 1 : 2;
 }
 
-function sectionOf(name: string, symbol: ts.Symbol, { anchors, find, isExported }: Whole): string {
+function sectionOf(name: string, symbol: ts.Symbol, { anchors, find, isExported, slugs }: Whole): string {
   const anchor = anchors.get(name) ?? name;
+  const heading = `## ${name} {:#${anchor}}`;
+  if (isFunction(symbol))
+    return [heading, firstSentenceOf(symbol), `[Signature, options and examples](./${slugs.get(symbol)}.md)`]
+      .filter(Boolean)
+      .join("\n\n");
   const others: Find = (other) => (other === name ? undefined : find(other));
-  const members = typesOf(symbol, find)
+  const members = typesOf(symbol)
     .flatMap((type) => membersOf(type, isExported))
-    .filter((member) => !isInherited(member, symbol));
+    .filter((member) => !isInherited(member, symbol))
+    .map((member) => memberOf(anchor, member, others));
   return [
-    `## ${name} {:#${anchor}}`,
+    heading,
     ...signaturesOf(name, symbol).map((code) => codeBlock(code, others)),
     docOf(symbol, others),
-    ...members.map((member) => memberOf(anchor, member, others)),
+    members.length > 0 &&
+      `<details>\n<summary>${members.length} fields</summary>\n\n${members.join("\n\n")}\n\n</details>`,
   ]
     .filter(Boolean)
     .join("\n\n");
+}
+
+/** The page of a function: how to import and call it, its examples, and a table of all its options. */
+export function pageOfFunction(
+  name: string,
+  symbol: ts.Symbol,
+  { entry }: ReferencePage,
+  whole: Whole,
+): string {
+  const others: Find = (other) => (other === name ? undefined : whole.find(other));
+  return [
+    `# ${name} {:#${name.toLowerCase()}}`,
+    `\`\`\`ts\nimport { ${name} } from "${entry}";\n\`\`\``,
+    ...signaturesOf(name, symbol).map((code) => codeBlock(code, others)),
+    docOf(symbol, others),
+    ...parametersOf(symbol).map((parameter) => optionsTable(name, parameter, others, whole.isExported)),
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+export function isFunction({ flags }: ts.Symbol): boolean {
+  return (flags & ts.SymbolFlags.Function) !== 0;
+}
+
+/** The parameters of all overloads that have options: not the client, and no function, list or text. */
+function parametersOf({ declarations = [] }: ts.Symbol): ts.ParameterDeclaration[] {
+  const functions = declarations.filter(ts.isFunctionDeclaration);
+  const shown = functions.some(({ body }) => !body) ? functions.filter(({ body }) => !body) : functions;
+  const byType = new Map(
+    shown
+      .flatMap(({ parameters }) => parameters)
+      .filter(({ type }) => type && !/^(?:Client|Env)\b/.test(type.getText()))
+      .map((parameter) => [parameter.type?.getText(), parameter]),
+  );
+  return [...byType.values()];
+}
+
+/** A table of the options of a parameter, those of nested options too; undefined if it has none. */
+function optionsTable(
+  name: string,
+  parameter: ts.ParameterDeclaration,
+  find: Find,
+  isExported: (symbol: ts.Symbol) => boolean,
+): string | undefined {
+  // options of options are listed here, other exported types have a section of their own
+  const isElsewhere = (symbol: ts.Symbol) => isExported(symbol) && !symbol.name.endsWith("Options");
+  const rows = new Map<string, string>();
+  for (const { path, declarations } of branchesOf(checker.getTypeAtLocation(parameter)).flatMap((type) =>
+    membersOf(type, isElsewhere),
+  )) {
+    const shown = declarations.find(({ symbol }) => symbol.getDocumentationComment(checker).length > 0);
+    // parameters of a request differ by model: the section of the request has them
+    if (!shown || rows.has(path) || path.startsWith("params.")) continue;
+    const anchor = `${name.toLowerCase()}-${path.toLowerCase().replaceAll(".", "-")}`;
+    const optional = /^\w+\?/.test(shown.code) ? "?" : "";
+    rows.set(
+      path,
+      `| <a id="${anchor}"></a>\`${path}${optional}\` | ${typeCell(shown.code)} | ${docCell(shown.symbol, find)} |`,
+    );
+  }
+  if (rows.size === 0) return undefined;
+  const title = ts.isIdentifier(parameter.name) ? parameter.name.text : "options";
+  const head = ["| field | type | meaning |", "| --- | --- | --- |"];
+  return [`## ${title}`, [...head, ...rows.values()].join("\n")].join("\n\n");
+}
+
+/** The types that a type may be which depends on the model of the request. */
+function branchesOf(type: ts.Type): ts.Type[] {
+  if (type.isUnion() && type.types.some(isConditional)) return type.types.flatMap(branchesOf);
+  if (!isConditional(type)) return [type];
+  const { trueType, falseType } = type.root.node;
+  return [trueType, falseType].flatMap((node) => branchesOf(checker.getTypeFromTypeNode(node)));
+}
+
+function isConditional(type: ts.Type): type is ts.ConditionalType {
+  return (type.flags & ts.TypeFlags.Conditional) !== 0;
+}
+
+/** Longest text of a type in a table; a longer one is on the page of its type. */
+const LONGEST_TYPE = 80;
+
+function typeCell(code: string): string {
+  const type = code.replace(/^[^:(]*?\??: /, "").replace(/ \| undefined$/, "");
+  return type.length > LONGEST_TYPE ? "" : `<code v-pre>${escapeHTML(type).replaceAll("|", "&#124;")}</code>`;
 }
 
 function memberOf(anchor: string, { path, declarations }: Member, find: Find): string {
@@ -53,16 +147,10 @@ function memberOf(anchor: string, { path, declarations }: Member, find: Find): s
     .join("\n\n");
 }
 
-/** The types whose members are listed: an interface, a class, an alias, or options of a function that have no name. */
-function typesOf(symbol: ts.Symbol, find: Find): ts.Type[] {
-  const { flags, declarations = [] } = symbol;
-  if (flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.Class | ts.SymbolFlags.TypeAlias))
-    return [checker.getDeclaredTypeOfSymbol(symbol)];
-  const isNamed = ({ type }: ts.ParameterDeclaration) => type?.getText().match(/\w+/g)?.some(find);
-  return declarations
-    .filter(ts.isFunctionDeclaration)
-    .flatMap(({ parameters }) => parameters.filter((parameter) => !isNamed(parameter)))
-    .map((parameter) => checker.getTypeAtLocation(parameter));
+/** The types whose members are listed: an interface, a class or an alias. */
+function typesOf(symbol: ts.Symbol): ts.Type[] {
+  const isType = symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.Class | ts.SymbolFlags.TypeAlias);
+  return isType ? [checker.getDeclaredTypeOfSymbol(symbol)] : [];
 }
 
 /** Tells if a class has a member from its exported base, whose section lists it. */

@@ -8,7 +8,8 @@ import { checker } from "./program.ts";
 export type Find = (name: string) => string | undefined;
 
 const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-const escapeHTML = (text: string) => text.replace(/[&<>]/g, (sign) => escaped[sign as keyof typeof escaped]);
+export const escapeHTML = (text: string) =>
+  text.replace(/[&<>]/g, (sign) => escaped[sign as keyof typeof escaped]);
 
 /** Source text as HTML, in which exported names are links. */
 export function codeBlock(code: string, find: Find): string {
@@ -17,6 +18,28 @@ export function codeBlock(code: string, find: Find): string {
     return link ? `<a href="${link}">${name}</a>` : name;
   });
   return `<pre class="signature" tabindex="0" v-pre><code>${linked}</code></pre>`;
+}
+
+/** The first sentence of a doc comment, as plain text. */
+export function firstSentenceOf(symbol: ts.Symbol): string {
+  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker)).replace(/\s+/g, " ");
+  const first = /^.*?[.:](?= [A-Z`]|$)/.exec(text)?.[0] ?? text;
+  return markdownOf(first, () => undefined).replace(/\(spec, ([^()]+)\)/g, linkToSpec);
+}
+
+/** The doc comment of an option as one cell of a table, with its default. Examples are on the page of its type. */
+export function docCell(symbol: ts.Symbol, find: Find): string {
+  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker));
+  const parts = symbol
+    .getJsDocTags(checker)
+    .filter(({ name }) => name === "default")
+    .map(({ text: value }) => ts.displayPartsToString(value).trim())
+    .map((value) => `Default: ${/^[`A-Za-z]/.test(value) ? value : `\`${value}\``}`);
+  const all = markdownOf([text.replace(/```.*?```/gs, ""), ...parts].join(" "), find);
+  return all
+    .replace(/\s+/g, " ")
+    .replace(/(?<!\\)\|/g, "\\|")
+    .replace(/\(spec, ([^()]+)\)/g, linkToSpec);
 }
 
 /** The doc comment of a name as Markdown: its text, default, parameters, errors and examples. */

@@ -50,6 +50,39 @@ export interface Emulator {
  * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
  * same order get the same answers, ids included; only times follow the clock.
  *
+ * A fault in the prompt makes a request fail, with any client. Write it into the last user message of a chat, the prompt
+ * of an image or a video, the `Name` of an asset, or any text of an epsilon request. Faults combine: `[[slow]] [[drop]]`.
+ * `GET /` says what each does.
+ *
+ * | fault             | requests                   | effect                                                   |
+ * | ----------------- | -------------------------- | -------------------------------------------------------- |
+ * | `[[429]]`         | all                        | 429 with `Retry-After: 1`                                |
+ * | `[[500]]`         | all                        | 500                                                      |
+ * | `[[slow]]`        | all                        | takes long                                               |
+ * | `[[stall]]`       | all                        | no response, or silence after some text                  |
+ * | `[[truncate]]`    | all                        | the response ends early, as if it were whole             |
+ * | `[[drop]]`        | all                        | the connection breaks within the response                |
+ * | `[[malformed]]`   | all                        | broken JSON                                              |
+ * | `[[unconfirmed]]` | chat                       | `[DONE]` without a `finish_reason`                       |
+ * | `[[error-frame]]` | chat                       | an error within the stream                               |
+ * | `[[length]]`      | chat                       | cut, `finish_reason: "length"`                           |
+ * | `[[filter]]`      | chat                       | cut, `finish_reason: "content_filter"`                   |
+ * | `[[json]]`        | chat                       | the text is JSON                                         |
+ * | `[[partial]]`     | images                     | the second image of a sequence is an error               |
+ * | `[[fail]]`        | videos, assets and epsilon | the task or asset fails                                  |
+ * | `[[no-url]]`      | videos                     | the task succeeds without a URL                          |
+ * | `[[flat]]`        | videos                     | `gamma-video-2.0` and `-fast` respond without envelope   |
+ * | `[[unknown]]`     | videos                     | the first 2 queries show an unknown status               |
+ * | `[[late]]`        | videos                     | the first 2 queries respond with 404                     |
+ * | `[[busy]]`        | videos                     | the first 2 queries respond with 429                     |
+ *
+ * A count bounds a fault: `[[429:2]]` refuses two requests with that body, then one succeeds. A label counts apart:
+ * `[[truncate:1:second]]`. A misspelt fault is refused with 400 and the nearest name. `[[Page name]]` and other text in
+ * brackets stay text.
+ *
+ * A chat calls a tool if `tool_choice` demands it, or if the prompt says so: "use get_weather". If a request shows a JSON
+ * Schema, the response fits it.
+ *
  * @throws TypeError if `apiKeys` is empty or has an empty key, `speed` is not above 0, or `script` has a wrong field.
  * @example
  * ```ts

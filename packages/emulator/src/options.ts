@@ -38,8 +38,20 @@ export interface EmulatorOptions {
    */
   readonly media?: MediaScript;
   /**
-   * Replies and faults as plain JSON, for chats that `chat` leaves alone and for all other requests. The README has the
-   * format. @default none
+   * Replies and faults as plain JSON, for chats that `chat` leaves alone and for all other requests. The first rule
+   * that fits a request decides. @default none
+   * @example
+   * ```ts
+   * createEmulator({
+   *   script: {
+   *     replies: [
+   *       { prompt: "weather", toolCalls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
+   *       { tool: "get_weather", content: "It rains in Paris." },
+   *       { prompt: "castle", faults: ["slow", "429:2"] },
+   *     ],
+   *   },
+   * });
+   * ```
    */
   readonly script?: Script;
   /**
@@ -66,8 +78,10 @@ export interface EmulatorOptions {
   readonly cors?: boolean;
   /**
    * Refuses with 400 what the specification does not list for a model, such as an unknown field, and what it refuses
-   * beyond the rules of the client. The README lists it. By default unknown fields are accepted and change nothing;
-   * `requests` and the header `x-sluice-unknown-fields` name them (wire, 4.1).
+   * beyond the rules of the client: `json_object` where no message asks for JSON, a tool call without a name or id, a
+   * `tool` message without its call, `reasoning_content` that does not come back unchanged beside its tool calls, an empty
+   * `image` list, and a private image address. By default unknown fields are accepted and change nothing; `requests` and
+   * the header `x-sluice-unknown-fields` name them (wire, 4.1).
    * @default false
    */
   readonly strict?: boolean;

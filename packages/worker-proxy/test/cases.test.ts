@@ -1,4 +1,3 @@
-import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { chat, startProxy } from "./support/harness.js";
@@ -113,42 +112,6 @@ test.each([
   expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 /);
   expect(proxy.upstream.requests).toEqual([]);
 });
-
-describe("the page of threats", () => {
-  const root = new URL("../../..", import.meta.url);
-  const textOfFile = (path: string) => readFileSync(new URL(path, root), "utf8");
-  const numbers = [...textOfFile("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, number]) =>
-    Number(number),
-  );
-  const folders = ["packages/worker-proxy/test/", "packages/durable/test/", "packages/mcp/test/"];
-  for (const { name } of readdirSync(new URL("tests", root), { withFileTypes: true }).filter(isFolder))
-    folders.push(`tests/${name}/`);
-  const titles = folders.flatMap((folder) =>
-    readdirSync(new URL(folder, root))
-      .filter((name) => name.endsWith(".test.ts"))
-      .map((name) => textOfFile(folder + name)),
-  );
-  /** The cases that titles name: "case 1: …", "cases 82, 83: …, case 85: …". */
-  const named = new Set(
-    [...titles.join("\n").matchAll(/(?:["'`]|, )cases? ((?:\d+(?:, | and )?)+): /g)].flatMap(
-      ([, list = ""]) => (list.match(/\d+/g) ?? []).map(Number),
-    ),
-  );
-
-  test("numbers each case once", () => {
-    expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
-  });
-
-  test("has a test for each case, whose title names it", () => {
-    expect(numbers.filter((number) => !named.has(number))).toEqual([]);
-  });
-
-  test("has as many cases as SECURITY.md says", () => {
-    expect(textOfFile("SECURITY.md")).toContain(`each of the ${numbers.length} cases`);
-  });
-});
-
-const isFolder = (one: Dirent) => one.isDirectory();
 
 /** Reads a socket until its connection closes. */
 function textOf(socket: Socket): Promise<string> {

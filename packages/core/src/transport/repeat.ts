@@ -176,7 +176,7 @@ const ASK_MS = 5000;
 
 /**
  * Asks the proxy, after an answer was lost, if it answers a repeated `idempotency-key` from its memory: `once` or
- * `chat-once` among the offers of `GET /health` (docs/spec/once.md). A proxy that stays out of reach offers nothing,
+ * `chat-once` among the offers of `GET /health` (wire, 6.2). A proxy that stays out of reach offers nothing,
  * because a request that may be billed is not sent again by a guess.
  */
 async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {

@@ -44,7 +44,9 @@ const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
 
 /**
  * Creates a handler that sends each request to the gateway with the caller's own key, passes the answer on as it comes,
- * and keeps the exchange without its secrets.
+ * and stores the exchange. Keys, tokens, cookies, passwords, files, data URIs and queries of URLs are replaced by
+ * `[redacted]`. Prompts and responses are stored: read a recording before you publish it. Images and videos are passed on,
+ * not recorded.
  *
  * @example
  * ```ts run

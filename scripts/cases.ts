@@ -1,0 +1,55 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readKnownBugs } from "../tests/simulation/known-bugs.ts";
+
+/*
+ * Lists what the tests show, from their titles: the numbered threats to the proxy and to `labs/sync`, and the faults that
+ * chats, tasks and uploads survive.
+ *
+ *   pnpm cases               all of them
+ *   pnpm cases 28            one threat
+ *   pnpm cases reliability   the faults
+ */
+
+const root = join(import.meta.dirname, "..");
+const withThreats = [
+  "packages/{worker-proxy,durable,mcp}/test/*.test.ts",
+  "tests/*/*.test.ts",
+  "labs/sync/test/server/*.test.ts",
+];
+const withFaults = ["tests/simulation/*.test.ts", "tests/{pages,studio}/*{chaos,fire}*.test.ts"];
+/** A text that names cases: "case 1: …", "cases 82, 83: …, case 85: …". */
+const NAMED = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\bcases? \d+(?:(?:, | and )\d+)*: (?:(?!\1)[^\n\\]|\\.)*)\1/g;
+const TITLE = /\b(?:test|describe)(?:\.\w+)*\(\s*(["'`])((?:(?!\1)[^\n\\]|\\.)+)\1/g;
+
+/** Titles of the tests of each threat, by its number. */
+export function readThreats(): ReadonlyMap<number, readonly string[]> {
+  const threats = new Map<number, string[]>();
+  for (const file of filesOf(withThreats))
+    for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(NAMED))
+      for (const [, numbers = ""] of title.matchAll(/\bcases? ((?:\d+(?:, | and )?)+): /g))
+        for (const number of (numbers.match(/\d+/g) ?? []).map(Number))
+          threats.set(number, [...(threats.get(number) ?? []), `${title}  (${file})`]);
+  return new Map([...threats].toSorted(([one], [other]) => one - other));
+}
+
+function filesOf(patterns: readonly string[]): string[] {
+  return globSync(patterns, { cwd: root }).toSorted();
+}
+
+if (import.meta.main) {
+  const [wanted] = process.argv.slice(2);
+  if (wanted !== "reliability")
+    for (const [number, titles] of readThreats())
+      if (wanted === undefined || Number(wanted) === number)
+        console.log(`${number}\n${titles.map((title) => `  ${title}`).join("\n")}`);
+  if (wanted === undefined || wanted === "reliability") {
+    for (const file of filesOf(withFaults)) {
+      console.log(file);
+      for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(TITLE))
+        if (!title.includes("${")) console.log(`  ${title}`);
+    }
+    console.log("tests/simulation/bugs: put back, and found");
+    for (const { name } of readKnownBugs()) console.log(`  ${name}`);
+  }
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { readThreats } from "../../scripts/cases.ts";
+
+/** Numbers of all threats. A new threat gets the next one; a number is never used again. */
+const ofProxy =
+  "1-35, 37-79, 82-83, 85-105, 108-127, 129-143, 146-152, 154-158, 165-166, 170-171, 177-189, 191-200, 213-216, 240";
+const ofSync = "217-227, 241-247, 255-258";
+
+test("each threat has a test whose title names its case", () => {
+  expect([...readThreats().keys()]).toEqual(numbersOf(`${ofProxy}, ${ofSync}`));
+});
+
+function numbersOf(list: string): number[] {
+  return list
+    .split(", ")
+    .flatMap((range) => {
+      const [first = 0, last = first] = range.split("-").map(Number);
+      return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    })
+    .toSorted((one, other) => one - other);
+}
