@@ -11,7 +11,7 @@ import {
   streamChat,
 } from "@sluice/core";
 import type { AnyRequest } from "@sluice/core/internal";
-import { createBackoff, endsUnlessSent, keepsKey, randomId } from "@sluice/core/internal";
+import { cancelWith, canReuseKey, createBackoff, createRandomId } from "@sluice/core/internal";
 import type { Entry, Ledger, Write } from "./ledger.js";
 import type { Offers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
@@ -73,9 +73,9 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
       run.stopped.throwIfAborted();
       return ended(error, "none");
     }
-    const { key = randomId(), sentAt = Date.now() } = entry.record ?? {};
+    const { key = createRandomId(), sentAt = Date.now() } = entry.record ?? {};
     await ledger.claim(entry, { state: "sending", key, sentAt, open: isOpen, error: undefined }, run.write);
-    const call = endsUnlessSent(tracked(run, ticket), run.stopped, run.forgotten);
+    const call = cancelWith(tracked(run, ticket), run.stopped, run.forgotten);
     try {
       return { change: await send(run, entry, call.client, { signal: call.signal, idempotencyKey: key }) };
     } catch (error) {
@@ -89,7 +89,7 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
     }
 
     function ended(error: unknown, billing: Billing): AttemptEnd {
-      return { error, billing, isOpen, keepsKey: keepsKey(error, billing), ticket };
+      return { error, billing, isOpen, keepsKey: canReuseKey(error, billing), ticket };
     }
   }
 }

@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { fingerprintOf, within } from "@sluice/core/internal";
+import { awaitWithin, createFingerprint } from "@sluice/core/internal";
 import type { BatchItem, BatchItemState } from "./item.js";
 import { type BatchRecord, errorOf, recordIn, shownStates } from "./records.js";
 import type { Listed } from "./request.js";
@@ -91,7 +91,7 @@ export function createLedger(
   };
 
   async function read(list: readonly Listed[]): Promise<void> {
-    const records = await within(client.clock, STORAGE_MS, storage.read(collection), "the storage");
+    const records = await awaitWithin(client.clock, STORAGE_MS, storage.read(collection), "the storage");
     replace(list, records);
   }
 
@@ -102,7 +102,7 @@ export function createLedger(
     usage = {};
     for (const listed of list) {
       const { id, kind, request } = listed;
-      const fingerprint = fingerprintOf({ [kind]: request }) ?? "";
+      const fingerprint = createFingerprint({ [kind]: request }) ?? "";
       const entry: Entry = { ...listed, fingerprint, record: undefined, isBusy: false };
       entries.set(id, entry);
       counts.waiting += 1;
@@ -122,7 +122,7 @@ export function createLedger(
 
   async function put({ id }: Entry, record: BatchRecord | undefined, write: Write): Promise<void> {
     const writing = write(collection, new Map([[id, record]]));
-    await within(client.clock, STORAGE_MS, writing, "the storage");
+    await awaitWithin(client.clock, STORAGE_MS, writing, "the storage");
   }
 
   function adopt(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[] {

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { scoped } from "@sluice/core/internal";
+import { addUserPrefix } from "@sluice/core/internal";
 import { isLocked, withLock } from "@sluice/stores/internal";
 import type { Write } from "./ledger.js";
 
@@ -21,7 +21,7 @@ export async function whileAlone(
   act: (write: Write) => Promise<void>,
 ): Promise<void> {
   if (!storage.lock) {
-    const lock = scoped(client, `sluice/${name}`);
+    const lock = addUserPrefix(client, `sluice/${name}`);
     if (await isLocked(client, lock)) onBusy();
     return withLock(client, lock, signal, () => act(storage.write));
   }

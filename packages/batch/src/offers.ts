@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { askOffers, isRemembered } from "@sluice/core/internal";
+import { fetchOffers, isRemembered } from "@sluice/core/internal";
 import type { Entry } from "./ledger.js";
 
 /** Time for which a proxy surely remembers a streamed chat, in milliseconds: ten minutes after its end, less one. */
@@ -24,7 +24,7 @@ export function createOffers(client: Client): Offers {
 
   async function has(kind: Entry["kind"]): Promise<boolean> {
     if (!client.idempotencyKeys) return false;
-    asked ??= askOffers(client);
+    asked ??= fetchOffers(client);
     // a proxy that can't be reached now is asked again
     asked.catch(() => {
       asked = undefined;

@@ -49,7 +49,7 @@ export function createPace(client: Client, max: number, signal: AbortSignal, onC
     },
     ticket: () => round,
     answered() {
-      backoff.progress();
+      backoff.reset();
       concurrency = Math.min(max, concurrency + 1 / concurrency);
     },
     slowDown,

@@ -1,5 +1,5 @@
 import { type Billing, type Client, watchVideoTask } from "@sluice/core";
-import { asError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/internal";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
 import { endsRun, isForNow, isOverForTask, isSettledElsewhere } from "./failures.js";
 import type { BatchResult } from "./item.js";
@@ -131,7 +131,7 @@ async function settle(
   entry: Entry,
   { error, billing, isOpen, keepsKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
 ): Promise<Billing> {
-  const known = asError(error);
+  const known = toError(error);
   const isUnconfirmed = billing === "maybe" || (isOpen && isSettledElsewhere(error));
   const isBack = isForNow(error) || endsRun(error);
   if (isUnconfirmed || !isBack) {
@@ -161,7 +161,7 @@ async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecor
   } catch (error) {
     stopped.throwIfAborted();
     if (endsRun(error)) throw error;
-    entry.error = asError(error);
+    entry.error = toError(error);
     const over = isOverForTask(error) ? { handle: undefined, key: undefined } : {};
     await ledger.save(entry, { state: "failed", error: keptError(entry.error, undefined), ...over }, write);
     return undefined;

@@ -1,5 +1,11 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import { asError, assertClient, createStore, readerOf, reportStorageFailure } from "@sluice/core/internal";
+import {
+  assertClient,
+  createReader,
+  createStore,
+  reportStorageFailure,
+  toError,
+} from "@sluice/core/internal";
 import { onForget, storageOf } from "@sluice/stores/internal";
 import { type Decision, decideOn, sentAgain, skipped } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
@@ -53,7 +59,7 @@ export function createBatch(
   options: BatchOptions | (() => BatchOptions),
 ): Batch {
   assertClient(client);
-  const readOptions = readerOf(options);
+  const readOptions = createReader(options);
   const { id, storage: given } = checkedOptions(readOptions());
   const readList = () => listedOf(typeof requests === "function" ? requests() : requests);
   const readLedger = () => ledger.read(readList());
@@ -147,7 +153,7 @@ export function createBatch(
   }
 
   function fail(failed: Run, cause: unknown): void {
-    if (run === failed) error ??= asError(cause);
+    if (run === failed) error ??= toError(cause);
     failed.stop.abort(null);
     shown();
   }

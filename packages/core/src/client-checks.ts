@@ -8,7 +8,7 @@ export function explainOptions(options: ClientOptions): void {
   explainBaseURL(options?.baseURL);
   const { apiKey, timeout, retry, user, dangerouslyAllowBrowser } = options;
   explainUser(user);
-  if (apiKey !== undefined && inBrowser() && !dangerouslyAllowBrowser)
+  if (apiKey !== undefined && isBrowser() && !dangerouslyAllowBrowser)
     throw new ConfigurationError(
       "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
         "baseURL to the proxy; or, in a tool of your own, set dangerouslyAllowBrowser: true",
@@ -73,6 +73,6 @@ function explainTimes(option: string, times: object | undefined): void {
 }
 
 /** Returns true in a browser or its workers, which call themselves Mozilla. Node, Deno, Bun and workerd do not. */
-export function inBrowser(): boolean {
+export function isBrowser(): boolean {
   return /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
 }

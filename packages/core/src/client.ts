@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "./base/clock.js";
+import { hashToId } from "./base/equality.js";
 import { isolate } from "./base/isolate.js";
 import { noteUnknownOptions, print } from "./base/note-options.js";
-import { idOf } from "./base/same.js";
-import type { Scoped } from "./base/scope.js";
-import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
+import type { Scoped } from "./base/user-prefix.js";
+import { explainKey, explainOptions, isBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeout } from "./transport/send.js";
@@ -161,7 +161,7 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
  * Largest number of keys that a client keeps to redact them. The oldest key is dropped first, so a request would have
  * to outlive as many newer keys.
  */
-const MOST_KEYS = 1000;
+const MAX_KEYS = 1000;
 
 /**
  * Creates the client, the first argument of every function. It holds no connection and is never closed.
@@ -187,7 +187,7 @@ export function createClient(options: ClientOptions): Client {
   const { apiKey, credentials, timeout = {}, retry, user, clock = systemClock } = options;
   const baseURL = options.baseURL.trim().replace(/(?:\/+|(?:\/v1)+\/*)$/, "");
   assertUsable("user", user === undefined || (user && typeof user === "string"));
-  assertUsable("apiKey", apiKey === undefined || !inBrowser() || options.dangerouslyAllowBrowser);
+  assertUsable("apiKey", apiKey === undefined || !isBrowser() || options.dangerouslyAllowBrowser);
   if ("apiKey" in options && typeof apiKey !== "function") assertUsable("apiKey", isKey(apiKey));
   const times: readonly unknown[] = [timeout, retry ?? {}].flatMap(Object.values);
   assertUsable("timeout or retry", !times.some((ms) => ms !== undefined && !(Number(ms) >= 0)));
@@ -213,7 +213,7 @@ export function createClient(options: ClientOptions): Client {
     // the platform would copy a `Request`, body and all, which takes longer than all else before a call is sent; but
     // only a `Request` shows at once that `credentials` are refused
     prepare: (...given) => (options.fetch || credentials ? [new Request(...given)] : given),
-    headers,
+    headers: createHeaders,
     scrub,
     emit,
     warn,
@@ -227,11 +227,11 @@ export function createClient(options: ClientOptions): Client {
     print(issue, options);
   }
 
-  async function headers(request: CallInfo): Promise<Headers> {
+  async function createHeaders(request: CallInfo): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
     if (apiKey === undefined) {
-      if (user !== undefined) all.set("x-sluice-user", idOf(user));
+      if (user !== undefined) all.set("x-sluice-user", hashToId(user));
       return all;
     }
     const key: unknown = typeof apiKey === "function" ? await apiKey() : apiKey;
@@ -253,12 +253,12 @@ export function createClient(options: ClientOptions): Client {
     keys.delete(key);
     keys.add(key);
     const [oldest] = keys;
-    if (keys.size > MOST_KEYS) keys.delete(oldest as string);
+    if (keys.size > MAX_KEYS) keys.delete(oldest as string);
   }
 
   function scrub(text: string): string {
     if (keys.size === 0) return text;
-    const plain = withoutEscapes(text);
+    const plain = unescapeJSON(text);
     let clean = [...keys].some((key) => plain.includes(key)) ? plain : text;
     for (const key of keys)
       for (const form of [key, encodeURIComponent(key)]) clean = clean.replaceAll(form, "[redacted]");
@@ -271,7 +271,7 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** Resolves the escapes of JSON text in which a key may be written. Quotes and backslashes stay escaped. */
-function withoutEscapes(text: string): string {
+function unescapeJSON(text: string): string {
   return text.replace(/\\(?:\/|u00(?!22|5c)([2-7][\da-f]))/gi, (_, hex?: string) =>
     hex ? String.fromCharCode(Number.parseInt(hex, 16)) : "/",
   );

@@ -36,7 +36,7 @@ describe("a backoff", () => {
     await wait();
     await wait();
     expect(backoff.failures).toBe(2);
-    backoff.progress();
+    backoff.reset();
     for (let nth = 0; nth < 3; nth += 1) await wait();
     expect(await rejectionOf(wait())).toBe(failure);
     expect(delays).toEqual([1000, 2000, 1000, 2000, 4000]);
@@ -46,7 +46,7 @@ describe("a backoff", () => {
     const { backoff, clock, wait } = live({}, () => 0);
     for (let nth = 0; nth < 100; nth += 1) {
       await wait({ retryAfterMs: 0 });
-      backoff.progress();
+      backoff.reset();
     }
     expect(clock.now()).toBeGreaterThanOrEqual(50_000);
   });

@@ -2,7 +2,7 @@ import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
-import { createAnswerReader } from "../src/chat/protocol/answer-reader.js";
+import { createResponseReader } from "../src/chat/protocol/response-reader.js";
 import { textAnswer } from "./support/answers.js";
 import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 import { type CallStream, callStreams } from "./support/tool-call-streams.js";
@@ -10,12 +10,12 @@ import { type CallStream, callStreams } from "./support/tool-call-streams.js";
 /** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
 function read({ chunks }: CallStream) {
   const fold = createFold();
-  const answer = createAnswerReader(fold.add, () => {});
+  const answer = createResponseReader(fold.add, () => {});
   for (const tool_calls of chunks) answer.read({ choices: [{ index: 0, delta: { tool_calls } }] });
   answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
   if (answer.problem) return undefined;
   answer.finish();
-  return answer.turn(fold.message, { totalMs: 0 }).toolCalls;
+  return answer.createResult(fold.message, { totalMs: 0 }).toolCalls;
 }
 
 /** Returns the calls that a chat runs: none where one has broken arguments. */

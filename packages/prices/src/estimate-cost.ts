@@ -1,5 +1,5 @@
 import type { ChatRequest, ImageRequest, VideoRequest } from "@sluice/core";
-import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
+import { findChatModel, findImageModel, findVideoModel } from "@sluice/core/internal";
 import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
@@ -60,8 +60,8 @@ type Request = Readonly<Record<string, unknown>> & { readonly model: string };
 function rangeOf(rates: Rates, request: Request): Range {
   const { model } = request;
   if (rates.asset !== undefined) return exactly(ofPieces(rates.asset as bigint, 1));
-  if (rates.image !== undefined || imageModelOf(model)) return imageRange(rates, request);
-  if (rates.second !== undefined || videoModelOf(model)) return videoRange(rates, request);
+  if (rates.image !== undefined || findImageModel(model)) return imageRange(rates, request);
+  if (rates.second !== undefined || findVideoModel(model)) return videoRange(rates, request);
   return chatRange(rates, request);
 }
 
@@ -84,7 +84,7 @@ function imageRange(rates: Rates, { size, n, ...request }: Request): Range {
 function videoRange(rates: Rates, request: Request): Range {
   const facts = requestedFacts(request);
   const { duration }: { readonly duration?: Readonly<Record<string, number>> } =
-    videoModelOf(request.model) ?? {};
+    findVideoModel(request.model) ?? {};
   const isChosen = facts.seconds === undefined && duration?.["auto"] !== undefined;
   const [min, max] = isChosen
     ? [duration["min"], duration["max"]].map((seconds) => videoCost(rates, { ...facts, seconds }))
@@ -100,7 +100,7 @@ function rangeFrom(min: Known | undefined, max: Known | undefined): Range {
 function chatRange(rates: Rates, request: Request): Range {
   const { input, output } = rates as Partial<Record<keyof Rates, bigint>>;
   if (input === undefined || output === undefined) return "no-price";
-  const max = countOf(request["max_tokens"]) ?? chatModelOf(request.model)?.maxTokens;
+  const max = countOf(request["max_tokens"]) ?? findChatModel(request.model)?.maxTokens;
   if (max === undefined) return "no-limit";
   const tokens = countOf(max * countResponses(request["n"]));
   if (tokens === undefined) return "no-limit";

@@ -1,4 +1,4 @@
-import { videoModelOf } from "@sluice/core/internal";
+import { findVideoModel } from "@sluice/core/internal";
 import { isRecord } from "./is-record.js";
 import { ofSeconds, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";
@@ -41,7 +41,7 @@ function secondPrice(rates: Rates, { resolution, hasAudio }: VideoFacts): Known 
 export function requestedFacts(request: object): VideoFacts {
   const { model, parameters, input, content, ...fields } = request as Readonly<Record<string, unknown>>;
   const of = isRecord(parameters) ? { ...fields, ...parameters } : fields;
-  const row: Defaults = videoModelOf(String(model)) ?? {};
+  const row: Defaults = findVideoModel(String(model)) ?? {};
   const duration = numberOf(of["duration"] ?? row.durationDefault);
   const resolution = of["resolution"] ?? row.resolutionDefault;
   const audio = of["audio"] ?? of["generate_audio"] ?? row.audioDefault ?? row.generateAudioDefault;

@@ -1,4 +1,4 @@
-import { signedTypeOf } from "@sluice/core/internal";
+import { findSignedType } from "@sluice/core/internal";
 
 const types = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 /** Enough for the signature of each type, in bytes. */
@@ -17,7 +17,7 @@ export async function prepareImage(
   { maxBytes, maxSide, downscale }: { maxBytes: number; maxSide: number; downscale: boolean },
 ): Promise<Blob | "type" | "size" | "unreadable"> {
   if (file.size === 0) return "unreadable";
-  const type = signedTypeOf(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
+  const type = findSignedType(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
   if (type === undefined || !types.includes(type)) return "type";
   const bitmap = downscale ? await decode(file) : undefined;
   if (!bitmap) return file.size > maxBytes ? "size" : file;

@@ -35,7 +35,7 @@ export function sharedStores<Options, Store>(kind: StoreKind<Options, Store>): S
       dispose: kind.dispose,
       lingerMs: (key) => (isId(key) ? kind.lingerMs : UNNAMED_LINGER_MS),
       isBusy: (key, store) => isId(key) && kind.isBusy(store),
-      most: MOST_KEPT,
+      max: MOST_KEPT,
       clock: client.clock,
     });
     registries.set(client, registry);

@@ -1,5 +1,5 @@
 import type { ChatModel } from "@sluice/core";
-import { chatModelOf, chatModels } from "@sluice/core/internal";
+import { chatModels, findChatModel } from "@sluice/core/internal";
 import { onForget } from "@sluice/stores/internal";
 import {
   type ChangeEvent,
@@ -143,7 +143,7 @@ function createStoreOf(_: object, read: () => UseAttachmentsOptions): Attachment
 }
 
 function canSee(model: string): boolean {
-  return chatModelOf(model)?.seesImages ?? true;
+  return findChatModel(model)?.seesImages ?? true;
 }
 
 function verbsOf({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {

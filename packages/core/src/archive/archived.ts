@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
-import { withRoute } from "../transport/failure.js";
+import { addRouteAdvice } from "../transport/failure.js";
 import { readText } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 import { ResponseError } from "../vocabulary/errors.js";
@@ -34,7 +34,7 @@ export interface ArchivedMedia {
 const PATH = "/v1/archive";
 const FIRST_CHUNK_MS = 60_000;
 /** Most names in one request. */
-const MOST = 100;
+const MAX_NAMES = 100;
 
 /**
  * Gets new links to the copies that a proxy keeps of films and images, by the ids of their tasks or by earlier links.
@@ -57,29 +57,33 @@ export async function getArchivedMedia(
 ): Promise<ReadonlyMap<string, ArchivedMedia>> {
   const all = [...tasks.map((name) => ({ tasks: [name] })), ...urls.map((name) => ({ urls: [name] }))];
   const found = new Map<string, ArchivedMedia>();
-  for (let at = 0; at < all.length; at += MOST) {
-    const names: ArchivedMediaQuery[] = all.slice(at, at + MOST);
+  for (let at = 0; at < all.length; at += MAX_NAMES) {
+    const names: ArchivedMediaQuery[] = all.slice(at, at + MAX_NAMES);
     const body = {
       tasks: names.flatMap(({ tasks = [] }) => tasks),
       urls: names.flatMap(({ urls = [] }) => urls),
     };
-    for (const { name, ...copy } of await filesOf(client, body, options)) found.set(name, copy);
+    for (const { name, ...copy } of await requestFiles(client, body, options)) found.set(name, copy);
   }
   return found;
 }
 
-type Answered = ArchivedMedia & { readonly name: string };
+type NamedCopy = ArchivedMedia & { readonly name: string };
 
 /** Sends one request. Not by `requestRecord`: a second chunk that needs it would make every page load more. */
-async function filesOf(client: Client, body: object, options: RequestOptions): Promise<readonly Answered[]> {
+async function requestFiles(
+  client: Client,
+  body: object,
+  options: RequestOptions,
+): Promise<readonly NamedCopy[]> {
   const call = { kind: "archive", method: "post", path: PATH, body: () => body, repeat: "any" } as const;
   const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options);
-  let files: readonly Answered[];
+  let files: readonly NamedCopy[];
   try {
     const response = await send(client, exchange, { ...call, headers: options.headers });
-    files = filesIn(client.scrub(await readText(client, exchange, response)));
+    files = parseFiles(client.scrub(await readText(client, exchange, response)));
   } catch (error) {
-    withRoute(error, "its operator sets `archive` of `mediaStore` of @sluice/durable");
+    addRouteAdvice(error, "its operator sets `archive` of `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }
@@ -87,15 +91,15 @@ async function filesOf(client: Client, body: object, options: RequestOptions): P
   return files;
 }
 
-function filesIn(text: string): readonly Answered[] {
+function parseFiles(text: string): readonly NamedCopy[] {
   const json = parseJSON(text);
   const files = isRecord(json) ? json.files : undefined;
-  if (Array.isArray(files) && files.every(isAnswered)) return files;
+  if (Array.isArray(files) && files.every(isNamedCopy)) return files;
   throw new ResponseError("the answer of the archive has no files", { path: "files", body: excerpt(text) });
 }
 
-function isAnswered(file: unknown): file is Answered {
-  return isCopy(file) && typeof (file as Answered).name === "string";
+function isNamedCopy(file: unknown): file is NamedCopy {
+  return isCopy(file) && typeof (file as NamedCopy).name === "string";
 }
 
 function isCopy(file: unknown): boolean {

@@ -6,12 +6,12 @@ export interface ExpiringLink {
 }
 
 /** Returns the time from which the link is renewed; infinity for a file without a copy. */
-export function renewalAt({ expiresAt, keptUntil = 0 }: ExpiringLink): number {
+export function getRenewalTime({ expiresAt, keptUntil = 0 }: ExpiringLink): number {
   return (keptUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
 }
 
 /** Returns a file whose link could not be renewed: the next attempt is due in a minute. */
-export const renewedLater = <File extends ExpiringLink>(file: File): File => ({
+export const delayRenewal = <File extends ExpiringLink>(file: File): File => ({
   ...file,
   expiresAt: Date.now() + 60_000,
 });

@@ -1,11 +1,11 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { idIn, requestRecord } from "../transport/json-response.js";
+import { findId, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssetHandle } from "../vocabulary/asset.js";
 import type { AssetRequest } from "./schema.js";
 import { checkAssetRequest } from "./schema.js";
-import { assetHandleOf } from "./watch.js";
+import { createAssetHandle } from "./watch.js";
 
 /** Five minutes: the image is part of the request's body. */
 const FIRST_CHUNK_MS = 300_000;
@@ -59,14 +59,14 @@ export async function createAsset<const Model extends string, Checks extends boo
       subject: request,
       body() {
         assertAccepted(request, checkAssetRequest, client.warn, options);
-        return bodyOf(request as Partial<AssetRequest>, encoding, options);
+        return createBody(request as Partial<AssetRequest>, encoding, options);
       },
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
-        const id = idIn(answer, "Id", "id");
-        if (id === undefined) throw answer.misfit("Id");
-        return assetHandleOf(id);
+        const id = findId(answer, "Id", "id");
+        if (id === undefined) throw answer.mismatch("Id");
+        return createAssetHandle(id);
       },
     },
     options,
@@ -75,14 +75,14 @@ export async function createAsset<const Model extends string, Checks extends boo
   );
 }
 
-async function bodyOf(
+async function createBody(
   request: Partial<AssetRequest>,
   encoding: "data-uri" | "multipart",
   { signal }: RequestOptions,
 ): Promise<unknown> {
   const { URL: image, ...fields } = request;
   if (!(image instanceof Blob)) return request;
-  if (encoding === "data-uri") return { ...fields, URL: await textOf(image, signal) };
+  if (encoding === "data-uri") return { ...fields, URL: await encodeImage(image, signal) };
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
   form.append("URL", image);
@@ -90,7 +90,7 @@ async function bodyOf(
 }
 
 /** Makes a data URI. A file without a type becomes plain Base64, which the spec allows, too. */
-async function textOf(image: Blob, signal: AbortSignal | undefined): Promise<string> {
+async function encodeImage(image: Blob, signal: AbortSignal | undefined): Promise<string> {
   const { toDataURI } = await import("../files/data-uri-later.js");
   const uri = await toDataURI(image, signal && { signal });
   return image.type ? uri : uri.slice(uri.indexOf(",") + 1);

@@ -1,4 +1,4 @@
-import { type Clock, unlessAborted } from "./clock.js";
+import { type Clock, rejectOnAbort } from "./clock.js";
 
 /** Limits of a {@link Backoff}. */
 export interface BackoffLimits {
@@ -23,7 +23,7 @@ export interface Backoff {
   /** Number of failures in a row without progress. */
   readonly failures: number;
   /** Notes progress: the failures before it no longer count. An answer alone is no progress. */
-  progress(): void;
+  reset(): void;
   /**
    * Waits before the next attempt: exponentially longer, with jitter, and as long as the `retryAfterMs` of `cause` asks,
    * but never longer than `longestMs`.
@@ -47,21 +47,21 @@ export function createBackoff(
     get failures() {
       return failures;
     },
-    progress() {
+    reset() {
       failures = 0;
     },
     async wait(cause, { signal, onWait } = {}) {
       signal?.throwIfAborted();
       if (failures >= limit) throw cause;
       failures += 1;
-      const delayMs = delayBefore(failures, cause);
+      const delayMs = computeDelay(failures, cause);
       onWait?.({ delayMs, failures });
-      await unlessAborted(clock.sleep(delayMs, signal), signal);
+      await rejectOnAbort(clock.sleep(delayMs, signal), signal);
     },
   };
 
   /** At least half of the exponential wait: a `Retry-After: 0` must not start a storm of requests. */
-  function delayBefore(nth: number, cause: unknown): number {
+  function computeDelay(nth: number, cause: unknown): number {
     const askedMs = (cause as { readonly retryAfterMs?: number } | undefined)?.retryAfterMs ?? 0;
     const ownMs = (0.5 + random() / 2) * firstMs * 2 ** (nth - 1);
     return Math.min(longestMs, Math.max(ownMs, askedMs));

@@ -10,17 +10,17 @@ export interface Clock {
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** The platform's own clock. */
-export const systemClock: Clock = { now: () => performance.now(), sleep: sleepOf(true) };
+export const systemClock: Clock = { now: () => performance.now(), sleep: createSleep(true) };
 
 /** The platform's own clock, for waits that keep no process alive. */
-const idleClock: Clock = { now: systemClock.now, sleep: sleepOf(false) };
+const idleClock: Clock = { now: systemClock.now, sleep: createSleep(false) };
 
 /** Returns the clock of waits that keep no process alive. Only Node's timers do; a clock of a test stays as it is. */
-export function idle(clock: Clock): Clock {
+export function toIdleClock(clock: Clock): Clock {
   return clock === systemClock ? idleClock : clock;
 }
 
-function sleepOf(keepsAlive: boolean): Clock["sleep"] {
+function createSleep(keepsAlive: boolean): Clock["sleep"] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(
@@ -31,7 +31,7 @@ function sleepOf(keepsAlive: boolean): Clock["sleep"] {
         Math.min(ms, LONGEST_TIMER_MS),
       );
       if (!keepsAlive) (timer as { readonly unref?: () => void }).unref?.();
-      const ignoreAbort = onAbort(signal, () => {
+      const ignoreAbort = addAbortListener(signal, () => {
         clearTimeout(timer);
         reject(signal?.reason);
       });
@@ -42,14 +42,14 @@ function sleepOf(keepsAlive: boolean): Clock["sleep"] {
  * Calls `act` when `signal` aborts, or at once if it has. Returns a function that removes the listener. The option
  * `signal` of `addEventListener` does not do it in Node: there the listener may stay as long as its target.
  */
-export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
+export function addAbortListener(signal: AbortSignal | undefined, act: () => void): () => void {
   if (signal?.aborted) act();
   signal?.addEventListener("abort", act);
   return () => signal?.removeEventListener("abort", act);
 }
 
 /** Calls `act` after `ms` milliseconds, unless `cancelled` aborts first. Never calls it if `ms` is infinite. */
-export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
+export function callAfter(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
   if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
 }
 
@@ -57,8 +57,8 @@ export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () 
  * Calls `late` at the end of a limit, as `after` does, but one task later: a page that was frozen finds its timer and the
  * answer together when it goes on, and the answer counts.
  */
-export function atLimit(clock: Clock, ms: number, cancelled: AbortSignal, late: () => void): void {
-  after(clock, ms, cancelled, () => after(clock, 0, cancelled, late));
+export function callAtLimit(clock: Clock, ms: number, cancelled: AbortSignal, late: () => void): void {
+  callAfter(clock, ms, cancelled, () => callAfter(clock, 0, cancelled, late));
 }
 
 /** A piece of work in flight. Its signal aborts with the caller's signal, after a time limit, or by `abort`. */
@@ -79,8 +79,8 @@ export function openSpan(
   const controller = new AbortController();
   const ended = new AbortController();
   // a caller's signal may live longer than thousands of spans: each span removes its listener
-  const ignoreCaller = onAbort(caller, () => controller.abort(caller?.reason));
-  after(clock, ms, ended.signal, () => controller.abort(late()));
+  const ignoreCaller = addAbortListener(caller, () => controller.abort(caller?.reason));
+  callAfter(clock, ms, ended.signal, () => controller.abort(late()));
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
@@ -97,9 +97,9 @@ export function openSpan(
  * Awaits `promise`. Rejects with the signal's reason when the signal aborts, even if the work behind `promise` ignores
  * it.
  */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
-    const ignoreAbort = onAbort(signal, () => reject(signal?.reason));
+    const ignoreAbort = addAbortListener(signal, () => reject(signal?.reason));
     promise.then(resolve, reject).then(ignoreAbort);
   });
 }
@@ -109,10 +109,15 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | unde
  *
  * @throws a `DOMException` named `TimeoutError` that begins with `what`; what `promise` rejects with
  */
-export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, what: string): Promise<T> {
+export async function awaitWithin<T>(
+  clock: Clock,
+  ms: number,
+  promise: Promise<T>,
+  what: string,
+): Promise<T> {
   const late = () => new DOMException(`${what} did not answer within ${ms} ms`, "TimeoutError");
   const { signal, end } = openSpan(clock, undefined, ms, late);
-  return unlessAborted(promise, signal).finally(end);
+  return rejectOnAbort(promise, signal).finally(end);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Issue, isGatewayError } from "../vocabulary/errors.js";
-import { didYouMean, nearest } from "./nearest.js";
+import { findNearest, formatSuggestion } from "./did-you-mean.js";
 import type { WithOptions } from "./option-names.js";
 import type { ReplacedClient } from "./use-hints.js";
 
@@ -117,19 +117,19 @@ export function noteStored(response: Response, client: Warner): void {
 }
 
 /** Adds to `issue` the entry of `known` that was probably meant. Not in production. */
-export function hintAt(issue: { message: string }, given: unknown, known: readonly string[]): void {
+export function addHint(issue: { message: string }, given: unknown, known: readonly string[]): void {
   try {
     if (process.env.NODE_ENV !== "production" && typeof given === "string")
-      issue.message += didYouMean(given, known);
+      issue.message += formatSuggestion(given, known);
   } catch {}
 }
 
 /** Adds to the `issue` of a missing field the one that was probably meant. Not in production. */
-export function hintAtMisspelling(issue: { message: string }, broken: Broken): void {
+export function addMisspellingHint(issue: { message: string }, broken: Broken): void {
   try {
     if (process.env.NODE_ENV !== "production" && !broken.message && broken.input === undefined) {
       const { input: around, key } = broken.path?.at(-1) ?? {};
-      const name = nearest(String(key), Object.keys(around ?? {}));
+      const name = findNearest(String(key), Object.keys(around ?? {}));
       if (name) issue.message += `; did you misspell it as \`${name}\`?`;
     }
   } catch {}

@@ -71,25 +71,25 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /** Returns an issue for each option whose value can't be used, and for tools that share a name. */
-export function oddOptions(path: string, names: string, options: unknown): Issue[] {
+export function findUnusableOptions(path: string, names: string, options: unknown): Issue[] {
   if (!isObject(options)) return [];
   const known = names.split(/\s+/);
-  const issueOf = (at: string, message: string) => ({ path: at, message, rule: "options.kind" });
+  const createIssue = (at: string, message: string) => ({ path: at, message, rule: "options.kind" });
   const odd = Object.entries(options as object).flatMap(([name, value]) => {
     const [holds, remedy] = kinds[name] ?? [];
     if (!holds || !known.includes(name) || value === undefined || value === null || holds(value)) return [];
-    return issueOf(`${path}.${name}`, `can't be used: ${remedy}`);
+    return createIssue(`${path}.${name}`, `can't be used: ${remedy}`);
   });
   // the fields of a signal are no own ones
   const isSignal = "aborted" in (options as object);
-  const twice = sharedName((options as { tools?: unknown }).tools);
+  const twice = findSharedName((options as { tools?: unknown }).tools);
   return [
     ...odd,
-    ...(isSignal ? [issueOf(path, "is a signal: give { signal }")] : []),
+    ...(isSignal ? [createIssue(path, "is a signal: give { signal }")] : []),
     ...(twice === undefined
       ? []
       : [
-          issueOf(
+          createIssue(
             `${path}.tools`,
             `has two tools called "${twice}", and only the first would run: rename one`,
           ),
@@ -98,7 +98,7 @@ export function oddOptions(path: string, names: string, options: unknown): Issue
 }
 
 /** Returns the name of two tools. A call of the model names a tool, and only the first of that name would ever run. */
-function sharedName(tools: unknown): string | undefined {
+function findSharedName(tools: unknown): string | undefined {
   const names: readonly string[] = Array.isArray(tools) ? tools.map((tool) => tool?.name) : [];
   return names.find((name, at) => name !== undefined && names.indexOf(name) !== at);
 }

@@ -1,7 +1,7 @@
 import type { Issue } from "../vocabulary/errors.js";
-import { insteadOf } from "./foreign-names.js";
-import { oddOptions } from "./option-kinds.js";
-import { unknownOptions } from "./unknown-options.js";
+import { findAdvice } from "./foreign-names.js";
+import { findUnusableOptions } from "./option-kinds.js";
+import { findUnknownOptions } from "./unknown-options.js";
 
 /* Loaded in development, when options are given. `tests/rules/option-names.test.ts` compares the names with the types. */
 
@@ -49,7 +49,7 @@ const told = new WeakMap<object, Set<string>>();
 export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: Issue) => void): void {
   const paths = told.get(warn) ?? new Set();
   told.set(warn, paths);
-  for (const issue of issuesOfOptions(of, typeof options === "function" ? options() : options)) {
+  for (const issue of findOptionIssues(of, typeof options === "function" ? options() : options)) {
     if (paths.has(issue.path)) continue;
     paths.add(issue.path);
     warn(issue);
@@ -59,9 +59,9 @@ export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: I
 /** A function with options, as its warnings call it. */
 export type WithOptions = keyof typeof functions;
 
-function issuesOfOptions(of: WithOptions, options: unknown): Issue[] {
+function findOptionIssues(of: WithOptions, options: unknown): Issue[] {
   const names = functions[of];
   const path = paths[of] ?? of.replace(/ .*/, "");
-  const known = { names, path, nested, instead: insteadOf(of) };
-  return [...unknownOptions(of, known, options), ...oddOptions(path, names, options)];
+  const known = { names, path, nested, instead: findAdvice(of) };
+  return [...findUnknownOptions(of, known, options), ...findUnusableOptions(path, names, options)];
 }

@@ -15,7 +15,7 @@ export interface Presence {
  * @param isCutOff returns true if the last request reached no server. The page is offline only if the browser has no
  *   network, too: a server on this machine answers without one.
  */
-export function pagePresence(isCutOff: () => boolean): Presence {
+export function createPagePresence(isCutOff: () => boolean): Presence {
   return {
     get absence() {
       if (globalThis.navigator?.onLine === false && isCutOff()) return "offline";

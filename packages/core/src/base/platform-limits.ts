@@ -1,4 +1,4 @@
-import { asError } from "../vocabulary/errors.js";
+import { toError } from "../vocabulary/errors.js";
 import type { ClientEvent, PlatformFeature } from "../vocabulary/events.js";
 
 /** Receiver of events: a client. */
@@ -16,12 +16,12 @@ export function reportLimit(client: Reporter, feature: PlatformFeature, cause: u
   reported.set(client, features);
   if (features.has(feature)) return;
   features.add(feature);
-  client.emit({ type: "feature-unavailable", feature, error: asError(cause) });
+  client.emit({ type: "feature-unavailable", feature, error: toError(cause) });
 }
 
 /** Marks the error of a storage as the browser's refusal of a feature. */
-export function refusalOf(feature: PlatformFeature, cause: unknown): Error {
-  const error = asError(cause);
+export function markRefusal(feature: PlatformFeature, cause: unknown): Error {
+  const error = toError(cause);
   refusals.set(error, feature);
   return error;
 }

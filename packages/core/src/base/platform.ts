@@ -1,4 +1,4 @@
-import { asError, ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError, toError } from "../vocabulary/errors.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -15,7 +15,9 @@ export function assertPlatform(): void {
   assertGlobals();
   // an old library may add it, and every list of a request would be sent as a text
   if (JSON.stringify([{}]) !== "[{}]")
-    throw refused("Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it");
+    throw createPlatformError(
+      "Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it",
+    );
 }
 
 function assertGlobals(): void {
@@ -25,7 +27,8 @@ function assertGlobals(): void {
     return;
   }
   const missing = needed.split(" ").find((name) => !(name in globalThis));
-  if (missing) throw refused(`this platform has no ${missing}: load a polyfill before the first import`);
+  if (missing)
+    throw createPlatformError(`this platform has no ${missing}: load a polyfill before the first import`);
 }
 
 /**
@@ -57,7 +60,7 @@ export function assertFetch(client: { readonly hasOwnFetch: boolean }, cause: un
   } catch {
     return;
   }
-  if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
+  if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(toError(cause).message))
     throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
 }
 
@@ -74,9 +77,11 @@ export function assertCleanObjects(): void {
     return;
   }
   for (const name in {})
-    throw refused(`Object.prototype has the enumerable field "${name}": define it with enumerable: false`);
+    throw createPlatformError(
+      `Object.prototype has the enumerable field "${name}": define it with enumerable: false`,
+    );
 }
 
-function refused(problem: string): ConfigurationError {
+function createPlatformError(problem: string): ConfigurationError {
   return new ConfigurationError(`${problem}; nothing was sent`);
 }

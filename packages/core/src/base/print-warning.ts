@@ -1,12 +1,12 @@
 import type { AnyGatewayError, Issue } from "../vocabulary/errors.js";
-import { insteadOfField } from "./foreign-names.js";
+import { findFieldAdvice } from "./foreign-names.js";
 
 const printed = new Set<string>();
 /** Largest number of warnings that are printed: names of unknown fields may be of any number. */
-const MOST_PRINTED = 1000;
+const MAX_PRINTED = 1000;
 
 function isFirst(place: string): boolean {
-  if (printed.has(place) || printed.size === MOST_PRINTED) return false;
+  if (printed.has(place) || printed.size === MAX_PRINTED) return false;
   printed.add(place);
   return true;
 }
@@ -14,7 +14,7 @@ function isFirst(place: string): boolean {
 /** Prints a warning, once for each rule and path. Loaded in development, by a client without `onEvent`. */
 export function printWarning({ path, message, rule }: Issue): void {
   if (!isFirst(`${rule} ${path.replace(/\d+/g, "0")}`)) return;
-  const instead = message.endsWith("?") ? undefined : insteadOfField(path, rule);
+  const instead = message.endsWith("?") ? undefined : findFieldAdvice(path, rule);
   // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
   console.warn(
     `@sluice/core: ${path ? `${path}: ` : ""}${message}${instead ? `; ${instead}` : ""} (${rule})`,

@@ -1,10 +1,10 @@
 /** Makes an id of 128 random bits. Pages over plain http have no `randomUUID`. */
-export function randomId(): string {
-  return randomWords().join("-");
+export function createRandomId(): string {
+  return createRandomWords().join("-");
 }
 
 /** Makes 128 random bits. Some engines have no `crypto`: an id has to be unique there, and is no secret. */
-export function randomWords(): Uint32Array {
+export function createRandomWords(): Uint32Array {
   const words = new Uint32Array(4);
   return globalThis.crypto ? crypto.getRandomValues(words) : words.map(() => Math.random() * 2 ** 32);
 }

@@ -113,6 +113,6 @@ export async function checkBySchema<Output>(
 }
 
 /** Joins all issues in one line. */
-export function issuesText(issues: readonly PathIssue[]): string {
+export function formatIssues(issues: readonly PathIssue[]): string {
   return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
 }

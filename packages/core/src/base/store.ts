@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
-import { after, type Clock, idle } from "./clock.js";
+import { type Clock, callAfter, toIdleClock } from "./clock.js";
 import { createListeners } from "./listeners.js";
 import { noteMistake } from "./note-options.js";
 
@@ -55,7 +55,7 @@ export function createStore<State>(
       const wait = publishedAt + throttleMs - clock.now();
       if (wait <= 0) return flush();
       scheduled = new AbortController();
-      after(clock, wait, scheduled.signal, flush);
+      callAfter(clock, wait, scheduled.signal, flush);
     },
     flush,
   };
@@ -71,7 +71,7 @@ export function createStore<State>(
 }
 
 /** Memoizes the last call of `make` by the identity of its argument. */
-export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
+export function memoizeLast<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
   let last: { thing: Thing; answer: Answer } | undefined;
   return (thing) => {
     if (!last || last.thing !== thing) last = { thing, answer: make(thing) };
@@ -84,7 +84,7 @@ export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thin
  *
  * @throws {ConfigurationError} where the options are missing; they are easily forgotten
  */
-export function readerOf<Options extends object>(options: Options | (() => Options)): () => Options {
+export function createReader<Options extends object>(options: Options | (() => Options)): () => Options {
   if (typeof options === "function") return options;
   if (typeof options !== "object" || options === null)
     throw new ConfigurationError("the options are missing: give an object, or a function that returns one");
@@ -132,7 +132,7 @@ export interface RegistryOptions<Value> {
   /** Returns true while a value without holders must not be disposed of. @default never */
   readonly isBusy?: (key: unknown, value: Value) => boolean;
   /** Most values that were held and wait now; the one that waits longest is disposed of. @default no limit */
-  readonly most?: number;
+  readonly max?: number;
   /** Clock of the wait. */
   readonly clock: Clock;
 }
@@ -145,7 +145,7 @@ export function createRegistry<Value>({
   dispose,
   lingerMs,
   isBusy = () => false,
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
   clock,
 }: RegistryOptions<Value>): Registry<Value> {
   interface Entry {
@@ -181,7 +181,7 @@ export function createRegistry<Value>({
         left.add(key);
         linger(key);
         // later: a holder leaves where React allows no update
-        if (left.size > most) queueMicrotask(disposeOfOldest);
+        if (left.size > max) queueMicrotask(disposeOfOldest);
       };
     },
     subscribe,
@@ -193,7 +193,7 @@ export function createRegistry<Value>({
     if (!entry) return;
     entry.leaving = new AbortController();
     // a test runner in Node would not end for minutes
-    after(idle(clock), lingerMs(key), entry.leaving.signal, () => {
+    callAfter(toIdleClock(clock), lingerMs(key), entry.leaving.signal, () => {
       if (isBusy(key, entry.value)) linger(key);
       else remove(key, entry);
     });
@@ -201,7 +201,7 @@ export function createRegistry<Value>({
 
   function disposeOfOldest(): void {
     for (const key of left) {
-      if (left.size <= most) return;
+      if (left.size <= max) return;
       const entry = entries.get(key);
       if (entry && !isBusy(key, entry.value)) remove(key, entry);
     }

@@ -24,7 +24,7 @@ export interface UnknownField {
 }
 
 /** Finds the fields of a valid `input` that its schema does not have. Of equal fields in a list, returns the first. */
-export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
+export function findUnknownFields(schema: Shape, input: unknown): UnknownField[] {
   const found = new Map<string, UnknownField>();
   visit(schema, input, "");
   return [...found.values()];
@@ -32,7 +32,7 @@ export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
   function visit(shape: Shape, value: unknown, path: string): void {
     if (typeof value !== "object" || value === null) return;
     const { entries, item } = shape;
-    const inner = shape.assumed ?? shape.wrapped ?? shape.getter?.(value) ?? chosen(shape, value);
+    const inner = shape.assumed ?? shape.wrapped ?? shape.getter?.(value) ?? selectVariant(shape, value);
     if (inner) visit(inner, value, path);
     else if (item && Array.isArray(value))
       value.forEach((one, index) => {
@@ -53,7 +53,7 @@ export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
 }
 
 /** Selects the object schema of a variant for `value`. */
-function chosen({ key, options }: Shape, value: object): Shape | undefined {
+function selectVariant({ key, options }: Shape, value: object): Shape | undefined {
   const given = (value as Record<string, unknown>)[key ?? ""];
   return key === undefined
     ? undefined

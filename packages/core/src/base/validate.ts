@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
-import { didYouMean } from "./nearest.js";
-import { hintAt, hintAtMisspelling, noteWarnings } from "./note-options.js";
+import { formatSuggestion } from "./did-you-mean.js";
+import { addHint, addMisspellingHint, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
-import { unknownFields } from "./unknown-fields.js";
+import { findUnknownFields } from "./unknown-fields.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -29,20 +29,20 @@ export function rule<Input>(
  * Makes a rule for how many items of a list have one of `values` in their field `field`: from `least` to `most`.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function countOf<Items extends readonly object[]>(
+export function itemCount<Items extends readonly object[]>(
   name: string,
   field: string,
   values: readonly string[],
   [least, most]: readonly [least: number, most: number],
   message: string,
 ): v.CheckAction<Items, string> {
-  const fits = (item: object) => values.includes((item as Record<string, string>)[field] ?? "");
-  return said(
+  const hasValue = (item: object) => values.includes((item as Record<string, string>)[field] ?? "");
+  return withKeywords(
     { items: { field, values, least, most } },
     rule<Items>(
       name,
       (items) => {
-        const { length } = items.filter(fits);
+        const { length } = items.filter(hasValue);
         return length >= least && length <= most;
       },
       message,
@@ -57,13 +57,13 @@ export function countOf<Items extends readonly object[]>(
 const CONFIG = { lang: "sluice", message: () => "", abortEarly: false, abortPipeEarly: false };
 
 /** Returns one issue for each broken rule of `input`, named under `family` (`chat.alpha`). */
-function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
+function collectIssues(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
   assertCleanObjects();
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
     const keys = issue.path?.map(({ key }) => key) ?? [];
     const [kind, name, field] = issue.type.split("/");
-    if (kind !== NAMED) return issueAt(keys.join("."), issue, family);
+    if (kind !== NAMED) return createIssue(keys.join("."), issue, family);
     const path = (field ? [...keys, field] : keys).join(".");
     return { path, message: issue.message, rule: `${family}.${name}` };
   });
@@ -98,14 +98,14 @@ type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B 
  * it is written once.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function said<Action extends object>(keywords: object, action: Action): Action {
+export function withKeywords<Action extends object>(keywords: object, action: Action): Action {
   note(action, () => ({ keywords }));
   return action;
 }
 
 /**
  * Notes beside a check or a schema what scripts and tests read. No page does: in production nothing is noted, and bundlers
- * drop the call. They drop no call of {@link said}, which returns something.
+ * drop the call. They drop no call of {@link withKeywords}, which returns something.
  */
 export function note(part: object, notes: () => Notes): void {
   try {
@@ -157,7 +157,7 @@ export function notEmpty<Input extends { readonly length: number }>() {
 
 /** Schema of an object whose fields are all optional. `v.object` takes a list for one. */
 /* @__NO_SIDE_EFFECTS__ */
-export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entries) {
+export function optionalObject<const Entries extends v.ObjectEntries>(entries: Entries) {
   const fields = v.object(entries);
   const noList = v.custom((given) => !Array.isArray(given), "must be an object, got a list");
   const schema = v.pipe(noList as v.GenericSchema, fields);
@@ -199,7 +199,7 @@ type Refused<Why extends string> = string extends Why ? never : Denied<Why>;
  * a literal type. A `string` leaves the field `undefined`: such fields show the compiler which request an error is about.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function refused<const Why extends string>(
+export function forbidden<const Why extends string>(
   why: Why,
 ): v.OptionalSchema<v.GenericSchema<Refused<Why>>, undefined> {
   return v.optional(v.never(why));
@@ -228,7 +228,7 @@ export type Warn = (path: string, name: string, message: string) => void;
  * @param schema what is assumed of the request
  */
 export function warnOfAssumed(schema: v.GenericSchema, request: unknown, warn: Warn): void {
-  for (const { path, message, rule: name } of issuesOf(schema, request, ""))
+  for (const { path, message, rule: name } of collectIssues(schema, request, ""))
     warn(
       path,
       name.slice(1),
@@ -256,9 +256,9 @@ export interface Rules<Model extends string = string> {
 }
 
 /** Returns the issue of a model that is not one of `known`. */
-export function unknownModel(model: unknown, known: readonly string[], rule: string): Issue {
+export function createModelIssue(model: unknown, known: readonly string[], rule: string): Issue {
   const issue = { path: "model", message: `must be one of ${known.join(", ")}`, rule };
-  hintAt(issue, model, known);
+  addHint(issue, model, known);
   return issue;
 }
 
@@ -267,10 +267,10 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
   const { resource, schemas } = rules;
   const { model, n } = (request ?? {}) as { model?: unknown; n?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
-    return [unknownModel(model, Object.keys(schemas), `${resource}.model`)];
+    return [createModelIssue(model, Object.keys(schemas), `${resource}.model`)];
   }
-  const prefix = prefixOf(model, rules);
-  const issues = issuesOf(schemas[model] as v.GenericSchema, request, prefix);
+  const prefix = formatPrefix(model, rules);
+  const issues = collectIssues(schemas[model] as v.GenericSchema, request, prefix);
   // a field of OpenAI clients: a gateway that ignores it would give one result for several
   if ((n ?? 1) !== 1) issues.push({ path: "n", message: ONE_ONLY, rule: `${prefix}.n` });
   return issues;
@@ -286,15 +286,15 @@ export function checkByModel<Request extends { readonly model: string }>(
   const warnings: Issue[] = [];
   if (issues.length > 0) return { issues, warnings };
   const { model } = request as Request;
-  const prefix = prefixOf(model, rules);
+  const prefix = formatPrefix(model, rules);
   const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
-  for (const { path, name, known } of unknownFields(rules.schemas[model] as v.GenericSchema, request))
-    warn(path, "unknown-field", `is not a known field of this model${didYouMean(name, known)}`);
+  for (const { path, name, known } of findUnknownFields(rules.schemas[model] as v.GenericSchema, request))
+    warn(path, "unknown-field", `is not a known field of this model${formatSuggestion(name, known)}`);
   warnOf(request as Request, warn);
   return { issues, warnings };
 }
 
-function prefixOf(model: string, { resource, models }: Rules): string {
+function formatPrefix(model: string, { resource, models }: Rules): string {
   const { family } = models[model] as { family: string };
   return family === resource ? resource : `${resource}.${family}`;
 }
@@ -351,13 +351,13 @@ export function assertAccepted(
   if (checks === false) return;
   const checked = check(request);
   const { issues } = checked;
-  sayWayOut(issues);
+  suggestUnchecked(issues);
   if (issues.length > 0) throw new ValidationError(issues);
   noteWarnings(checked, warn);
 }
 
 /** Adds to an unknown model how it is sent, in development. */
-function sayWayOut(issues: Issue[]): void {
+function suggestUnchecked(issues: Issue[]): void {
   try {
     if (process.env.NODE_ENV !== "production")
       for (const [at, issue] of issues.entries())
@@ -369,14 +369,14 @@ function sayWayOut(issues: Issue[]): void {
   } catch {}
 }
 
-function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
+function createIssue(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
   const name = path
     .replace(/\.\d+(?=\.|$)/g, "")
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
   const own = { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
-  hintAtMisspelling(own, issue);
+  addMisspellingHint(own, issue);
   return own;
 }
 

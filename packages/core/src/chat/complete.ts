@@ -1,13 +1,13 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
-import { type Answer, requestRecord } from "../transport/json-response.js";
+import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
-import { createAnswerReader, tokenCounts, type WireObject } from "./protocol/answer-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
-import { reportedErrorOf } from "./protocol/reported-error.js";
-import { CHAT_PATH, wholeChatRequest } from "./protocol/request.js";
+import { findReportedError } from "./protocol/reported-error.js";
+import { CHAT_PATH, createWholeRequest } from "./protocol/request.js";
+import { createResponseReader, tokenCounts, type WireObject } from "./protocol/response-reader.js";
 import type { ChatRequests } from "./protocol/schema.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 
@@ -43,17 +43,17 @@ export async function completeChat<const Model extends string, Checks extends bo
       kind: "chat",
       path: CHAT_PATH,
       subject: request,
-      body: () => wholeChatRequest(client, request, options),
+      body: () => createWholeRequest(client, request, options),
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "any",
-      read({ json, misfit, reported, totalMs }) {
-        const error = reportedErrorOf(json);
+      read({ json, mismatch, reported, totalMs }) {
+        const error = findReportedError(json);
         if (error) throw reported(error);
-        const path = misfitOf(json);
-        if (path !== undefined) throw misfit(path);
-        return turnOf(json, totalMs, client.warn, misfit);
+        const path = findMismatch(json);
+        if (path !== undefined) throw mismatch(path);
+        return parseResult(json, totalMs, client.warn, mismatch);
       },
-      readText: (answer) => streamedTurnOf(client, request, answer),
+      readText: (answer) => parseStreamedResult(client, request, answer),
       summary: (turn: ChatResult) => turn,
     },
     options,
@@ -62,41 +62,41 @@ export async function completeChat<const Model extends string, Checks extends bo
 }
 
 /** Reads an answer of a gateway that streams without being asked to. */
-function streamedTurnOf(
+function parseStreamedResult(
   client: Client,
   request: object,
-  { text, totalMs, requestId, reported }: Answer<undefined>,
+  { text, totalMs, requestId, reported }: WholeResponse<undefined>,
 ): ChatResult {
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const answer = createAnswerReader(fold.add, client.warn, several);
+  const answer = createResponseReader(fold.add, client.warn, several);
   const parser = createStreamParser(answer, client.scrub, () => {});
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
   const { end, isWhole } = parser;
   const partial = fold.message;
-  if (isWhole) return answer.turn(partial, { totalMs });
+  if (isWhole) return answer.createResult(partial, { totalMs });
   const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
   // nothing of an answer came
-  throw (!isEmpty && end?.errorOf?.({ partial, requestId })) || reported(end?.fields);
+  throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported(end?.fields);
 }
 
-function turnOf(
+function parseResult(
   completion: WireObject,
   totalMs: number,
   warn: Client["warn"],
-  misfit: Answer["misfit"],
+  mismatch: WholeResponse["mismatch"],
 ): ChatResult {
   const fold = createFold();
-  const answer = createAnswerReader(fold.add, warn);
+  const answer = createResponseReader(fold.add, warn);
   answer.read(completion);
-  if (answer.problem) throw misfit("choices.message.tool_calls");
+  if (answer.problem) throw mismatch("choices.message.tool_calls");
   answer.finish();
-  return answer.turn(fold.message, { totalMs });
+  return answer.createResult(fold.message, { totalMs });
 }
 
 /** Finds the path of the first documented field with a wrong type. */
-function misfitOf({ id, model, choices, usage }: Record<string, unknown>): string | undefined {
+function findMismatch({ id, model, choices, usage }: Record<string, unknown>): string | undefined {
   if (!isTextOrNone(id)) return "id";
   if (!isTextOrNone(model)) return "model";
   if (!Array.isArray(choices) || choices.length === 0) return "choices";

@@ -8,7 +8,10 @@ import { ConfigurationError, describeThrown } from "../vocabulary/errors.js";
  *
  * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be written
  */
-export async function jsonSchemaOf(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
+export async function writeJSONSchema(
+  schema: StandardSchema,
+  path: string,
+): Promise<Record<string, unknown>> {
   assertWritable(schema, path);
   const { jsonSchema } = schema["~standard"];
   try {

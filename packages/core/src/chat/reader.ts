@@ -1,8 +1,8 @@
-import { after, atLimit } from "../base/clock.js";
+import { callAfter, callAtLimit } from "../base/clock.js";
 import { noteStored } from "../base/note-options.js";
 import type { Client } from "../client.js";
-import { requestIdOf } from "../transport/failure.js";
-import { type ByteReader, bodyReaderOf, readBody } from "../transport/read-body.js";
+import { readRequestId } from "../transport/failure.js";
+import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
 import {
   closeExchange,
   type Exchange,
@@ -13,16 +13,21 @@ import {
 } from "../transport/send.js";
 import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { createFold } from "./protocol/accumulate.js";
-import { type AnswerReader, createAnswerReader } from "./protocol/answer-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
-import { CHAT_PATH, streamedChatRequest } from "./protocol/request.js";
+import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
+import { createResponseReader, type ResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest } from "./protocol/schema.js";
-import { cutError, type StreamFacts, streamError, timeoutWith } from "./protocol/stream-error.js";
+import {
+  addPartial,
+  createCutError,
+  createStreamError,
+  type StreamMetadata,
+} from "./protocol/stream-error.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
 
 /** Origin of an answer: a request, or the proxy that stores it. */
-export interface AnswerSource {
+export interface ResponseSource {
   readonly request?: ChatRequest | undefined;
   /** Id of a stored answer, which is read from its start where there is no `request`. The client has a `resume` then. */
   readonly streamId?: string | undefined;
@@ -40,7 +45,7 @@ export const over: Step = { done: true, value: undefined };
 interface Reader {
   /** Resolves when the response has come; rejects if it failed. */
   readonly opening: Promise<void>;
-  readonly head: AnswerReader["head"];
+  readonly head: ResponseReader["head"];
   /** The message so far. */
   readonly message: AssistantMessage;
   /** Id of the answer at a proxy that stores it. */
@@ -70,7 +75,7 @@ const TOO_LONG = "the answer is too long to be read";
 export function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, path = CHAT_PATH, isFollowed }: AnswerSource,
+  { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
 ): Reader {
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
   const { signal, callId, firstChunkMs } = exchange;
@@ -98,8 +103,12 @@ export function openReader(
   const opening = requestResponse().then((response) => {
     opened = response;
     if (!stored) noteStored(response, client);
-    const bytes = stored?.read(response) ?? bodyReaderOf(response, warn);
-    body = readBody(client, { ...exchange, abort: late }, bytes, { use, lose, resetsSilence: deltas.grew });
+    const bytes = stored?.read(response) ?? createBodyReader(response, warn);
+    body = readBody(client, { ...exchange, abort: handleTimeout }, bytes, {
+      use,
+      lose,
+      resetsSilence: deltas.grew,
+    });
   });
   opening.catch(fail);
   signal.addEventListener("abort", () => {
@@ -127,20 +136,20 @@ export function openReader(
       return parser.isWhole;
     },
     timing: settlement.timing,
-    next: () => next(false),
+    next: () => readNext(false),
     readToEnd,
     abort: exchange.abort,
   };
 
   function requestResponse(): Promise<Response> {
-    const body = () => streamedChatRequest(client, request as object, options);
+    const body = () => createStreamedRequest(client, request as object, options);
     if (request)
       return send(client, exchange, { method: "post", body, headers: options.headers, repeat: "any" });
     return (stored as ResumedBytes).request();
   }
 
   /** @param isFresh true directly after a read, which counts as taken itself */
-  function next(isFresh: boolean): Promise<Step> | Step {
+  function readNext(isFresh: boolean): Promise<Step> | Step {
     const { failure } = settlement;
     if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
     try {
@@ -154,11 +163,11 @@ export function openReader(
       failTooLong(cause);
     }
     if (settlement.failure) return Promise.reject(settlement.failure.error);
-    return parser.isWhole ? over : readMore().then(nextFresh);
+    return parser.isWhole ? over : readMore().then(readFresh);
   }
 
-  function nextFresh(): Promise<Step> | Step {
-    return next(true);
+  function readFresh(): Promise<Step> | Step {
+    return readNext(true);
   }
 
   async function readToEnd(keeps: boolean): Promise<void> {
@@ -176,11 +185,11 @@ export function openReader(
 
   /** Reads the next bytes, once for all who wait. Settles the answer where there are none. */
   function readMore(): Promise<void> {
-    if (parser.end) fail(parser.end.errorOf?.(facts()));
+    if (parser.end) fail(parser.end.toError?.(getMetadata()));
     if (settlement.isOver) return Promise.resolve();
     if (answer.finished && body && !isInGrace) {
       isInGrace = true;
-      after(client.clock, FINISH_GRACE_MS, settlement.signal, () => body?.cancel());
+      callAfter(client.clock, FINISH_GRACE_MS, settlement.signal, () => body?.cancel());
     }
     // an error of the request settles the answer
     reading ??= body?.read() ?? opening.then(stopWaiting, stopWaiting);
@@ -205,13 +214,13 @@ export function openReader(
 
   /** Settles the answer with its `finish` delta: a reader that has it need not read again. */
   function succeed(): void {
-    settlement.succeed((timing) => answer.turn(deltas.message, timing));
+    settlement.succeed((timing) => answer.createResult(deltas.message, timing));
     if (parser.end?.type === "done") body?.release();
   }
 
   /** The text is longer than the platform allows: `partial` has its beginning. */
   function failTooLong(cause: unknown): void {
-    fail(streamError("malformed", TOO_LONG, facts(), {}, cause));
+    fail(createStreamError("malformed", TOO_LONG, getMetadata(), {}, cause));
   }
 
   function fail(cause: unknown): void {
@@ -221,7 +230,7 @@ export function openReader(
     } catch {
       // the text is too long: the message has its beginning
     }
-    settlement.fail(errorOf(cause), (timing) => answer.turn(deltas.message, timing));
+    settlement.fail(toStreamError(cause), (timing) => answer.createResult(deltas.message, timing));
     body?.cancel();
     // a stored response continues at the proxy until it is stopped there
     if (signal.aborted && !isFollowed) {
@@ -230,26 +239,27 @@ export function openReader(
     }
   }
 
-  function errorOf(cause: unknown): unknown {
-    if (cause !== undefined && cause === stored?.refusal) return cutError(facts(), cause);
-    if (!signal.aborted && !isGatewayError(cause)) return opened ? cutError(facts(), cause) : cause;
-    return opened || stored?.id ? timeoutWith(cause, facts()) : cause;
+  function toStreamError(cause: unknown): unknown {
+    if (cause !== undefined && cause === stored?.refusal) return createCutError(getMetadata(), cause);
+    if (!signal.aborted && !isGatewayError(cause))
+      return opened ? createCutError(getMetadata(), cause) : cause;
+    return opened || stored?.id ? addPartial(cause, getMetadata()) : cause;
   }
 
-  function facts(): StreamFacts {
-    return { partial: deltas.message, requestId: opened && requestIdOf(opened) };
+  function getMetadata(): StreamMetadata {
+    return { partial: deltas.message, requestId: opened && readRequestId(opened) };
   }
 
   /** Limits the time from sending to the first content. It also counts while the stream is not read. */
   function limitFirstChunk(): void {
     const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
-    atLimit(client.clock, firstChunkMs, settlement.signal, () => {
-      if (!deltas.hasContent) late(new TimeoutError(text, "first-chunk"));
+    callAtLimit(client.clock, firstChunkMs, settlement.signal, () => {
+      if (!deltas.hasContent) handleTimeout(new TimeoutError(text, "first-chunk"));
     });
   }
 
   /** Reacts to a limit. The connection may have broken unnoticed: a stored answer is requested again. */
-  function late(reason: unknown): void {
+  function handleTimeout(reason: unknown): void {
     if (body && answer.finished) body.cancel();
     else if (!stored?.drop(reason)) exchange.abort(reason);
     else if (!deltas.hasContent) limitFirstChunk();
@@ -277,7 +287,7 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
   /** Number of deltas that are in the message. */
   let folded = 0;
   const fold = createFold();
-  const answer = createAnswerReader(add, warn, several);
+  const answer = createResponseReader(add, warn, several);
   /** True where content came since the last read. */
   let isAlive = false;
   const deltas = {
@@ -353,34 +363,34 @@ function createSettlement(client: Client, exchange: Exchange) {
     /** Notes the time of the first token. */
     begin() {
       if (firstTokenMs !== undefined) return;
-      firstTokenMs = elapsedMs();
+      firstTokenMs = getElapsedMs();
       emitStep(client, exchange, { type: "first-chunk", durationMs: firstTokenMs });
     },
     timing: (): ChatTiming => ({
       ...(firstTokenMs !== undefined && { firstTokenMs }),
-      totalMs: totalMs ?? elapsedMs(),
+      totalMs: totalMs ?? getElapsedMs(),
     }),
-    succeed(turnOf: (timing: ChatTiming) => ChatResult) {
+    succeed(createTurn: (timing: ChatTiming) => ChatResult) {
       if (settlement.isOver) return;
-      const whole = turnOf(settle());
+      const whole = createTurn(settle());
       closeExchange(client, exchange, whole);
       resolve(whole);
     },
-    fail(error: unknown, turnOf: (timing: ChatTiming) => ChatResult) {
+    fail(error: unknown, createTurn: (timing: ChatTiming) => ChatResult) {
       settlement.failure = { error };
-      closeExchange(client, exchange, turnOf(settle()), settlement.failure);
+      closeExchange(client, exchange, createTurn(settle()), settlement.failure);
       reject(error);
     },
   };
   return settlement;
 
   function settle(): ChatTiming {
-    totalMs = elapsedMs();
+    totalMs = getElapsedMs();
     ended.abort(null);
     return settlement.timing();
   }
 
-  function elapsedMs(): number {
+  function getElapsedMs(): number {
     return client.clock.now() - exchange.startedAt;
   }
 }

@@ -38,7 +38,7 @@ export function repairMessages(messages: readonly ChatRequestMessage[]): ChatReq
     entries.push({ message, results });
   }
   return entries.flatMap(({ message, results }) =>
-    message.role === "assistant" ? soundAnswer(message, results) : [message],
+    message.role === "assistant" ? repairAnswer(message, results) : [message],
   );
 }
 
@@ -46,7 +46,7 @@ export function repairMessages(messages: readonly ChatRequestMessage[]): ChatReq
 type Results = Map<string, ToolMessage[]>;
 type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
-function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
+function repairAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
   const { tool_calls: given, ...rest } = message;
   const calls = given ?? [];
   const ids = new Set<string>();
@@ -59,8 +59,11 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
     const id = given === "" || ids.has(given) ? `${given || "call"}-${place}` : given;
     ids.add(id);
     sound.push({
-      call: soundCall(call, id),
-      result: result?.tool_call_id === id ? result : toolMessage(id, result?.content ?? errorText(NO_RESULT)),
+      call: repairCall(call, id),
+      result:
+        result?.tool_call_id === id
+          ? result
+          : createToolMessage(id, result?.content ?? formatToolError(NO_RESULT)),
     });
   }
   if (sound.length === 0 && !message.content?.length) return [];
@@ -71,7 +74,7 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
 }
 
 /** Replaces empty arguments by `{}`: a model may write none, and the gateway needs JSON. */
-function soundCall(call: ToolCall, id: string): ToolCall {
+function repairCall(call: ToolCall, id: string): ToolCall {
   const { name, arguments: text } = call.function;
   if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };
   return call.id === id ? call : { ...call, id };
@@ -82,11 +85,11 @@ function hasJSON({ function: { arguments: text } }: ToolCall): boolean {
 }
 
 /** Makes the message with the result of a call. */
-export function toolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
+export function createToolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
   return { role: "tool", tool_call_id: id, content };
 }
 
 /** Writes an error as the result of a call. */
-export function errorText(error: string): string {
+export function formatToolError(error: string): string {
   return JSON.stringify({ error });
 }

@@ -1,12 +1,12 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
-import type { BodyReader } from "../transport/odd-body.js";
-import { pausesOf } from "../transport/pauses.js";
-import { errorOf } from "../transport/refusal.js";
+import type { BodyReader } from "../transport/node-body.js";
+import { getPauses } from "../transport/pauses.js";
+import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
-import { streamPath } from "./protocol/stream-path.js";
+import { createStreamPath } from "./protocol/stream-path.js";
 import { stopStored } from "./stop-stored.js";
 import {
   createEventCursor,
@@ -113,12 +113,12 @@ export function resumeChat(
   { stopOnAbort = false, ...options }: ChatResumeOptions = {},
 ): ChatStream {
   const resuming = { ...client, resume: client.resume ?? streamResumption() };
-  const path = streamPath(streamId);
+  const path = createStreamPath(streamId);
   return openStream(resuming, options, { streamId: path && streamId, path, isFollowed: !stopOnAbort });
 }
 
 const FIRST_WAIT_MS = 2000;
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 const NOT_STORED = "the proxy keeps no answer under this id: it was deleted, is another user's, or never was";
 const NO_ID = {
@@ -134,8 +134,8 @@ function openResumedBytes(
   limit: number,
 ): ResumedBytes {
   const { signal, state, callId, kind, model } = exchange;
-  const waits = { clock: pausesOf(client).clockOf(callId), random: client.random };
-  const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS });
+  const waits = { clock: getPauses(client).createClock(callId), random: client.random };
+  const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS });
   const cursor = createEventCursor();
   const encoder = new TextEncoder();
   let connection: StoredConnection | undefined;
@@ -193,7 +193,7 @@ function openResumedBytes(
       const { lost } = connection;
       if (!lost) continue;
       if (signal.aborted) throw signal.reason;
-      const response = await requestRestOf(connection, lost);
+      const response = await continueAfter(connection, lost);
       if (isCancelled) void response?.body?.cancel();
       if (isCancelled) return end;
       if (response) {
@@ -211,7 +211,7 @@ function openResumedBytes(
   }
 
   /** Requests the rest after a lost connection; undefined where there is none, or where nothing is stored any more. */
-  async function requestRestOf({ isDone }: StoredConnection, { cause, isUpstream }: Lost) {
+  async function continueAfter({ isDone }: StoredConnection, { cause, isUpstream }: Lost) {
     if (isDone || isFinished()) return undefined;
     // a cut that comes again directly after a resumption is an error of the answer
     const response = isUpstream && !hasProgress ? undefined : await requestRest(cause);
@@ -238,10 +238,10 @@ function openResumedBytes(
    * @throws the last refusal, or the last failure of the connection
    */
   async function repeatRequest(cause?: unknown): Promise<Response | undefined> {
-    const path = streamPath(id);
+    const path = createStreamPath(id);
     if (!path) return undefined;
     if (hasProgress) {
-      backoff.progress();
+      backoff.reset();
       refusals = 0;
     }
     let failure: unknown;
@@ -296,7 +296,7 @@ function openResumedBytes(
     state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, as of a network that wants a sign-in
-    throw await errorOf(response, client, signal);
+    throw await readRefusal(response, client, signal);
   }
 }
 

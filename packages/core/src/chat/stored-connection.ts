@@ -1,6 +1,6 @@
 import { parseJSON } from "../transport/error-response.js";
 import { MAX_LENGTH } from "../transport/event-stream.js";
-import { bodyReaderOf, createBytesOf } from "../transport/read-body.js";
+import { createBodyReader, createToBytes } from "../transport/read-body.js";
 import { isErrorEvent } from "./protocol/reported-error.js";
 
 const GAP = "events of the kept answer are missing";
@@ -34,8 +34,8 @@ export interface StoredConnection {
 
 /** Opens a connection. `cursor` knows the events of those before it. */
 export function openStoredConnection(response: Response, cursor: EventCursor): StoredConnection {
-  const reader = bodyReaderOf(response);
-  const bytesOf = createBytesOf();
+  const reader = createBodyReader(response);
+  const bytesOf = createToBytes();
   const decoder = new TextDecoder();
   /** Text that is not a whole event yet. */
   let text = "";
@@ -97,11 +97,11 @@ export function openStoredConnection(response: Response, cursor: EventCursor): S
     const { event, data, id } = readEvent(text);
     if (data === undefined) return true;
     if (UPSTREAM_CUT.test(data)) return loseUpstream(text);
-    const place = cursor.placeOf(id);
+    const position = cursor.findPosition(id);
     // an error needs no place
-    if (place !== "next") {
+    if (position !== "next") {
       if (isErrorEvent({ event, data }, parseJSON(data))) return true;
-      if (place === "astray") connection.lose(new Error(GAP));
+      if (position === "gap") connection.lose(new Error(GAP));
       return false;
     }
     cursor.moveTo(id);
@@ -136,16 +136,16 @@ function readEvent(text: string): { event: string; data: string | undefined; id:
  *
  * - `next`: it follows the last event
  * - `known`: it was read before
- * - `astray`: events lack before it, or its place is unknown
+ * - `gap`: events lack before it, or its place is unknown
  */
-type EventPlace = "next" | "known" | "astray";
+type EventPosition = "next" | "known" | "gap";
 
 /** Cursor of a kept answer: an answer that is read over several connections has each event once, and none is missing. */
 export interface EventCursor {
   /** Id of the last event in order; empty before the first. An event without an id does not change it. */
   readonly id: string;
   /** Finds the place of an event by its own id, empty where it has none. */
-  placeOf(id: string): EventPlace;
+  findPosition(id: string): EventPosition;
   /** Moves to the next event. */
   moveTo(id: string): void;
   /** Continues with another connection. */
@@ -157,12 +157,12 @@ export function createEventCursor(): EventCursor {
   /** Ids that are no numbers have no order: all are kept, to know them again. */
   const known = new Set<string>();
   let isResumed = false;
-  let hasUnplaced = false;
+  let hasEventsWithoutId = false;
   const cursor = {
     id: "",
-    placeOf,
+    findPosition,
     moveTo(id: string) {
-      if (id === "") hasUnplaced = true;
+      if (id === "") hasEventsWithoutId = true;
       else cursor.id = id;
       if (id !== "" && !isNumber(id)) known.add(id);
     },
@@ -172,17 +172,17 @@ export function createEventCursor(): EventCursor {
   };
   return cursor;
 
-  function placeOf(id: string): EventPlace {
+  function findPosition(id: string): EventPosition {
     // after another connection, an event without an id may be a repetition
-    if (isResumed && (id === "" || hasUnplaced)) return "astray";
+    if (isResumed && (id === "" || hasEventsWithoutId)) return "gap";
     if (id === "") return "next";
-    if (cursor.id !== "" && isNumber(id) !== isNumber(cursor.id)) return "astray";
+    if (cursor.id !== "" && isNumber(id) !== isNumber(cursor.id)) return "gap";
     if (!isNumber(id)) return known.has(id) ? "known" : "next";
     // the first event is 0 or 1
     const last = cursor.id === "" ? Math.min(Number(id), 1) - 1 : Number(cursor.id);
     const steps = Number(id) - last;
     if (steps <= 0) return "known";
-    return steps === 1 ? "next" : "astray";
+    return steps === 1 ? "next" : "gap";
   }
 }
 

@@ -3,9 +3,9 @@ import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
-import { abortError } from "./protocol/stream-error.js";
-import { type AnswerSource, openReader, over, type Step } from "./reader.js";
-import { textStreamOf } from "./text-stream.js";
+import { createAbortError } from "./protocol/stream-error.js";
+import { openReader, over, type ResponseSource, type Step } from "./reader.js";
+import { createTextStream } from "./text-stream.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
@@ -84,7 +84,7 @@ export interface OpenStream extends ChatStream {
 }
 
 /** Streams the answer of a source. */
-export function openStream(client: Client, options: RequestOptions, source: AnswerSource): OpenStream {
+export function openStream(client: Client, options: RequestOptions, source: ResponseSource): OpenStream {
   const reader = openReader(client, options, source);
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
@@ -105,7 +105,7 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
       return reader.isDone;
     },
     get textStream() {
-      textStream ??= textStreamOf(stream);
+      textStream ??= createTextStream(stream);
       return textStream;
     },
     result() {
@@ -116,7 +116,7 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
       });
       return reader.turn;
     },
-    abort: (reason = abortError("The stream was aborted")) => reader.abort(reason),
+    abort: (reason = createAbortError("The stream was aborted")) => reader.abort(reason),
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
@@ -127,7 +127,7 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
 
   async function leave(): Promise<Step> {
     if (reader.isWhole) await reader.readToEnd(false);
-    else reader.abort(abortError("The loop over the stream was left"));
+    else reader.abort(createAbortError("The loop over the stream was left"));
     hasLeft = true;
     return over;
   }

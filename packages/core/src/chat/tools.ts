@@ -140,7 +140,7 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
       const described = {
         name,
         ...(description !== undefined && { description }),
-        parameters: schema ? await writtenAsJSON(schema, path) : { ...inputSchema },
+        parameters: schema ? await loadJSONSchema(schema, path) : { ...inputSchema },
       };
       return { type: "function", function: described };
     },
@@ -152,9 +152,9 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
 }
 
 /** Writes a schema as JSON Schema. The writer is loaded for the first tool that has a schema. */
-async function writtenAsJSON(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
-  const { jsonSchemaOf } = await import("./json-schema.js");
-  return jsonSchemaOf(schema, path);
+async function loadJSONSchema(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
+  const { writeJSONSchema } = await import("./json-schema.js");
+  return writeJSONSchema(schema, path);
 }
 
 function isSchema<Input>(schema: object): schema is StandardSchema<Input> {

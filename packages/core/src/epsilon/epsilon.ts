@@ -2,8 +2,8 @@ import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { taskPath } from "../transport/task-path.js";
-import { ValidationError, withDetails } from "../vocabulary/errors.js";
+import { createTaskPath } from "../transport/task-path.js";
+import { addDetails, ValidationError } from "../vocabulary/errors.js";
 
 const CREATE_MS = 300_000;
 const QUERY_MS = 60_000;
@@ -40,7 +40,7 @@ export async function createEpsilonTask(
 ): Promise<unknown> {
   assertClient(client);
   if (!Object.hasOwn(PATHS, route))
-    throw wrong("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
+    throw createIssueError("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
   return requestJSON(
     client,
     {
@@ -48,7 +48,8 @@ export async function createEpsilonTask(
       kind: "epsilon",
       path: PATHS[route],
       body() {
-        if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
+        if (JSON.stringify(body) === undefined)
+          throw createIssueError("body", "must be JSON", "epsilon.body");
         return body;
       },
       firstChunkMs: CREATE_MS,
@@ -77,7 +78,7 @@ export async function getEpsilonTask(
   options: RequestOptions = {},
 ): Promise<unknown> {
   assertClient(client);
-  const path = taskPath("/epsilon/v1/videos", id, "epsilon.task-id");
+  const path = createTaskPath("/epsilon/v1/videos", id, "epsilon.task-id");
   try {
     return await requestJSON(
       client,
@@ -92,10 +93,10 @@ export async function getEpsilonTask(
       options,
     );
   } catch (error) {
-    throw withDetails(error, { handle: { id } });
+    throw addDetails(error, { handle: { id } });
   }
 }
 
-function wrong(path: string, message: string, rule: string): ValidationError {
+function createIssueError(path: string, message: string, rule: string): ValidationError {
   return new ValidationError([{ path, message, rule }]);
 }

@@ -1,7 +1,7 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { errorFieldsOf, isRecord, reasonIn } from "../transport/error-response.js";
-import { archiveMs, fieldOf, requestRecord } from "../transport/json-response.js";
+import { findErrorFields, findReason, isRecord } from "../transport/error-response.js";
+import { readArchiveMs, readField, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest, ImageRequests } from "./schema.js";
 import { checkImageRequest } from "./schema.js";
@@ -112,10 +112,10 @@ export async function generateImages<const Model extends string, Checks extends 
       },
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
-      read({ json, misfit, headers }) {
-        if (!Array.isArray(json.data)) throw misfit("data");
-        const result = resultOf(client, { ...json, data: json.data }, request as ImageRequest);
-        const keepMs = archiveMs(headers);
+      read({ json, mismatch, headers }) {
+        if (!Array.isArray(json.data)) throw mismatch("data");
+        const result = parseResult(client, { ...json, data: json.data }, request as ImageRequest);
+        const keepMs = readArchiveMs(headers);
         if (keepMs === undefined) return result;
         const now = Date.now();
         const times = { expiresAt: now + DAY_MS, keptUntil: now + keepMs };
@@ -138,31 +138,31 @@ interface Wire extends Record<string, unknown> {
   readonly data: readonly unknown[];
 }
 
-function resultOf(client: Client, raw: Wire, request: ImageRequest): ImageResult {
-  const usage = fieldOf(client, "usage", "object", raw.usage);
-  const created = fieldOf(client, "created", "number", raw.created);
+function parseResult(client: Client, raw: Wire, request: ImageRequest): ImageResult {
+  const usage = readField(client, "usage", "object", raw.usage);
+  const created = readField(client, "created", "number", raw.created);
   return {
-    images: raw.data.map((entry, index) => imageOf(client, entry, `data.${index}`, request)),
-    ...(usage && { usage: usageOf(client, usage) }),
+    images: raw.data.map((entry, index) => parseImage(client, entry, `data.${index}`, request)),
+    ...(usage && { usage: readUsage(client, usage) }),
     ...(created !== undefined && { created }),
-    model: fieldOf(client, "model", "string", raw.model) || request.model,
+    model: readField(client, "model", "string", raw.model) || request.model,
     raw,
   };
 }
 
-function imageOf(
+function parseImage(
   client: Client,
   entry: unknown,
   path: string,
   request: object,
 ): GeneratedImage | FailedImage {
   const fields: Record<string, unknown> = isRecord(entry) ? entry : { url: entry };
-  const textAt = (name: string) => fieldOf(client, `${path}.${name}`, "string", fields[name]);
-  const url = textAt("url") || dataURLOf(textAt("b64_json"), request);
-  const size = textAt("size");
+  const readText = (name: string) => readField(client, `${path}.${name}`, "string", fields[name]);
+  const url = readText("url") || createDataURL(readText("b64_json"), request);
+  const size = readText("size");
   if (url) return size ? { url, size } : { url };
-  const { code, type } = errorFieldsOf(entry) ?? {};
-  const message = reasonIn([entry, fields.fail_reason]) ?? "the gateway gives no reason";
+  const { code, type } = findErrorFields(entry) ?? {};
+  const message = findReason([entry, fields.fail_reason]) ?? "the gateway gives no reason";
   return { error: { message, ...(code !== undefined && { code }), ...(type !== undefined && { type }) } };
 }
 
@@ -176,7 +176,7 @@ const BEGINNINGS: readonly [RegExp, type: string][] = [
 ];
 
 /** Makes an address of the Base64 of an image. Its bytes decide its type, and then the request. */
-function dataURLOf(
+function createDataURL(
   base64: string | undefined,
   request: { readonly output_format?: unknown },
 ): string | undefined {
@@ -188,8 +188,8 @@ function dataURLOf(
 
 const COUNTS = ["generated_images", "output_tokens", "total_tokens"];
 
-function usageOf(client: Client, usage: object): ImageUsage {
+function readUsage(client: Client, usage: object): ImageUsage {
   const isReadable = ([name, value]: [string, unknown]) =>
-    !COUNTS.includes(name) || fieldOf(client, `usage.${name}`, "number", value) !== undefined;
+    !COUNTS.includes(name) || readField(client, `usage.${name}`, "number", value) !== undefined;
   return Object.fromEntries(Object.entries(usage).filter(isReadable));
 }

@@ -3,7 +3,7 @@ import {
   between,
   type CheckResult,
   checkByModel,
-  optionsOf,
+  optionalObject,
   type RequestOf,
   type RequestsOf,
   type Warn,
@@ -20,7 +20,7 @@ const referenceImage = v.pipe(
   ),
 );
 
-const logoInfo = optionsOf({
+const logoInfo = optionalObject({
   /** Draws the logo. The spec shows no default. */
   add_logo: v.optional(v.boolean()),
   /** Place of the logo, as a whole number. The spec shows no list of places. */
@@ -47,7 +47,7 @@ const fields = {
   sequential_image_generation: v.optional(v.literal("auto")),
   /** Options of a sequence. They need `sequential_image_generation: "auto"`. */
   sequential_image_generation_options: v.optional(
-    optionsOf({
+    optionalObject({
       /** Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default. */
       max_images: v.optional(wholeNumber(1)),
     }),
@@ -60,7 +60,7 @@ const fields = {
   logo_info: v.optional(logoInfo as v.GenericSchema<LogoInfo>),
 } as const;
 
-const sizeOf = <const Sizes extends readonly string[]>({ sizes }: { readonly sizes: Sizes }) =>
+const imageSize = <const Sizes extends readonly string[]>({ sizes }: { readonly sizes: Sizes }) =>
   v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`));
 
 const image40Request = v.object({
@@ -68,7 +68,7 @@ const image40Request = v.object({
   model: v.literal("gamma-image-4-0-250828"),
   ...fields,
   /** Width and height of each image, in pixels: one of 24 sizes. The spec shows no default. */
-  size: sizeOf(imageModels["gamma-image-4-0-250828"]),
+  size: imageSize(imageModels["gamma-image-4-0-250828"]),
 });
 
 /** Body of a request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
@@ -79,7 +79,7 @@ const image50Request = v.object({
   model: v.literal("gamma-image-5-0-260128"),
   ...fields,
   /** Width and height of each image, in pixels: one of 16 sizes. The spec shows no default. */
-  size: sizeOf(imageModels["gamma-image-5-0-260128"]),
+  size: imageSize(imageModels["gamma-image-5-0-260128"]),
 });
 
 /** Body of a request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
@@ -107,10 +107,14 @@ export type ImageRequest = ImageRequests[ImageModel];
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
  */
 export function checkImageRequest(request: unknown): CheckResult {
-  return checkByModel(request, { resource: "image", models: imageModels, schemas: imageRequests }, warnOf);
+  return checkByModel(
+    request,
+    { resource: "image", models: imageModels, schemas: imageRequests },
+    addWarnings,
+  );
 }
 
-function warnOf(request: ImageRequest, warn: Warn): void {
+function addWarnings(request: ImageRequest, warn: Warn): void {
   if (request.prompt.trim() === "")
     warn("prompt", "prompt-empty", "is empty; the gateway has nothing to draw from");
   if (request.image?.length === 0) warn("image", "image-empty", "is empty; leave it out for text to image");

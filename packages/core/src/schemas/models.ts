@@ -33,7 +33,7 @@ type Models = Rows<"chat", typeof chatModels> &
   Rows<"asset", typeof assetModels>;
 
 /* @__NO_SIDE_EFFECTS__ */
-function rowsOf<const Kind extends keyof Infos, Table extends object>(
+function createRows<const Kind extends keyof Infos, Table extends object>(
   kind: Kind,
   table: Table,
 ): Rows<Kind, Table> {
@@ -52,10 +52,10 @@ function rowsOf<const Kind extends keyof Infos, Table extends object>(
  * ```
  */
 export const models: Models = {
-  ...rowsOf("chat", chatModels),
-  ...rowsOf("image", imageModels),
-  ...rowsOf("video", videoModels),
-  ...rowsOf("asset", assetModels),
+  ...createRows("chat", chatModels),
+  ...createRows("image", imageModels),
+  ...createRows("video", videoModels),
+  ...createRows("asset", assetModels),
 };
 
 /** Id of a model of {@link models}. */

@@ -1,5 +1,5 @@
 import { type AssetRequest, assetRequest, checkAssetRequest } from "../assets/schema.js";
-import { type CheckResult, unknownModel } from "../base/validate.js";
+import { type CheckResult, createModelIssue } from "../base/validate.js";
 import { type ChatRequests, chatRequests, checkChatRequest } from "../chat/protocol/schema.js";
 import { checkImageRequest, type ImageRequests, imageRequests } from "../images/schema.js";
 import { checkVideoRequest, type VideoRequests, videoRequests } from "../videos/schema/request.js";
@@ -49,5 +49,5 @@ export function checkRequest(request: unknown): CheckResult {
   const { model } = Object(request) as { readonly model?: unknown };
   if (typeof model === "string" && Object.hasOwn(models, model))
     return checks[models[model as ModelId].kind](request);
-  return { issues: [unknownModel(model, Object.keys(models), "model")], warnings: [] };
+  return { issues: [createModelIssue(model, Object.keys(models), "model")], warnings: [] };
 }

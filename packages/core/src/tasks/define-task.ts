@@ -1,10 +1,10 @@
 import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
-import { withRoute } from "../transport/failure.js";
+import { addRouteAdvice } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
-import { ValidationError, withDetails } from "../vocabulary/errors.js";
+import { addDetails, ValidationError } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
-import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
+import { findInterval, type Interval, type PollEvent, poll } from "./poll.js";
 
 /** Options of `watchVideoTask` and `watchAsset`. */
 export interface WatchOptions<Task> extends RequestOptions {
@@ -61,19 +61,19 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
   /** Makes the message of the error after the deadline. */
   readonly late: (deadlineMs: number) => string;
   /** Makes the handle, also of an id. */
-  readonly handleOf: (task: Handle | string) => Handle;
+  readonly toHandle: (task: Handle | string) => Handle;
   /** Polls the task once. */
   readonly read: (client: Client, handle: Handle, options: RequestOptions) => Promise<Polled<Task>>;
   /** Advice to the operator of a proxy that does not serve the request: "add … to its `routes`". */
   readonly route: string;
   /** Makes the error of a task that failed. */
-  readonly failureOf: (task: Task, handle: Handle) => Error;
+  readonly createFailure: (task: Task, handle: Handle) => Error;
   /** Returns the newer one of a snapshot and an answer after it. @default the answer */
-  readonly newer?: (last: Task, next: Task) => Task;
+  readonly pick?: (last: Task, next: Task) => Task;
   /** Makes a check of the snapshots of one watch, which throws to end it. @default none */
-  readonly checkOf?: () => (task: Task) => void;
+  readonly newCheck?: () => (task: Task) => void;
   /** Makes the error that a caller gets from the error of a poll. @default the same */
-  readonly errorOf?: (error: unknown, handle: Handle) => unknown;
+  readonly toError?: (error: unknown, handle: Handle) => unknown;
 }
 
 /** Makes the functions of a kind of task. `createTaskStore` makes its store. */
@@ -81,14 +81,14 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
 export function defineTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
   definition: TaskDefinition<Task, Done, Handle>,
 ) {
-  const { success, failure, handleOf, errorOf = (error: unknown) => error } = definition;
-  return { ...definition, errorOf, read, watch, dataOf, isFinal, merge };
+  const { success, failure, toHandle, toError = (error: unknown) => error } = definition;
+  return { ...definition, toError, read, watch, toDone, isFinal, merge };
 
   async function read(client: Client, handle: Handle, options: RequestOptions): Promise<Polled<Task>> {
     try {
       return await definition.read(client, handle, options);
     } catch (error) {
-      throw withDetails(withRoute(error, definition.route), { handle });
+      throw addDetails(addRouteAdvice(error, definition.route), { handle });
     }
   }
 
@@ -99,20 +99,20 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     options: WatchOptions<Task>,
   ): AsyncGenerator<Task, void, undefined> {
     assertClient(client);
-    const handle = handleOf(assertTask(task));
+    const handle = toHandle(assertTask(task));
     const { clock, random } = client;
     const { intervalMs = definition.intervalMs, deadlineMs = definition.deadlineMs } = options;
     const polls = poll<Polled<Task>>({
       ...options,
       clock,
       random,
-      intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
+      intervalMs: (answer) => findInterval(intervalMs, answer?.task),
       deadlineMs,
       knownUntil: handle.queryableUntil,
       late: definition.late(deadlineMs),
       query: (signal) => read(client, handle, { ...options, signal, retry: { limit: 0 } }),
     });
-    const check = definition.checkOf?.();
+    const check = definition.newCheck?.();
     let last: Task | undefined;
     try {
       for await (const next of mergePushed(clock, polls, merge)) {
@@ -123,7 +123,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
       }
     } catch (error) {
       // only after an answer: the gateway may not know a new task for a while, and this device's clock may be wrong
-      throw withDetails(errorOf(error, handle), { handle });
+      throw addDetails(toError(error, handle), { handle });
     }
   }
 
@@ -134,12 +134,12 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   function merge(last: Task | undefined, answer: Task): Task {
     if (!last) return answer;
     if (isFinal(last) && answer.state !== success) return last;
-    const next = definition.newer?.(last, answer) ?? answer;
-    return faceOf(next) === faceOf(last) ? last : next;
+    const next = definition.pick?.(last, answer) ?? answer;
+    return serializeSnapshot(next) === serializeSnapshot(last) ? last : next;
   }
 
   /** Returns the task if it has its result. */
-  function dataOf(task: Task): Done | undefined {
+  function toDone(task: Task): Done | undefined {
     return task.state === success ? (task as Done) : undefined;
   }
 
@@ -160,7 +160,7 @@ function assertTask<Reference>(task: Reference): Reference {
 }
 
 /** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
-function faceOf({ raw: _, ...shown }: Snapshot): string {
+function serializeSnapshot({ raw: _, ...shown }: Snapshot): string {
   return JSON.stringify(Object.entries(shown).sort());
 }
 
@@ -171,17 +171,17 @@ export type TaskKind<Task extends Snapshot, Done extends Task, Handle extends Ta
 
 /** Polls a task once. */
 export async function getTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
-  { handleOf, read, errorOf }: TaskKind<Task, Done, Handle>,
+  { toHandle, read, toError }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
   options: RequestOptions,
 ): Promise<Task> {
   assertClient(client);
-  const handle = handleOf(assertTask(task));
+  const handle = toHandle(assertTask(task));
   try {
     return (await read(client, handle, options)).task;
   } catch (error) {
-    throw errorOf(error, handle);
+    throw toError(error, handle);
   }
 }
 
@@ -198,7 +198,7 @@ export interface TaskWatch<Task, Done extends Task> extends AsyncIterable<Task> 
 
 /** Watches a task. Nothing is polled before a loop or `result()` asks for it. */
 export function watchTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
-  { handleOf, watch, dataOf, failureOf }: TaskKind<Task, Done, Handle>,
+  { toHandle, watch, toDone, createFailure }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
   options: WatchOptions<Task>,
@@ -234,9 +234,9 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
         last = snapshot;
         yield snapshot;
       }
-      const done = last && dataOf(last);
+      const done = last && toDone(last);
       if (done) resolve(done);
-      else reject(failureOf(last as Task, handleOf(task)));
+      else reject(createFailure(last as Task, toHandle(task)));
     } catch (error) {
       reject(error);
       throw error;

@@ -23,10 +23,7 @@ export type PollEvent =
 export type Interval<Snapshot> = number | ((snapshot: Snapshot | undefined) => number);
 
 /** Returns the milliseconds from `snapshot` to the next poll. */
-export function intervalAfter<Snapshot>(
-  interval: Interval<Snapshot>,
-  snapshot: Snapshot | undefined,
-): number {
+export function findInterval<Snapshot>(interval: Interval<Snapshot>, snapshot: Snapshot | undefined): number {
   return typeof interval === "function" ? interval(snapshot) : interval;
 }
 
@@ -58,9 +55,9 @@ const ABSENT_MS = 120_000;
 /** Number of consecutive answers that may be no answer: they could not be read, reported a failed query, or refused. */
 const DOUBTFUL = 3;
 /** Longest wait that failures alone cause. */
-const LONGEST_PAUSE_MS = 120_000;
+const MAX_PAUSE_MS = 120_000;
 /** Longest wait that the gateway can ask for. */
-const LONGEST_RETRY_AFTER_MS = 600_000;
+const MAX_RETRY_AFTER_MS = 600_000;
 
 /**
  * Polls until the consumer leaves: at once, then an interval after each answer. Failures that may pass (429, 5xx, a
@@ -73,14 +70,14 @@ const LONGEST_RETRY_AFTER_MS = 600_000;
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
   const { clock, random, deadlineMs, query, onPoll, late } = plan;
   let failure: Error | undefined;
-  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => lateness(late, failure));
+  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => createDeadlineError(late, failure));
   const startedAt = clock.now();
   let failures = 0;
   let doubt: string | undefined;
   let doubts = 0;
   let doubtedAt = 0;
   let seen = plan.seenBefore ?? false;
-  let intervalMs = intervalAfter(plan.intervalMs, undefined);
+  let intervalMs = findInterval(plan.intervalMs, undefined);
   try {
     for (;;) {
       let backoffMs: number | undefined;
@@ -89,14 +86,14 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         isolate(() => onPoll?.({ type: "poll" }));
         const snapshot = await query(signal);
         failure = undefined;
-        intervalMs = intervalAfter(plan.intervalMs, snapshot);
+        intervalMs = findInterval(plan.intervalMs, snapshot);
         failures = 0;
         doubts = 0;
         seen = true;
         yield snapshot;
       } catch (error) {
-        const verdict = verdictOf(error, seen);
-        if (verdict === "passing") backoffMs = backoff(error, intervalMs, ++failures);
+        const verdict = classifyFailure(error, seen);
+        if (verdict === "passing") backoffMs = computeBackoff(error, intervalMs, ++failures);
         else {
           // of one kind: an answer that can't be read says nothing of the 404s before it
           if (verdict !== doubt) doubts = 0;
@@ -129,7 +126,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
  * - `absent`: the gateway does not know the task, as happens right after its creation
  * - `stop`: another poll cannot help
  */
-function verdictOf(error: unknown, seen: boolean): "passing" | "doubtful" | "absent" | "stop" {
+function classifyFailure(error: unknown, seen: boolean): "passing" | "doubtful" | "absent" | "stop" {
   if (!isGatewayError(error)) return "stop";
   if (isTransient(error) || error.name === "TimeoutError") return "passing";
   if (error.name === "ResponseError") return "doubtful";
@@ -144,9 +141,9 @@ function verdictOf(error: unknown, seen: boolean): "passing" | "doubtful" | "abs
 }
 
 /** Makes the error of the deadline. Its cause is the error of the last poll, which may be the reason. */
-function lateness(late: string, failure: Error | undefined): TimeoutError {
+function createDeadlineError(late: string, failure: Error | undefined): TimeoutError {
   if (!failure) return new TimeoutError(late, "deadline");
-  const waitMs = retryAfterOf(failure);
+  const waitMs = readRetryAfter(failure);
   const hint = waitMs > 0 ? ` (with Retry-After: ${Math.ceil(waitMs / 1000)} s)` : "";
   return new TimeoutError(`${late}. The last poll failed${hint}: ${failure.message}`, "deadline", {
     cause: failure,
@@ -154,14 +151,14 @@ function lateness(late: string, failure: Error | undefined): TimeoutError {
 }
 
 /** Waiting time that a refusal sets, in milliseconds; 0 for none. */
-function retryAfterOf(error: unknown): number {
+function readRetryAfter(error: unknown): number {
   return (isGatewayError(error) && error.name === "APIError" && error.retryAfterMs) || 0;
 }
 
 /**
  * Doubles the wait after each failure. It is never shorter than the gateway's own waiting time, also after the jitter.
  */
-function backoff(error: unknown, intervalMs: number, failures: number): number {
-  const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, LONGEST_PAUSE_MS));
-  return Math.max(grown, Math.min(retryAfterOf(error), LONGEST_RETRY_AFTER_MS) / 0.9);
+function computeBackoff(error: unknown, intervalMs: number, failures: number): number {
+  const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, MAX_PAUSE_MS));
+  return Math.max(grown, Math.min(readRetryAfter(error), MAX_RETRY_AFTER_MS) / 0.9);
 }

@@ -1,6 +1,6 @@
 import { openSpan } from "../base/clock.js";
-import { type Billing, billingOf } from "../vocabulary/errors.js";
-import { deliveryOf, isRefused } from "./failure.js";
+import { type Billing, toBilling } from "../vocabulary/errors.js";
+import { findDelivery, isRefused } from "./failure.js";
 import type { Connection } from "./send.js";
 
 /**
@@ -19,7 +19,7 @@ export function trackBilling<Client extends Connection>(
       if (event.type === "request") onBilling("maybe");
       if (event.type === "response" && event.status >= 300 && isRefused(event)) onBilling(soFar, true);
       if (event.type === "retry") {
-        if (soFar === "none") soFar = billingOf(deliveryOf(event.error));
+        if (soFar === "none") soFar = toBilling(findDelivery(event.error));
         onBilling(soFar);
       }
       client.emit(event);
@@ -31,7 +31,7 @@ export function trackBilling<Client extends Connection>(
  * Makes a client and a signal for one request. `unlessSent` ends the request until the gateway may have it, `caller` at
  * any time.
  */
-export function endsUnlessSent<Client extends Connection>(
+export function cancelWith<Client extends Connection>(
   client: Client,
   unlessSent: AbortSignal,
   caller?: AbortSignal,

@@ -90,7 +90,7 @@ export function createEventParser({
     let lineEnd = text.indexOf("\n");
     if (lineEnd === -1) {
       // appending does not copy, and the line is not searched again: a line of many reads costs linear time
-      unfinishedLine = bounded(unfinishedLine + text);
+      unfinishedLine = assertBounded(unfinishedLine + text);
       return;
     }
     let lineStart = 0;
@@ -117,7 +117,7 @@ export function createEventParser({
     if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (name === "data") data = data === undefined ? value : bounded(`${data}\n${value}`);
+    if (name === "data") data = data === undefined ? value : assertBounded(`${data}\n${value}`);
     else if (name === "event") event = value;
     else if (name === "id") {
       if (value.includes("\0")) return;
@@ -135,12 +135,12 @@ export function createEventParser({
 
   function takeEvent(): ServerSentEvent | undefined {
     const complete =
-      data === undefined ? undefined : { event: event || "message", data: bounded(data), lastEventId };
+      data === undefined ? undefined : { event: event || "message", data: assertBounded(data), lastEventId };
     event = "";
     data = undefined;
     return complete;
   }
-  function bounded(text: string): string {
+  function assertBounded(text: string): string {
     if (text.length <= maxLength) return text;
     throw new RangeError(`an event of the stream is longer than ${maxLength} characters`);
   }

@@ -8,7 +8,7 @@ import {
 } from "../vocabulary/errors.js";
 
 /** Finds the id of a request in the headers of the gateway's or the proxy's answer. */
-export function requestIdOf({ headers }: Response): string | undefined {
+export function readRequestId({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
@@ -26,7 +26,7 @@ export function isAbsent({ status, body, code }: APIError): boolean {
 }
 
 /** Adds the way to open a path to the error of a proxy that does not serve it. */
-export function withRoute(error: unknown, todo: string): unknown {
+export function addRouteAdvice(error: unknown, todo: string): unknown {
   if (isClosedRoute(error)) error.message = `the proxy does not serve this path: ${todo}`;
   return error;
 }
@@ -42,13 +42,13 @@ export function isRefused({ status }: { readonly status: number }): boolean {
 /**
  * Returns how far an attempt got that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
  */
-export function deliveryOf(error: unknown): Delivery {
+export function findDelivery(error: unknown): Delivery {
   if (error instanceof ConnectionError) return readDelivery(error) ?? "unknown";
   return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
 /** Statuses of a request that was turned away before anything looked at its key. */
-const TURNED_AWAY = [401, 403, 429];
+const REFUSED_EARLY = [401, 403, 429];
 
 /**
  * Returns true if a request that failed with `error` has the same `idempotency-key` when the user asks again: nobody
@@ -57,12 +57,12 @@ const TURNED_AWAY = [401, 403, 429];
  *
  * @param billing cost of a request that was stopped: one that did not arrive leaves its key to an earlier one
  */
-export function keepsKey(error: unknown, billing: Billing = "maybe"): boolean {
+export function canReuseKey(error: unknown, billing: Billing = "maybe"): boolean {
   if (!isGatewayError(error)) return billing === "none";
   switch (error.name) {
     case "APIError":
       // the proxy lost the object that has the answer
-      return TURNED_AWAY.includes(error.status) || error.code === "extension_unavailable";
+      return REFUSED_EARLY.includes(error.status) || error.code === "extension_unavailable";
     case "StreamError":
       return error.reason === "truncated" && error.code === undefined;
     case "TimeoutError":
@@ -77,7 +77,7 @@ const NEVER_CONNECTED =
   /conn(ection ?)?refused|bad port|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
 /** Makes an error of this library from an error of `fetch`, or of a body that broke off. */
-export function connectionError(cause: unknown): ConnectionError {
+export function toConnectionError(cause: unknown): ConnectionError {
   const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };
     message?: string;

@@ -1,14 +1,14 @@
 import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
 import {
-  apiErrorOf,
+  createAPIError,
   type ErrorFields,
-  errorFieldsOf,
   excerpt,
+  findErrorFields,
   isRecord,
   parseJSON,
 } from "./error-response.js";
-import { connectionError, requestIdOf } from "./failure.js";
+import { readRequestId, toConnectionError } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
   type CallDescription,
@@ -24,21 +24,21 @@ import {
 /** A request whose whole answer is JSON. */
 export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
   /** Makes the result from an answer; throws if the answer does not fit the spec. */
-  readonly read: (answer: Answer<JSON>) => Result | Promise<Result>;
+  readonly read: (answer: WholeResponse<JSON>) => Result | Promise<Result>;
   /** Makes the result from an answer that is not JSON. Without it, such an answer is an error. */
-  readonly readText?: (answer: Answer<undefined>) => Result | Promise<Result>;
+  readonly readText?: (answer: WholeResponse<undefined>) => Result | Promise<Result>;
   /** Returns the facts about a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
 
 /** A whole answer. */
-export interface Answer<JSON = unknown> {
+export interface WholeResponse<JSON = unknown> {
   readonly json: JSON;
   /** Text of the answer, without the key. */
   readonly text: string;
   readonly headers: Headers;
   /** Makes an error about this answer. `path` names the field that does not fit the spec. */
-  readonly misfit: (path: string) => ResponseError;
+  readonly mismatch: (path: string) => ResponseError;
   /** Makes the error that this answer reports with a status of success. `fields`: what was read of it already. */
   readonly reported: (fields?: ErrorFields) => Error;
   readonly requestId: string | undefined;
@@ -62,7 +62,7 @@ export async function requestJSON<Result>(
   const exchange = openExchange(client, call, options);
   let result: Result;
   try {
-    const answer = await answerOf(client, exchange, call, options);
+    const answer = await requestText(client, exchange, call, options);
     if (answer.json !== undefined) result = await call.read(answer);
     else if (call.readText) result = await call.readText({ ...answer, json: undefined });
     else throw answer.reported();
@@ -74,25 +74,25 @@ export async function requestJSON<Result>(
   return result;
 }
 
-async function answerOf(
+async function requestText(
   client: Connection,
   exchange: Exchange,
   call: Outgoing,
   options: RequestOptions,
-): Promise<Answer> {
+): Promise<WholeResponse> {
   const response = await send(client, exchange, { ...call, headers: options.headers });
-  const requestId = requestIdOf(response);
-  const text = client.scrub(await textOf(client, exchange, response));
+  const requestId = readRequestId(response);
+  const text = client.scrub(await readBodyText(client, exchange, response));
   const json = parseJSON(text);
   return {
     json,
     text,
     headers: response.headers,
-    misfit: (path) => {
+    mismatch: (path) => {
       const message = `the answer does not fit the spec at ${path}`;
       return new ResponseError(message, { path, body: excerpt(text) }, { requestId });
     },
-    reported: (fields) => apiErrorOf(response, text, { requestId, fields }),
+    reported: (fields) => createAPIError(response, text, { requestId, fields }),
     requestId,
     totalMs: client.clock.now() - exchange.startedAt,
   };
@@ -111,18 +111,18 @@ export function requestRecord<Result>(
   options: RequestOptions,
   ...landmarks: readonly string[]
 ): Promise<Result> {
-  const read = (answer: Answer) => {
+  const read = (answer: WholeResponse) => {
     const { json } = answer;
     if (!isRecord(json)) throw answer.reported();
-    const isAnswer = recordsIn(json).some((record) => landmarks.some((name) => record[name] !== undefined));
-    if (!isAnswer && errorFieldsOf(json)?.message !== undefined) throw answer.reported();
+    const isAnswer = findRecords(json).some((record) => landmarks.some((name) => record[name] !== undefined));
+    if (!isAnswer && findErrorFields(json)?.message !== undefined) throw answer.reported();
     return call.read({ ...answer, json });
   };
   return requestJSON(client, { ...call, read }, options);
 }
 
 /** Returns the objects of an answer that may be wrapped: `{code, message, data}`. */
-function recordsIn(json: unknown): Record<string, unknown>[] {
+function findRecords(json: unknown): Record<string, unknown>[] {
   return isRecord(json) ? [json, json.data].filter(isRecord) : [];
 }
 
@@ -131,8 +131,8 @@ function recordsIn(json: unknown): Record<string, unknown>[] {
  * `data`. The task is billed, so a number is accepted, too. The digits of a long one are read from the text, because a
  * number cannot hold them.
  */
-export function idIn({ json, text }: Answer, ...names: readonly string[]): string | undefined {
-  for (const record of recordsIn(json))
+export function findId({ json, text }: WholeResponse, ...names: readonly string[]): string | undefined {
+  for (const record of findRecords(json))
     for (const name of names) {
       const id = record[name];
       if (typeof id === "string" && id.trim()) return id;
@@ -143,7 +143,7 @@ export function idIn({ json, text }: Answer, ...names: readonly string[]): strin
 }
 
 /** Reads the time for which a proxy keeps copies, in milliseconds; undefined without an archive. */
-export function archiveMs(headers: Headers): number | undefined {
+export function readArchiveMs(headers: Headers): number | undefined {
   const [, ms] = /\barchive=(\d+)/.exec(headers.get("x-sluice-offers") ?? "") ?? [];
   return ms ? Number(ms) : undefined;
 }
@@ -155,7 +155,7 @@ interface FieldTypes {
 }
 
 /** Reads a field that nothing depends on. A field of another type is undefined, with a warning. */
-export function fieldOf<Type extends keyof FieldTypes>(
+export function readField<Type extends keyof FieldTypes>(
   { warn }: Connection,
   path: string,
   type: Type,
@@ -168,11 +168,11 @@ export function fieldOf<Type extends keyof FieldTypes>(
 }
 
 /** Reads the body as text. A body that breaks off is a failed connection, after the gateway has acted. */
-async function textOf(client: Connection, exchange: Exchange, response: Response): Promise<string> {
+async function readBodyText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   try {
     return await readText(client, exchange, response);
   } catch (error) {
     const { signal } = exchange;
-    throw signal.aborted || isGatewayError(error) ? error : connectionError(error);
+    throw signal.aborted || isGatewayError(error) ? error : toConnectionError(error);
   }
 }

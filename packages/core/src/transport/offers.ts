@@ -1,5 +1,5 @@
 /** Returns what a proxy offers, from the header `x-sluice-offers`; undefined without one. */
-export function offersIn(headers: Headers): readonly string[] | undefined {
+export function parseOffers(headers: Headers): readonly string[] | undefined {
   return headers
     .get("x-sluice-offers")
     ?.trim()

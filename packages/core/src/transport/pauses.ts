@@ -1,10 +1,10 @@
-import { type Clock, onAbort, unlessAborted } from "../base/clock.js";
+import { addAbortListener, type Clock, rejectOnAbort } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** The waits between the attempts of all calls of a client. */
 export interface Pauses {
   /** Returns the clock of the waits of one call. */
-  readonly clockOf: (callId: string) => Clock;
+  readonly createClock: (callId: string) => Clock;
   /** Ends the waits of a call, or of all calls. Returns false if there were none. */
   readonly end: (callId?: string) => boolean;
 }
@@ -13,7 +13,7 @@ export interface Pauses {
 const all = new WeakMap<object, Pauses>();
 
 /** Returns the waits of a client. */
-export function pausesOf({ clock, listeners }: Pick<Connection, "clock" | "listeners">): Pauses {
+export function getPauses({ clock, listeners }: Pick<Connection, "clock" | "listeners">): Pauses {
   const pauses = all.get(listeners) ?? createPauses(clock);
   all.set(listeners, pauses);
   return pauses;
@@ -31,26 +31,26 @@ export function pausesOf({ clock, listeners }: Pick<Connection, "clock" | "liste
  * ```
  */
 export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId?: string): boolean {
-  return pausesOf(client).end(callId);
+  return getPauses(client).end(callId);
 }
 
 /** Creates the waits. Each lasts as long as on `clock`, unless it is ended. */
 function createPauses(clock: Clock): Pauses {
   const ends = new Map<() => void, string>();
-  return { clockOf, end };
+  return { createClock, end };
 
-  function clockOf(callId: string): Clock {
+  function createClock(callId: string): Clock {
     return { now: () => clock.now(), sleep: (ms, signal) => sleep(callId, ms, signal) };
   }
 
   async function sleep(callId: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     const early = new AbortController();
-    const ignoreAbort = onAbort(signal, () => early.abort(signal?.reason));
+    const ignoreAbort = addAbortListener(signal, () => early.abort(signal?.reason));
     // `null` where nothing reads the reason
     const endNow = () => early.abort(null);
     ends.set(endNow, callId);
     try {
-      await unlessAborted(clock.sleep(ms, early.signal), early.signal);
+      await rejectOnAbort(clock.sleep(ms, early.signal), early.signal);
     } catch (error) {
       if (error !== null) throw error;
     } finally {

@@ -1,7 +1,7 @@
-import { after } from "../base/clock.js";
+import { callAfter } from "../base/clock.js";
 import { type Issue, ResponseError, TimeoutError } from "../vocabulary/errors.js";
 import { excerpt } from "./error-response.js";
-import type { BodyReader } from "./odd-body.js";
+import type { BodyReader } from "./node-body.js";
 import type { Connection, Exchange } from "./send.js";
 
 /**
@@ -10,10 +10,10 @@ import type { Connection, Exchange } from "./send.js";
  *
  * @param warn gets the warning of a `fetch` whose responses have no stream
  */
-export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void): BodyReader {
+export function createBodyReader(response: Response, warn?: (issue: Issue) => void): BodyReader {
   const { body } = response;
   if (typeof body?.getReader === "function" && !body.locked && !response.bodyUsed) return body.getReader();
-  const loading = loadOddBody().then((odd) => odd.oddReaderOf(response, warn));
+  const loading = loadNodeBody().then((odd) => odd.createNodeReader(response, warn));
   loading.catch(() => {});
   return {
     read: async () => (await loading).read(),
@@ -21,16 +21,16 @@ export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void):
   };
 }
 
-function loadOddBody(): Promise<typeof import("./odd-body.js")> {
-  return import("./odd-body.js");
+function loadNodeBody(): Promise<typeof import("./node-body.js")> {
+  return import("./node-body.js");
 }
 
 /** Creates a function that makes bytes of a piece of a body. Any piece but bytes makes it load the code for others. */
-export function createBytesOf(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
+export function createToBytes(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
   let loading: Promise<(piece: unknown) => Uint8Array> | undefined;
   return (piece) => {
     if (piece instanceof Uint8Array) return piece;
-    loading ??= loadOddBody().then((odd) => odd.createOddBytesOf());
+    loading ??= loadNodeBody().then((odd) => odd.createNodeToBytes());
     return loading.then((bytesOf) => bytesOf(piece));
   };
 }
@@ -77,7 +77,7 @@ export function readBody<Out>(
 ): ByteReader<Out> {
   const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
-  const bytesOf = createBytesOf();
+  const toBytes = createToBytes();
   const closed = new AbortController();
   let silentSince: number | undefined;
   let isWaiting = false;
@@ -95,16 +95,16 @@ export function readBody<Out>(
     if (resetsSilence()) silentSince = clock.now();
     if (!isWatched) void watchSilence();
     isWaiting = true;
-    return reader.read().then(arrived, failed);
+    return reader.read().then(handleChunk, handleFailure);
   }
 
-  function arrived({ done, value }: ReadableStreamReadResult<unknown>): Out | Promise<Out> {
+  function handleChunk({ done, value }: ReadableStreamReadResult<unknown>): Out | Promise<Out> {
     isWaiting = false;
     // cancelling ends a pending read as the end of the body does, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort(null);
-    const bytes = done ? undefined : bytesOf(value);
-    const out = bytes instanceof Promise ? bytes.then(use, failed) : use(bytes);
+    const bytes = done ? undefined : toBytes(value);
+    const out = bytes instanceof Promise ? bytes.then(use, handleFailure) : use(bytes);
     idleSince = clock.now();
     wasTouched = false;
     return out;
@@ -120,7 +120,7 @@ export function readBody<Out>(
     if (!isWatched) void watchSilence();
   }
 
-  function failed(error: unknown): Out | Promise<Out> {
+  function handleFailure(error: unknown): Out | Promise<Out> {
     closed.abort(null);
     return lose(signal.aborted ? signal.reason : error);
   }
@@ -133,7 +133,7 @@ export function readBody<Out>(
 
   function release(): void {
     const stop = () => cancel();
-    after(clock, RELEASE_MS, closed.signal, stop);
+    callAfter(clock, RELEASE_MS, closed.signal, stop);
     reader.read().then(stop, stop);
   }
 
@@ -174,7 +174,7 @@ const MAX_LENGTH = 32 * 1024 * 1024;
 export async function readText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  const reader = readBody(client, exchange, bodyReaderOf(response), {
+  const reader = readBody(client, exchange, createBodyReader(response), {
     use(bytes) {
       text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
       if (text.length > MAX_LENGTH)

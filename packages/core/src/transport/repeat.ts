@@ -1,21 +1,21 @@
 import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
-import { openSpan, unlessAborted } from "../base/clock.js";
+import { openSpan, rejectOnAbort } from "../base/clock.js";
 import {
   type APIError,
-  billingOf,
   ConnectionError,
   type Delivery,
-  withDelivery,
+  setDelivery,
+  toBilling,
 } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
 import { isTransient } from "./is-transient.js";
-import { offersIn } from "./offers.js";
-import { pausesOf } from "./pauses.js";
+import { parseOffers } from "./offers.js";
+import { getPauses } from "./pauses.js";
 import { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange, Outgoing } from "./send.js";
 
-export { errorOf } from "./refusal.js";
+export { readRefusal } from "./refusal.js";
 
 // nothing here is needed before an attempt has failed
 
@@ -71,12 +71,12 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
       return await attempt(request);
     } catch (error) {
       const { delivery } = state;
-      state.delivery = deliveryOfBoth(before, delivery);
+      state.delivery = mergeDeliveries(before, delivery);
       // this attempt did not connect; an earlier one may have arrived, or was refused
       if (delivery !== "not-sent" || before === delivery) throw error;
       const { message, cause } = error as ConnectionError;
-      throw withDelivery(
-        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
+      throw setDelivery(
+        new ConnectionError(`last attempt: ${message}`, toBilling(before), { cause }),
         before,
       );
     }
@@ -89,29 +89,30 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     const isTooLate = (retryAfterMs ?? 0) > retry.maxRetryAfterMs;
     if (signal.aborted || !isTransient(failure) || isTooLate) return false;
     if (!(isSafe || isRateLimit(failure)) && !(await isKnownKey())) return false;
-    await waitAfter(failure, retryAfterMs);
+    await waitBeforeRetry(failure, retryAfterMs);
     return true;
   }
 
   /** Returns true if the server answers the key of the request from its memory. */
   async function isKnownKey(): Promise<boolean> {
-    const offer = offerFor(exchange);
+    const offer = findNeededOffer(exchange);
     if (!init.headers.has("idempotency-key") || !offer || exchange.state.delivery !== "unknown") return false;
-    const { answered } = exchange.state;
-    if (answered) return offersIn(answered)?.includes(offer) ?? false;
+    const { headers } = exchange.state;
+    if (headers) return parseOffers(headers)?.includes(offer) ?? false;
     isOnce ??= await isOffered(offer, repetition);
     exchange.signal.throwIfAborted();
     return isOnce;
   }
 
-  async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
+  async function waitBeforeRetry(failure: Error, askedMs: number | undefined): Promise<void> {
     const { callId, kind, model, path, settings, signal, retry } = exchange;
     const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     // each attempt that fails and is repeated has one wait
     const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
     client.emit({ callId, kind, model, path, settings, ...step });
-    if (delayMs > 0) await unlessAborted(pausesOf(client).clockOf(callId).sleep(delayMs, signal), signal);
+    if (delayMs > 0)
+      await rejectOnAbort(getPauses(client).createClock(callId).sleep(delayMs, signal), signal);
   }
 }
 
@@ -119,7 +120,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
  * Adds the likely reason of a failure across origins, which a browser does not report. In a page of this machine, where
  * a developer sees it, the server is asked twice to be sure.
  */
-export async function explain(
+export async function addCORSAdvice(
   error: ConnectionError,
   client: Pick<Connection, "baseURL" | "hasOwnFetch">,
 ): Promise<void> {
@@ -129,13 +130,13 @@ export async function explain(
   if (error.billing === "none" || !page || origin === page) return;
   const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   // a `fetch` of the app's own may lead elsewhere than the platform's
-  if (!client.hasOwnFetch && isLocal && (await isRefused(health)))
+  if (!client.hasOwnFetch && isLocal && (await isOriginRefused(health)))
     Object.assign(error, { reason: "origin-refused" });
   error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }
 
 /** Returns true if a server can be reached, but not by code of this page: without CORS a page may send, and not read. */
-async function isRefused(address: string): Promise<boolean> {
+async function isOriginRefused(address: string): Promise<boolean> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ASK_MS);
   const ask = (mode: RequestMode) =>
@@ -152,7 +153,7 @@ async function isRefused(address: string): Promise<boolean> {
 }
 
 /** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
-function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
+function mergeDeliveries(one: Delivery, other: Delivery): Delivery {
   return one === "not-sent" || other === "unknown" ? other : one;
 }
 
@@ -162,7 +163,7 @@ function isRateLimit(error: Error): boolean {
 }
 
 /** Names the offer of a proxy that remembers a request; undefined for a request that no proxy remembers. */
-function offerFor({ kind, settings }: Repetition["exchange"]): string | undefined {
+function findNeededOffer({ kind, settings }: Repetition["exchange"]): string | undefined {
   if (kind !== "chat") return "once";
   return settings?.stream ? "chat-once" : undefined;
 }
@@ -185,7 +186,7 @@ async function isOffered(offer: string, repetition: Repetition): Promise<boolean
   const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxRetryAfterMs };
   const backoff = createBackoff(client, limits);
   for (;;) {
-    const offers = await offersOf(repetition).catch(() => undefined);
+    const offers = await fetchOffers(repetition).catch(() => undefined);
     if (offers) return offers.includes(offer);
     try {
       await backoff.wait(undefined, { signal });
@@ -196,13 +197,17 @@ async function isOffered(offer: string, repetition: Repetition): Promise<boolean
 }
 
 /** Asks the proxy how it is; its answer names its offers. Throws where it can't tell now. */
-async function offersOf({ client, exchange, init: { credentials } }: Repetition): Promise<readonly string[]> {
+async function fetchOffers({
+  client,
+  exchange,
+  init: { credentials },
+}: Repetition): Promise<readonly string[]> {
   const { callId, kind, model, settings } = exchange;
   const { signal, end } = openSpan(client.clock, exchange.signal, ASK_MS, () => new Error("late"));
   try {
-    const { status, headers, body } = await unlessAborted(ask(), signal);
+    const { status, headers, body } = await rejectOnAbort(ask(), signal);
     body?.cancel().catch(() => {});
-    const offers = offersIn(headers);
+    const offers = parseOffers(headers);
     if (!offers && (status === 408 || status === 429 || status >= 500)) throw new Error("unavailable");
     return offers ?? [];
   } finally {

@@ -1,10 +1,10 @@
-import { atLimit, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
+import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
-import { randomId } from "../base/random-id.js";
+import { createRandomId } from "../base/random-id.js";
 import {
   type APIError,
-  asError,
+  addBilling,
   ConfigurationError,
   cleanError,
   type Delivery,
@@ -13,7 +13,7 @@ import {
   type Outcome,
   readDelivery,
   TimeoutError,
-  withBilling,
+  toError,
 } from "../vocabulary/errors.js";
 import type {
   CallIdentity,
@@ -25,8 +25,8 @@ import type {
   CallUsage,
   ClientEvent,
 } from "../vocabulary/events.js";
-import { apiErrorOf, isRecord } from "./error-response.js";
-import { connectionError, deliveryOf, requestIdOf } from "./failure.js";
+import { createAPIError, isRecord } from "./error-response.js";
+import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import { resolveAddress } from "./resolve-address.js";
 
@@ -151,7 +151,7 @@ export interface Exchange extends Span, CallIdentity {
   readonly state: {
     delivery: Delivery;
     /** The headers of the last answer, which name what the proxy offers. */
-    answered?: Headers;
+    headers?: Headers;
   };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
@@ -201,7 +201,7 @@ export function openExchange(
     firstChunkMs = defaultMs,
     chunkMs = 60_000,
   } = { ...client.timeout, ...timeout };
-  origin ||= randomId();
+  origin ||= createRandomId();
   calls += 1;
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeout.totalMs)`, "total");
   return {
@@ -209,7 +209,7 @@ export function openExchange(
     kind,
     model: typeof model === "string" ? model : undefined,
     path,
-    settings: settingsOf(subject, isStream),
+    settings: readSettings(subject, isStream),
     subject,
     state: { delivery: "not-sent" },
     startedAt: client.clock.now(),
@@ -224,7 +224,7 @@ export function openExchange(
 /** Names of the settings in events: no field that has a prompt. */
 const SETTINGS = ["max_tokens", "temperature", "top_p", "reasoning_effort", "stop", "seed", "n"];
 
-function settingsOf(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
+function readSettings(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
   const request = isRecord(subject) ? subject : {};
   const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
   const given = SETTINGS.map((name) => [name, request[name]]);
@@ -236,11 +236,11 @@ function settingsOf(subject: unknown, isStream: boolean | undefined): CallSettin
 
 /** Emits one step of a call. */
 export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
-  client.emit({ ...identityOf(call), ...step });
+  client.emit({ ...pickIdentity(call), ...step });
 }
 
 /** Returns the identity of a call alone: an exchange has the request, too. */
-export function identityOf({ callId, kind, model, path, settings }: CallIdentity): CallIdentity {
+export function pickIdentity({ callId, kind, model, path, settings }: CallIdentity): CallIdentity {
   return { callId, kind, model, path, settings };
 }
 
@@ -257,40 +257,40 @@ export function closeExchange(
   exchange.end();
   preloadRepeats();
   if (isGatewayError(failure?.error)) {
-    withBilling(failure.error, exchange.state.delivery);
+    addBilling(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
   }
   emitStep(client, exchange, {
     type: "end",
-    outcome: failure ? callOutcomeOf(failure.error) : outcome,
+    outcome: failure ? findOutcome(failure.error) : outcome,
     durationMs: client.clock.now() - exchange.startedAt,
-    responseId: wordOf(client, id),
-    responseModel: wordOf(client, model),
-    finishReason: wordOf(client, finishReason),
-    usage: usage ? countsOf(usage) : undefined,
+    responseId: cleanWord(client, id),
+    responseModel: cleanWord(client, model),
+    finishReason: cleanWord(client, finishReason),
+    usage: usage ? pickCounts(usage) : undefined,
     timing: failure ? undefined : timing,
     ...failure,
   });
 }
 
 /** Longest text of an answer that an event has: ids and names are shorter. */
-const LONGEST_WORD = 200;
+const MAX_WORD_LENGTH = 200;
 
 /** Returns an id or a name that an answer gives, without the key; undefined for none. */
-function wordOf({ scrub }: Connection, text: string | null | undefined): string | undefined {
-  return text ? scrub(text).slice(0, LONGEST_WORD) : undefined;
+function cleanWord({ scrub }: Connection, text: string | null | undefined): string | undefined {
+  return text ? scrub(text).slice(0, MAX_WORD_LENGTH) : undefined;
 }
 
 /** Returns the numbers of what a gateway sent as its usage, two levels deep: any other field may have a text. */
-function countsOf(usage: object, isDeep = true): CallUsage {
+function pickCounts(usage: object, isDeep = true): CallUsage {
   const counts: [string, unknown][] = [];
   for (const [name, value] of Object.entries(usage))
     if (typeof value === "number") counts.push([name, value]);
-    else if (isDeep && isRecord(value)) counts.push([name, countsOf(value, false)]);
+    else if (isDeep && isRecord(value)) counts.push([name, pickCounts(value, false)]);
   return Object.fromEntries(counts);
 }
 
-function callOutcomeOf(error: unknown): Outcome {
+function findOutcome(error: unknown): Outcome {
   // every other failure is an error of this library
   if (!isGatewayError(error)) return "stopped";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
@@ -356,14 +356,14 @@ export async function send(
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
-    const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
+    const body = made instanceof Promise ? await rejectOnAbort(made, signal) : made;
     const isForm = body instanceof FormData;
-    const headers = await unlessAborted(client.headers(identityOf(exchange)), signal);
+    const headers = await rejectOnAbort(client.headers(pickIdentity(exchange)), signal);
     for (const [name, value] of readHeaders(extraHeaders)) headers.set(name, value);
     // a query by POST asks for nothing new
     const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
     if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
-      headers.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());
+      headers.set(KEY_HEADER, exchange.idempotencyKey ?? createRandomId());
     // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
@@ -394,7 +394,7 @@ export async function send(
   } catch (error) {
     const explaining = explain(error, exchange.subject);
     if (explaining) await explaining;
-    throw knownError(error, exchange);
+    throw toKnownError(error, exchange);
   }
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
@@ -402,7 +402,7 @@ export async function send(
     try {
       return await fetchOnce(given);
     } catch (error) {
-      state.delivery = deliveryOf(error);
+      state.delivery = findDelivery(error);
       throw error;
     }
   }
@@ -411,25 +411,25 @@ export async function send(
     attempt += 1;
     const startedAt = client.clock.now();
     const inTime = new AbortController();
-    atLimit(client.clock, firstChunkMs, inTime.signal, () =>
+    callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
       abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
     );
     emitStep(client, exchange, { type: "request", attempt });
     let response: Response;
     try {
-      response = await unlessAborted(client.fetch(...given), signal);
+      response = await rejectOnAbort(client.fetch(...given), signal);
     } catch (cause) {
       if (signal.aborted || isGatewayError(cause)) throw cause;
       assertFetch(client, cause);
-      const error = connectionError(cause);
-      await (await loadRepeats())?.explain(error, client);
+      const error = toConnectionError(cause);
+      await (await loadRepeats())?.addCORSAdvice(error, client);
       cleanError(error, client.scrub);
       throw error;
     } finally {
       inTime.abort(null);
     }
-    state.answered = response.headers;
-    const requestId = requestIdOf(response);
+    state.headers = response.headers;
+    const requestId = readRequestId(response);
     emitStep(client, exchange, {
       type: "response",
       attempt,
@@ -448,25 +448,25 @@ export async function send(
   /** Makes the error of a refusal. Without the code that reads its body, the status has to do. */
   async function readRefusal(response: Response): Promise<APIError> {
     const loaded = await loadRepeats();
-    if (loaded) return loaded.errorOf(response, client, signal);
+    if (loaded) return loaded.readRefusal(response, client, signal);
     response.body?.cancel().catch(() => {});
     const fields = { message: `HTTP ${response.status}` };
-    return apiErrorOf(response, "", { requestId: requestIdOf(response), fields });
+    return createAPIError(response, "", { requestId: readRequestId(response), fields });
   }
 }
 
 const KEY_HEADER = "idempotency-key";
 
 /** Makes an error of this library from any error. An abort stays unchanged. */
-function knownError(error: unknown, { signal, state }: Exchange): unknown {
+function toKnownError(error: unknown, { signal, state }: Exchange): unknown {
   if (isGatewayError(error)) return error;
   // runtimes throw different errors for an aborted fetch: the signal has the caller's reason
   if (signal.aborted) return signal.reason;
-  const { name, message } = asError(error);
+  const { name, message } = toError(error);
   if (name === "AbortError") return error;
   return state.delivery === "not-sent"
     ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {
         cause: error,
       })
-    : connectionError(error);
+    : toConnectionError(error);
 }

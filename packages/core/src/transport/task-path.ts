@@ -5,7 +5,7 @@ import { ValidationError } from "../vocabulary/errors.js";
  *
  * @throws {ValidationError} named `rule`, for an id that could lead to another path
  */
-export function taskPath(base: string, id: unknown, rule: string): string {
+export function createTaskPath(base: string, id: unknown, rule: string): string {
   if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id) && !/^\.\.?$/.test(id))
     return `${base}/${encodeURIComponent(id)}`;
   throw new ValidationError([

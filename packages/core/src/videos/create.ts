@@ -1,8 +1,8 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
+import { findId, readField, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { videoModelOf } from "../vocabulary/media-models.js";
+import { findVideoModel } from "../vocabulary/media-models.js";
 import type { VideoTaskHandle } from "../vocabulary/video-task.js";
 import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 
@@ -50,9 +50,9 @@ export async function createVideoTask<const Model extends string, Checks extends
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
-        const id = idIn(answer, "id", "task_id");
-        if (id === undefined) throw answer.misfit("id");
-        const handle = handleOf(client, id, answer.json, (request as VideoRequest).model);
+        const id = findId(answer, "id", "task_id");
+        if (id === undefined) throw answer.mismatch("id");
+        const handle = createHandle(client, id, answer.json, (request as VideoRequest).model);
         const isWatched = answer.headers.get("x-sluice-offers")?.includes("video-watch");
         return isWatched ? { ...handle, watchedBy: "proxy" } : handle;
       },
@@ -63,16 +63,16 @@ export async function createVideoTask<const Model extends string, Checks extends
   );
 }
 
-function handleOf(
+function createHandle(
   client: Client,
   id: string,
   receipt: Record<string, unknown>,
   requestedModel: string,
 ): VideoTaskHandle {
-  const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;
-  const model = fieldOf(client, "model", "string", receipt.model) || requestedModel;
+  const seconds = readField(client, "created_at", "number", receipt.created_at) ?? 0;
+  const model = readField(client, "model", "string", receipt.model) || requestedModel;
   const createdAt = seconds > 0 ? seconds * 1000 : Date.now();
-  const row = videoModelOf(model);
+  const row = findVideoModel(model);
   const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
   // compared with the clock of this machine, which may be ahead of the gateway's: a new task has never expired
   const newestMs = Math.max(createdAt, Date.now());

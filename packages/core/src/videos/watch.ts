@@ -2,10 +2,10 @@ import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
-import { archiveMs, requestRecord } from "../transport/json-response.js";
+import { readArchiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { taskPath } from "../transport/task-path.js";
-import { isGatewayError, TaskError, withDetails } from "../vocabulary/errors.js";
+import { createTaskPath } from "../transport/task-path.js";
+import { addDetails, isGatewayError, TaskError } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
@@ -30,12 +30,12 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>
   late: (ms) =>
     `the video task was not over after ${ms} ms (deadlineMs); it goes on: watch it again by its handle`,
   route: "add videos to its `routes`",
-  handleOf: (task) => (typeof task === "string" ? { id: task } : task),
-  read: query,
-  failureOf,
-  newer,
-  checkOf: resultCheck,
-  errorOf: expiredOr,
+  toHandle: (task) => (typeof task === "string" ? { id: task } : task),
+  read: queryTask,
+  createFailure,
+  pick: pickNewer,
+  newCheck: createResultCheck,
+  toError: toExpiredError,
 });
 
 /**
@@ -87,13 +87,13 @@ export function watchVideoTask(
 /** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */
 export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskHandle): void {
   if (!watchedBy) return;
-  const path = `${videoTaskPath(id)}/events`;
+  const path = `${createVideoTaskPath(id)}/events`;
   // the task is gone here, also if the proxy can't be reached
   import("./dismiss.js").then(({ dismissTask }) => dismissTask(client, path)).catch(() => {});
 }
 
 /** Polls once. The answer offers `video-events` where a proxy pushes changes. */
-async function query(
+async function queryTask(
   client: Client,
   handle: VideoTaskHandle,
   options: RequestOptions,
@@ -103,17 +103,17 @@ async function query(
     {
       method: "get",
       kind: "video",
-      path: videoTaskPath(handle.id),
+      path: createVideoTaskPath(handle.id),
       subject: handle,
       firstChunkMs: 60_000,
       repeat: "any",
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
-        const keepMs = archiveMs(headers);
+        const keepMs = readArchiveMs(headers);
         const pushes = headers.get("x-sluice-offers")?.includes("video-events");
         return {
           task: readTask(client, json, handle, keepMs),
-          pushed: pushes ? () => pushedOf(client, handle, options, keepMs) : undefined,
+          pushed: pushes ? () => receivePushed(client, handle, options, keepMs) : undefined,
         };
       },
     },
@@ -145,25 +145,26 @@ function warnOfOtherId(client: Client, json: unknown, asked: string): void {
 }
 
 /** Yields pushed snapshots until the connection breaks off. Then the task is polled again. */
-async function* pushedOf(
+async function* receivePushed(
   client: Client,
   handle: VideoTaskHandle,
   options: RequestOptions,
   keepMs: number | undefined,
 ): AsyncGenerator<VideoTask, void> {
   try {
-    const path = `${videoTaskPath(handle.id)}/events`;
+    const path = `${createVideoTaskPath(handle.id)}/events`;
     // few proxies push; if the code cannot be loaded, the task is polled
-    const { videoEvents } = await import("./push.js");
-    for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle, keepMs);
+    const { receiveVideoEvents } = await import("./push.js");
+    for await (const json of receiveVideoEvents(client, path, options))
+      yield readTask(client, json, handle, keepMs);
   } catch {
     // after any failure: the task can still be polled
     options.signal?.throwIfAborted();
   }
 }
 
-function videoTaskPath(id: string): string {
-  return taskPath("/v1/video/generations", id, "video.task-id");
+function createVideoTaskPath(id: string): string {
+  return createTaskPath("/v1/video/generations", id, "video.task-id");
 }
 
 /** Returns true if the query itself failed, under HTTP 200. A failed task is not a failed query. */
@@ -172,24 +173,24 @@ function isRefused({ code }: Record<string, unknown>): boolean {
 }
 
 /** Makes the error of an unknown task: after its time it has expired, before that the id is wrong. */
-function expiredOr(error: unknown, handle: VideoTaskHandle): unknown {
+function toExpiredError(error: unknown, handle: VideoTaskHandle): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
-  return withDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
+  return addDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
 }
 
 /** Makes the error of a failed task. */
-function failureOf(task: VideoTask, handle: VideoTaskHandle): TaskError {
+function createFailure(task: VideoTask, handle: VideoTaskHandle): TaskError {
   const { reason } = task as FailedVideoTask;
   const message = `the video task failed: ${reason || "the gateway gives no reason"}`;
   const error = new TaskError(message, { reason: "failed", task: task as FailedVideoTask });
-  return withDetails(error, { handle });
+  return addDetails(error, { handle });
 }
 
 /** Makes a check that ends a watch whose task succeeds again and again, but has no URL. */
-function resultCheck(): (task: VideoTask) => void {
+function createResultCheck(): (task: VideoTask) => void {
   let polls = 0;
   return (task) => {
     polls = task.state === "result-pending" ? polls + 1 : 0;
@@ -203,7 +204,7 @@ function resultCheck(): (task: VideoTask) => void {
 const ORDER: readonly string[] = ["queued", "running", "result-pending", "succeeded"];
 
 /** State and progress never go back: servers that share a task may answer with older news. */
-function newer(last: VideoTask, answer: VideoTask): VideoTask {
+function pickNewer(last: VideoTask, answer: VideoTask): VideoTask {
   const place = ORDER.indexOf(answer.state);
   if (place !== -1 && place < ORDER.indexOf(last.state)) return last;
   const progress = Math.max(answer.progress ?? 0, last.progress ?? 0);

@@ -64,6 +64,6 @@ export type ChatModel = keyof typeof chatModels;
 /**
  * Finds the row of a chat model by any text; undefined for a model that the table does not have.
  */
-export function chatModelOf(id: string): (typeof chatModels)[ChatModel] | undefined {
+export function findChatModel(id: string): (typeof chatModels)[ChatModel] | undefined {
   return Object.hasOwn(chatModels, id) ? chatModels[id as ChatModel] : undefined;
 }

@@ -357,7 +357,7 @@ export class TaskError extends DetailedError<TaskErrorFields> {
 }
 
 /** Returns the cost of a request that got so far. */
-export function billingOf(delivery: Delivery): Billing {
+export function toBilling(delivery: Delivery): Billing {
   return delivery === "unknown" ? "maybe" : "none";
 }
 
@@ -365,7 +365,7 @@ export function billingOf(delivery: Delivery): Billing {
 const deliveries = new WeakMap<object, Delivery>();
 
 /** Notes how far the request of an error got. */
-export function withDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
+export function setDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
   deliveries.set(error, delivery);
   return error;
 }
@@ -381,27 +381,27 @@ export function readDelivery(error: GatewayError): Delivery | undefined {
 }
 
 /** Adds the `billing` to an error that has none. */
-export function withBilling(error: AnyGatewayError, delivery: Delivery): void {
+export function addBilling(error: AnyGatewayError, delivery: Delivery): void {
   if (error.billing === undefined)
-    Object.assign(withDelivery(error, delivery), { billing: billingOf(delivery) });
+    Object.assign(setDelivery(error, delivery), { billing: toBilling(delivery) });
 }
 
 /**
  * Adds the `billing` or the handle to an error. Fields that the error has already, and errors of other libraries, stay
  * unchanged.
  */
-export function withDetails<Thrown>(
+export function addDetails<Thrown>(
   error: Thrown,
   { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
 ): Thrown {
   if (!isGatewayError(error)) return error;
-  if (delivery) withBilling(error, delivery);
+  if (delivery) addBilling(error, delivery);
   if (handle && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }
 
 /** Makes an error from any value that was thrown. */
-export function asError(cause: unknown): Error {
+export function toError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(describeThrown(cause), { cause });
 }
 
@@ -411,7 +411,7 @@ export function describeThrown(thrown: unknown): string {
   const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };
   if (typeof message === "string" && message !== "") return message;
   if (thrown instanceof Error) return String(name);
-  const json = jsonOf(thrown);
+  const json = toJSONText(thrown);
   // what a platform throws, such as a Response, has no fields of its own
   return json === undefined || json === "{}"
     ? `${Object.prototype.toString.call(thrown)} without a message`
@@ -477,12 +477,12 @@ function redactAddress(address: string): string {
 /**
  * Deepest level of an error that is shown and cleaned. No field of this library is deeper; the gateway's JSON may be.
  */
-const DEEPEST = 16;
+const MAX_DEPTH = 16;
 
 function redactDeep(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > DEEPEST) return "…";
+  if (depth > MAX_DEPTH) return "…";
   if (value instanceof Error) return isGatewayError(value) ? value.toJSON() : redact(String(value));
   if (Array.isArray(value)) return value.map((entry) => redactDeep(entry, depth + 1));
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry, depth + 1)]));
@@ -493,35 +493,35 @@ function redactDeep(value: unknown, depth = 0): unknown {
  * change is replaced by a copy.
  */
 export function cleanError(error: object, clean: (text: string) => string): void {
-  Object.defineProperties(error, changesOf(error, clean));
+  Object.defineProperties(error, redactProperties(error, clean));
 }
 
-function changesOf(error: object, clean: (text: string) => string): PropertyDescriptorMap {
+function redactProperties(error: object, clean: (text: string) => string): PropertyDescriptorMap {
   const changes: PropertyDescriptorMap = {};
   for (const name of Object.getOwnPropertyNames(error)) {
     const before: unknown = Reflect.get(error, name);
-    const value = cleaned(before, clean);
+    const value = redactValue(before, clean);
     const enumerable = Object.prototype.propertyIsEnumerable.call(error, name);
     if (value !== before) changes[name] = { value, enumerable, configurable: true };
   }
   return changes;
 }
 
-function cleaned(value: unknown, clean: (text: string) => string): unknown {
+function redactValue(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(value);
   if (value instanceof Error) {
-    const changes = changesOf(value, clean);
+    const changes = redactProperties(value, clean);
     // an object with the clean texts over the original: `instanceof` still works
     return Object.keys(changes).length > 0 ? Object.create(value, changes) : value;
   }
   if (typeof value !== "object") return value;
-  const json = jsonOf(value) ?? "";
+  const json = toJSONText(value) ?? "";
   const clear = clean(json);
   return clear === json ? value : JSON.parse(clear);
 }
 
 /** Writes `value` as JSON text; undefined for a value without JSON, and for one that is nested too deeply. */
-export function jsonOf(value: unknown): string | undefined {
+export function toJSONText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {

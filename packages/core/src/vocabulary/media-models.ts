@@ -181,17 +181,17 @@ export type AssetModel = keyof typeof assetModels;
 /**
  * Finds the row of an image model by any text; undefined for a model that the table does not have.
  */
-export function imageModelOf(id: string): (typeof imageModels)[ImageModel] | undefined {
-  return rowOf(imageModels, id);
+export function findImageModel(id: string): (typeof imageModels)[ImageModel] | undefined {
+  return findRow(imageModels, id);
 }
 
 /**
  * Finds the row of a video model by any text; undefined for a model that the table does not have.
  */
-export function videoModelOf(id: string): (typeof videoModels)[VideoModel] | undefined {
-  return rowOf(videoModels, id);
+export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
+  return findRow(videoModels, id);
 }
 
-function rowOf<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
+function findRow<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
   return Object.hasOwn(table, id) ? table[id as keyof Table] : undefined;
 }

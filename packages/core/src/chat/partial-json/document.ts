@@ -80,7 +80,7 @@ export function takeSnapshot(document: GrowingDocument, partial: unknown): void 
   let value = partial;
   for (let container = document.innermost; container; container = container.outer) {
     if (value !== undefined) put(container, value);
-    value = container.snapshot = copyOf(container);
+    value = container.snapshot = copyContainer(container);
   }
   document.value = value;
   document.isChanged = false;
@@ -95,7 +95,7 @@ function put(container: Container, value: unknown): void {
   } else fields[key] = value;
 }
 
-function copyOf({ items, fields, hasProto }: Container): unknown {
+function copyContainer({ items, fields, hasProto }: Container): unknown {
   if (items) return items.slice();
   // quicker than a spread, where objects have many shapes
   return hasProto ? { ...fields } : Object.assign({}, fields);

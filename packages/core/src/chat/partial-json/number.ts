@@ -19,7 +19,7 @@ export function createGrowingNumber(): GrowingNumber {
 }
 
 /** Returns the number at an index; undefined where the piece does not show that it is whole. */
-export function numberAt(piece: string, at: number): string | undefined {
+export function matchNumber(piece: string, at: number): string | undefined {
   WHOLE.lastIndex = at;
   return WHOLE.exec(piece)?.[1];
 }
@@ -28,7 +28,7 @@ export function numberAt(piece: string, at: number): string | undefined {
 export function readDigits(number: GrowingNumber, piece: string, start: number): number {
   let at = start;
   for (; at < piece.length; at += 1) {
-    const next = shapeAfter(number.shape, piece.charAt(at));
+    const next = extendShape(number.shape, piece.charAt(at));
     if (next === undefined) break;
     number.shape = next;
   }
@@ -42,7 +42,7 @@ export function isWhole({ shape }: GrowingNumber): boolean {
 }
 
 /** Returns the shape after `character`; `undefined` where the number cannot continue with it. */
-function shapeAfter(shape: string, character: string): string | undefined {
+function extendShape(shape: string, character: string): string | undefined {
   const isDigit = character >= "0" && character <= "9";
   if (isDigit && shape.endsWith("1")) return shape;
   const isLeadingZero = character === "0" && (shape === "" || shape === "-");

@@ -1,5 +1,5 @@
 import { read } from "./grammar.js";
-import { createParser, stateOf, takeValue } from "./state.js";
+import { createParser, findState, takeValue } from "./state.js";
 
 /**
  * A JSON document that arrives in pieces, readable at any time.
@@ -63,7 +63,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
       return takeValue(parser);
     },
     get state() {
-      return stateOf(parser);
+      return findState(parser);
     },
   };
 }

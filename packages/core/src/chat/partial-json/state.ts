@@ -75,7 +75,7 @@ export function takeValue(parser: Parser): unknown {
 }
 
 /** Returns `complete` where the document may end. */
-export function stateOf(parser: Parser): "open" | "complete" | "malformed" {
+export function findState(parser: Parser): "open" | "complete" | "malformed" {
   const { phase } = parser;
   if (phase === "malformed") return phase;
   return phase === "end" || isWholeDocument(parser) ? "complete" : "open";

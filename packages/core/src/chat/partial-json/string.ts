@@ -47,7 +47,7 @@ export function beginString(string: GrowingString): void {
 }
 
 /** Returns the index of the closing quote of a string without escapes; -1 where the piece does not show it. */
-export function endOfPlainString(piece: string, start: number): number {
+export function findEndOfPlainString(piece: string, start: number): number {
   for (let at = start; at < piece.length; at += 1) {
     const code = piece.charCodeAt(at);
     if (code === QUOTE) return at;

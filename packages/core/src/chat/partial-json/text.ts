@@ -1,5 +1,5 @@
-const FIRST_HALF = 0xd800;
-const SECOND_HALF = 0xdc00;
+const HIGH_SURROGATE = 0xd800;
+const LOW_SURROGATE = 0xdc00;
 /** Length of a segment: small enough to copy, large enough to have few segments. */
 const SEGMENT = 4096;
 
@@ -26,7 +26,7 @@ export function createGrowingText(): GrowingText {
       settled = recent = half = "";
     },
     append(fragment) {
-      const isHalf = endsWithFirstHalf(fragment);
+      const isHalf = isCutInPair(fragment);
       if (half === "" && !isHalf) return grow(fragment);
       const end = isHalf ? fragment.length - 1 : fragment.length;
       grow(half + fragment.slice(0, end));
@@ -57,7 +57,7 @@ export function createGrowingText(): GrowingText {
   }
 }
 
-function endsWithFirstHalf(text: string): boolean {
+function isCutInPair(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
-  return last >= FIRST_HALF && last < SECOND_HALF;
+  return last >= HIGH_SURROGATE && last < LOW_SURROGATE;
 }

@@ -50,7 +50,7 @@ export function createFold(start: AssistantMessage = emptyMessage): Fold {
       else if (delta.type === "reasoning-delta") reasoning = (reasoning ?? "") + delta.text;
       else if ("index" in delta) {
         calls ??= [...(shownCalls ?? [])];
-        calls[delta.index] = callAfter(calls[delta.index], delta);
+        calls[delta.index] = extendCall(calls[delta.index], delta);
         shownCalls = undefined;
       } else return;
       message = undefined;
@@ -68,7 +68,7 @@ export function createFold(start: AssistantMessage = emptyMessage): Fold {
   };
 }
 
-function callAfter(call: ToolCall | undefined, delta: ChatDelta & { index: number }): ToolCall {
+function extendCall(call: ToolCall | undefined, delta: ChatDelta & { index: number }): ToolCall {
   if (delta.type === "tool-call") return delta.toolCall;
   const { id, function: fn } =
     delta.type === "tool-call-start"

@@ -1,6 +1,6 @@
 import { parseJSON } from "../../transport/error-response.js";
-import type { FieldReader } from "./answer-reader.js";
 import type { ChatDelta } from "./delta.js";
+import type { FieldReader } from "./response-reader.js";
 
 /** Reads the tool calls of one answer. The fragments of a call may come in many deltas. */
 export interface CallReader {
@@ -46,7 +46,7 @@ const UNCLEAR = "it does not say to which tool call a part belongs; no tool runs
 const NAMELESS = "it calls a tool without a name; no tool runs";
 
 /** Most calls that a fragment is compared with: comparing takes quadratic time. */
-const MOST_COMPARED = 1000;
+const MAX_COMPARED = 1000;
 
 /** Creates a reader of tool calls; `emit` gets their deltas in order. A call is emitted once it has a name. */
 export function createCallReader(
@@ -74,10 +74,10 @@ export function createCallReader(
       if (!given) return false;
       const fn = record(given.function, "choices.delta.tool_calls.function") ?? {};
       const part: Fragment = {
-        index: textOrNumber(given.index, "choices.delta.tool_calls.index"),
-        wireId: textOrNumber(given.id, "choices.delta.tool_calls.id"),
+        index: readTextOrNumber(given.index, "choices.delta.tool_calls.index"),
+        wireId: readTextOrNumber(given.id, "choices.delta.tool_calls.id"),
         name: text(fn.name, "choices.delta.tool_calls.function.name").trim(),
-        text: argumentsText(fn.arguments),
+        text: readArguments(fn.arguments),
         chunk,
       };
       if (!part.wireId && !part.name && !part.text) return false;
@@ -89,7 +89,7 @@ export function createCallReader(
     finish() {
       named.forEach(({ id, name, text }, index) => {
         const fn = { name, arguments: text };
-        const toolCall = { id: id || unused("call", index), type: "function", function: fn } as const;
+        const toolCall = { id: id || createUnusedId("call", index), type: "function", function: fn } as const;
         emit({ type: "tool-call", index, toolCall });
       });
     },
@@ -110,7 +110,7 @@ export function createCallReader(
     const known =
       sameId && sameId.length > 1 && index ? sameId.filter((call) => call.index === index) : sameId;
     const compared = known ?? (index ? [...sameIndex, ...(byIndex.get("") ?? [])] : calls);
-    if (compared.length > MOST_COMPARED) return undefined;
+    if (compared.length > MAX_COMPARED) return undefined;
     const fits = compared.filter(
       (call) =>
         (known || !wireId || !call.wireId) &&
@@ -138,7 +138,7 @@ export function createCallReader(
   function begin({ index, chunk }: Fragment, isDoubtful: unknown = false): OpenCall {
     const call = { index, wireId: "", name: "", text: "", chunk, id: "", at: -1, isDoubtful: !!isDoubtful };
     calls.push(call);
-    listIn(byIndex, index, call);
+    addToList(byIndex, index, call);
     return call;
   }
 
@@ -148,9 +148,9 @@ export function createCallReader(
     call.chunk = chunk;
     if (wireId && !call.wireId) {
       call.wireId = wireId;
-      call.id = ids.has(wireId) ? unused(wireId, calls.length - 1) : wireId;
+      call.id = ids.has(wireId) ? createUnusedId(wireId, calls.length - 1) : wireId;
       ids.add(call.id);
-      listIn(byId, wireId, call);
+      addToList(byId, wireId, call);
     }
     if (name && !call.name) {
       call.name = name;
@@ -165,7 +165,7 @@ export function createCallReader(
   }
 
   /** Makes an id for a call that has none, or the id of another call. */
-  function unused(id: string, at: number): string {
+  function createUnusedId(id: string, at: number): string {
     let unique = `${id}-${at}`;
     while (ids.has(unique)) unique += `-${at}`;
     ids.add(unique);
@@ -173,12 +173,12 @@ export function createCallReader(
   }
 
   /** Reads a text. Some services send ids and indexes as numbers. */
-  function textOrNumber(value: unknown, path: string): string {
+  function readTextOrNumber(value: unknown, path: string): string {
     return typeof value === "number" ? `${value}` : text(value, path).trim();
   }
 }
 
-function listIn(lists: Map<string, OpenCall[]>, key: string, call: OpenCall): void {
+function addToList(lists: Map<string, OpenCall[]>, key: string, call: OpenCall): void {
   const list = lists.get(key);
   if (list) list.push(call);
   else lists.set(key, [call]);
@@ -194,7 +194,7 @@ function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-function argumentsText(value: unknown): string {
+function readArguments(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

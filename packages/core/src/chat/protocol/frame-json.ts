@@ -9,18 +9,18 @@ interface Template {
   /** The frame as a value. */
   readonly frame: unknown;
   /** Place of the text in it. */
-  readonly place: Place;
+  readonly location: Location;
   /** True if the JSON around the text names an error: the text may be its words. */
   readonly namesError: boolean;
 }
 
-interface Place {
+interface Location {
   /** The object or array that has the text. */
   readonly node: Record<string, unknown>;
   readonly key: string;
 }
 
-/** Text in place of a frame's own. It shows the place of the text in the value. */
+/** Text in location of a frame's own. It shows the location of the text in the value. */
 const MARK = "\u2063mark\u2063";
 /** Characters that stand for themselves in no JSON string. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
@@ -30,7 +30,7 @@ const SHORT = 12;
 /** A quote that no backslash precedes: it ends a text. */
 const QUOTE = /(?:^|[^\\])"/;
 /** Failed checks after which no more templates are sought: the stream is of another kind. */
-const MOST_FAILURES = 3;
+const MAX_FAILURES = 3;
 
 /** A parser of a stream's frames. */
 export interface FrameParser {
@@ -59,38 +59,38 @@ export function createFrameParser(parse: (json: string) => unknown): FrameParser
         return frame;
       }
       const parsed = parse(json);
-      if (failures < MOST_FAILURES && typeof parsed === "object") learn(json, parsed);
+      if (failures < MAX_FAILURES && typeof parsed === "object") learn(json, parsed);
       last = json;
       return parsed;
     },
   };
   return frames;
 
-  function read(json: string, { start, end, frame, place }: Template): unknown {
+  function read(json: string, { start, end, frame, location }: Template): unknown {
     const from = start.length;
     const to = json.length - end.length;
-    // both look at one place only, without a copy; V8 compares `startsWith` character by character
+    // both look at one location only, without a copy; V8 compares `startsWith` character by character
     if (to < from || json.lastIndexOf(start, 0) !== 0 || json.indexOf(end, to) !== to) return undefined;
     const body = json.slice(from, to);
     const text = body.length > SHORT || SPECIAL.test(body) ? parse(`"${body}"`) : body;
     if (typeof text !== "string") return undefined;
-    place.node[place.key] = text;
+    location.node[location.key] = text;
     return frame;
   }
 
   /** Makes a template of two frames in a row that differ in one text. */
   function learn(json: string, frame: unknown): void {
-    const [start, end] = aroundDifference(last, json);
+    const [start, end] = splitAtDifference(last, json);
     if (end === "") return;
     const marked = parse(start + MARK + end);
     // in `choices` only: the objects of the usage are kept
-    const place = isRecord(marked) ? placeOf(MARK, marked.choices) : undefined;
-    if (place && !placeOf(MARK, frame))
+    const location = isRecord(marked) ? locate(MARK, marked.choices) : undefined;
+    if (location && !locate(MARK, frame))
       template = {
-        start: copyOf(start),
-        end: copyOf(end),
+        start: copyText(start),
+        end: copyText(end),
         frame: marked,
-        place,
+        location,
         namesError: /error/.test(start + end),
       };
     else failures += 1;
@@ -98,12 +98,12 @@ export function createFrameParser(parse: (json: string) => unknown): FrameParser
 }
 
 /** Copies a text, so that it does not hold the read that it was a part of. */
-function copyOf(text: string): string {
+function copyText(text: string): string {
   return JSON.parse(JSON.stringify(text));
 }
 
 /** Returns the JSON before and after the text in which two frames differ; nothing where they differ in more. */
-function aroundDifference(one: string, other: string): [start: string, end: string] {
+function splitAtDifference(one: string, other: string): [start: string, end: string] {
   const length = Math.min(one.length, other.length);
   let before = 0;
   while (before < length && one[before] === other[before]) before += 1;
@@ -117,12 +117,12 @@ function aroundDifference(one: string, other: string): [start: string, end: stri
 }
 
 /** Finds a text in a value; undefined where it is not there. */
-function placeOf(text: string, value: unknown): Place | undefined {
+function locate(text: string, value: unknown): Location | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const node = value as Place["node"];
+  const node = value as Location["node"];
   for (const [key, item] of Object.entries(node)) {
-    const place = item === text ? { node, key } : placeOf(text, item);
-    if (place) return place;
+    const location = item === text ? { node, key } : locate(text, item);
+    if (location) return location;
   }
   return undefined;
 }

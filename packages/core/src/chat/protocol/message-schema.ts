@@ -157,7 +157,7 @@ export type TextMessage = SystemMessage | AssistantMessage | ToolMessage | TextU
 export type ChatRequestMessage = SystemMessage | AssistantMessage | ToolMessage | UserMessage;
 
 /* @__NO_SIDE_EFFECTS__ */
-function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) {
+function messageList<Message>(user: typeof userMessage | typeof textUserMessage) {
   const message = oneOf<Message>("role", {
     system: systemMessage,
     user,
@@ -168,6 +168,6 @@ function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) 
 }
 
 /** Schema of the conversation with a model that reads text only. */
-export const textMessages = messagesOf<TextMessage>(textUserMessage);
+export const textMessages = messageList<TextMessage>(textUserMessage);
 /** Schema of the conversation with a model that also sees images. */
-export const messages = messagesOf<ChatRequestMessage>(userMessage);
+export const messages = messageList<ChatRequestMessage>(userMessage);

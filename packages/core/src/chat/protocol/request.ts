@@ -13,7 +13,7 @@ export const CHAT_PATH = "/v1/chat/completions";
  *
  * @throws {ValidationError}
  */
-export function wholeChatRequest(client: Client, request: object, options: RequestOptions): object {
+export function createWholeRequest(client: Client, request: object, options: RequestOptions): object {
   const message = "completeChat() does not stream: leave `stream` out, or use streamChat()";
   assertSendable(client, request, options, { stream: false, message });
   return request;
@@ -26,7 +26,7 @@ export function wholeChatRequest(client: Client, request: object, options: Reque
  *
  * @throws {ValidationError}
  */
-export function streamedChatRequest(client: Client, request: object, options: RequestOptions): object {
+export function createStreamedRequest(client: Client, request: object, options: RequestOptions): object {
   const message = "streamChat() streams: leave `stream` out, or use completeChat()";
   assertSendable(client, request, options, { stream: true, message });
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };

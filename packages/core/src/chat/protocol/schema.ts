@@ -5,7 +5,7 @@ import {
   checkByModel,
   findIssues,
   note,
-  optionsOf,
+  optionalObject,
   type RequestOf,
   type RequestsOf,
   type Rules,
@@ -26,7 +26,7 @@ const delta = chatModels["delta-5.3"];
 const USER_ID = /^[\w-]{1,512}$/;
 
 /* @__NO_SIDE_EFFECTS__ */
-function stopOf(most: number): v.GenericSchema<string | readonly string[]> {
+function stopTexts(most: number): v.GenericSchema<string | readonly string[]> {
   const check = v.check((stops: string[]) => stops.length <= most, `must have at most ${most} entries`);
   note(check, () => ({ keywords: { maxItems: most } }));
   return textOr(v.pipe(v.array(v.string()), check));
@@ -49,7 +49,7 @@ const streamFields = {
   stream: v.optional(v.boolean()),
   /** Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`. */
   stream_options: v.optional(
-    optionsOf({
+    optionalObject({
       /**
        * Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to
        * `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.
@@ -66,7 +66,7 @@ const alphaRequest = v.object({
   messages,
   /** Thinking before the answer, which comes as `reasoning_content`. It may be `null`. */
   thinking: v.nullish(
-    optionsOf({
+    optionalObject({
       /** Switches thinking on or off. @default "enabled" */
       type: v.optional(v.picklist(alpha.thinking)),
     }),
@@ -77,7 +77,7 @@ const alphaRequest = v.object({
   max_tokens: v.optional(wholeNumber(1, alpha.maxTokens)),
   /** Format of the answer. */
   response_format: v.optional(
-    optionsOf({
+    optionalObject({
       /**
        * Format of the answer. `"json_object"` gives JSON; the messages must ask for JSON too.
        *
@@ -92,7 +92,7 @@ const alphaRequest = v.object({
     }),
   ),
   /** Texts that end the answer where the model writes one of them. One text, or a list of at most 16. */
-  stop: v.optional(stopOf(alpha.stop)),
+  stop: v.optional(stopTexts(alpha.stop)),
   ...streamFields,
   /**
    * Randomness of the answer: 0 repeats itself most, higher values vary more. From 0 to 2. Has no effect while thinking
@@ -207,7 +207,7 @@ const deltaRequest = v.object({
 const deltaAssumed = v.object({
   temperature: v.optional(between(0, delta.temperature)),
   top_p: v.optional(between(0, 1)),
-  stop: v.optional(stopOf(delta.stop)),
+  stop: v.optional(stopTexts(delta.stop)),
 });
 
 /**
@@ -262,7 +262,7 @@ export interface SharedChatParams
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
  */
 export function checkChatRequest(request: unknown): CheckResult {
-  return checkByModel(request, rules, warnOf);
+  return checkByModel(request, rules, addWarnings);
 }
 
 /** Checks a request that is sent. In production without warnings, so that bundlers drop their code. */
@@ -273,7 +273,7 @@ export function checkSentRequest(request: unknown): CheckResult {
   return { issues: findIssues(request, rules), warnings: [] };
 }
 
-function warnOf(request: ChatRequest, warn: Warn): void {
+function addWarnings(request: ChatRequest, warn: Warn): void {
   if (request.model === "delta-5.3") warnOfAssumed(deltaAssumed, request, warn);
   if (request.model === "delta-5.3" && request.tools)
     warn("tools", "tools-unlisted", "the spec does not list tools for this model; they may be ignored");

@@ -1,5 +1,5 @@
 import { parseJSON } from "../../transport/error-response.js";
-import { namesError, reportedErrorOf } from "./reported-error.js";
+import { findReportedError, hasErrorName } from "./reported-error.js";
 
 /** Lines of an event stream that are no field of an event. Gateways write errors and pages in place of one. */
 export interface StrayLines {
@@ -46,7 +46,7 @@ export function createStrayLines(onError: (text: string) => void): StrayLines {
       text = "";
       if (isPage(rest)) onError(rest);
       else if (!isBracketed(rest)) lines.words ??= rest || undefined;
-      else if (!wasCut && (isNamed || namesError(rest))) onError(rest);
+      else if (!wasCut && (isNamed || hasErrorName(rest))) onError(rest);
     },
   };
   return lines;
@@ -66,7 +66,7 @@ export function createStrayLines(onError: (text: string) => void): StrayLines {
       const json = /[}\]]$/.test(given) ? parseJSON(given) : undefined;
       if (json === undefined) return;
       text = "";
-      if (isNamed || reportedErrorOf(json)) onError(given);
+      if (isNamed || findReportedError(json)) onError(given);
     } else if (isPage(given) ? /<\/html>$/i.test(given) : isNamed && given) {
       text = "";
       onError(given);

@@ -1,18 +1,18 @@
 import {
-  apiErrorOf,
+  createAPIError,
   type ErrorFields,
   excerpt,
+  extractErrorText,
   isRecord,
   parseJSON,
-  wordsOf,
 } from "../../transport/error-response.js";
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
-import { jsonOf } from "../../vocabulary/errors.js";
-import type { AnswerReader, WireObject } from "./answer-reader.js";
+import { toJSONText } from "../../vocabulary/errors.js";
 import { createFrameParser } from "./frame-json.js";
-import { errorFieldsOfText, isErrorEvent, namesError, reportedErrorOf } from "./reported-error.js";
+import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
+import type { ResponseReader, WireObject } from "./response-reader.js";
 import { createStrayLines } from "./stray-lines.js";
-import { cutError, type StreamFacts, serverError, streamError } from "./stream-error.js";
+import { createCutError, createServerError, createStreamError, type StreamMetadata } from "./stream-error.js";
 
 /** End of the bytes of a stream, by the content before it. */
 export interface StreamEnd {
@@ -25,7 +25,7 @@ export interface StreamEnd {
    */
   readonly type: "done" | "cut" | "error" | "refusal" | "malformed";
   /** Makes the error of the stream; undefined where the answer is whole. */
-  readonly errorOf?: ((facts: StreamFacts) => Error) | undefined;
+  readonly toError?: ((facts: StreamMetadata) => Error) | undefined;
   /** Error fields of a refusal; undefined where its body has none. */
   readonly fields?: ErrorFields | undefined;
 }
@@ -47,7 +47,7 @@ export interface StreamParser {
  * texts of errors are those that `scrub` returns.
  */
 export function createStreamParser(
-  answer: AnswerReader,
+  answer: ResponseReader,
   scrub: (text: string) => string,
   onContent: () => void,
 ): StreamParser {
@@ -70,7 +70,7 @@ export function createStreamParser(
   /** True once a line came that is not a field. Few streams have one: the others spend nothing on it at each event. */
   let hasStray = false;
   /** Broken JSON that names an error without its words. They may follow. */
-  let unsaid: string | undefined;
+  let wordlessError: string | undefined;
   /** True while the last line is read, which the end of the bytes may have cut. */
   let isLastLine = false;
 
@@ -83,7 +83,7 @@ export function createStreamParser(
         else if (isText) readWhole(text + decoder.decode());
         else endEvents();
       } catch (cause) {
-        malformed(`the stream can't be read: ${(cause as Error).message}`, cause);
+        failMalformed(`the stream can't be read: ${(cause as Error).message}`, cause);
       }
     },
     cut,
@@ -104,7 +104,7 @@ export function createStreamParser(
     if (!isInFirstLine) return;
     // an error in the first line: a stream may follow it, and the connection may stay open
     const [line = "", rest] = text.trimStart().split("\n", 2);
-    if (rest !== undefined && reportedErrorOf(parseJSON(line))) refuseWhole(line);
+    if (rest !== undefined && findReportedError(parseJSON(line))) refuseWhole(line);
   }
 
   /** Reads a body that is not a stream: a whole answer, an error, or a page. */
@@ -113,15 +113,15 @@ export function createStreamParser(
     const body = behind === -1 ? whole : whole.slice(0, behind);
     const json = parseJSON(whole) ?? parseJSON(body);
     // the words of an error that broke off may follow it
-    if (json === undefined && namesError(body)) readBehind(`${whole}\n\n`);
+    if (json === undefined && hasErrorName(body)) readBehind(`${whole}\n\n`);
     const { choices } = isRecord(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
     // a completion has a message; any other JSON with status 200 is an error of the gateway
     if (!isRecord(choice?.message ?? choice?.delta)) return refuseWhole(body);
     readChunk(json as WireObject);
-    if (reportedErrorOf(json)) return fail(body);
+    if (findReportedError(json)) return fail(body);
     readBehind(whole.slice(body.length));
-    done();
+    endWhole();
   }
 
   /** Reads the events behind a body. */
@@ -136,7 +136,7 @@ export function createStreamParser(
     // an event without its blank line counts if it is whole; `[DONE]` often comes so
     if (last && isWholeEvent(last)) readEvent(last);
     closeStray();
-    if (unsaid !== undefined) fail(unsaid);
+    if (wordlessError !== undefined) fail(wordlessError);
     cut();
   }
 
@@ -144,11 +144,11 @@ export function createStreamParser(
     const { event, data } = given;
     closeStray();
     if (parser.end) return;
-    if (isDone(data)) return unsaid === undefined ? done() : fail(unsaid);
+    if (isDone(data)) return wordlessError === undefined ? endWhole() : fail(wordlessError);
     const chunk = frames.parse(data);
     // a frame that is like those before is as harmless as they were, and a search in each costs more than its parsing
     const hasFailed = !(frames.isAlike && event === "message") && isErrorEvent(given, chunk);
-    if ((data === "" || unsaid !== undefined) && !hasFailed) return;
+    if ((data === "" || wordlessError !== undefined) && !hasFailed) return;
     if (isRecord(chunk)) {
       // the frame of an error may have the last content
       if (!hasFailed || chunk.choices) readChunk(chunk);
@@ -157,7 +157,9 @@ export function createStreamParser(
     if (hasFailed) fail(data);
     // an event of another name is not part of the chat, and may carry anything
     else if (!isRecord(chunk) && event === "message")
-      malformed(`a frame of the stream is no JSON object ${excerpt(wordsOf(data), 80)}`.trimEnd());
+      failMalformed(
+        `a frame of the stream is no JSON object ${excerpt(extractErrorText(data), 80)}`.trimEnd(),
+      );
   }
 
   function readChunk(chunk: WireObject): void {
@@ -165,7 +167,7 @@ export function createStreamParser(
   }
 
   function failWithWords(said: string): void {
-    if (unsaid === undefined && errorFieldsOfText(said).message === undefined) unsaid = said;
+    if (wordlessError === undefined && parseErrorText(said).message === undefined) wordlessError = said;
     else fail(said);
   }
 
@@ -178,72 +180,72 @@ export function createStreamParser(
   /** Ends with an error, which is a refusal where no part of an answer has come. */
   function fail(said: string): void {
     const json = parseJSON(said);
-    const fields = reportedFieldsOf(said, json);
+    const fields = readReportedFields(said, json);
     if (!answer.begun && isRecord(json)) refuse(said, fields);
-    else reported(fields);
+    else failReported(fields);
   }
 
   // the ends of the bytes: only the first one counts
 
-  function done(): void {
+  function endWhole(): void {
     const { words } = stray;
     if (!answer.begun) refuse(foreign ?? "", undefined);
     // a text came in place of the rest
     else if (words && !answer.finished)
-      reported({ message: wordsOf(words) || "a text came in place of the rest" });
-    else end("done");
+      failReported({ message: extractErrorText(words) || "a text came in place of the rest" });
+    else endAs("done");
   }
 
   function cut(): void {
     const { words } = stray;
     if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
-    else if (answer.finished) end("cut");
-    else close("cut", (facts) => cutError(facts, undefined, words && scrub(words)));
+    else if (answer.finished) endAs("cut");
+    else close("cut", (facts) => createCutError(facts, undefined, words && scrub(words)));
   }
 
   /** Ends an answer that is whole. */
-  function end(type: "done" | "cut"): void {
+  function endAs(type: "done" | "cut"): void {
     const { problem } = answer;
-    if (problem) return malformed(`the answer can't be read: ${problem}`);
+    if (problem) return failMalformed(`the answer can't be read: ${problem}`);
     close(type);
   }
 
-  function malformed(problem: string, cause?: unknown): void {
-    close("malformed", (facts) => streamError("malformed", scrub(problem), facts, {}, cause));
+  function failMalformed(problem: string, cause?: unknown): void {
+    close("malformed", (facts) => createStreamError("malformed", scrub(problem), facts, {}, cause));
   }
 
-  function reported(fields: ErrorFields & { readonly message: string }): void {
+  function failReported(fields: ErrorFields & { readonly message: string }): void {
     const message = scrub(fields.message);
-    close("error", (facts) => serverError({ ...fields, message }, facts));
+    close("error", (facts) => createServerError({ ...fields, message }, facts));
   }
 
   /** Ends with a body that has no part of an answer. */
   function refuse(body: string, fields: ErrorFields | undefined): void {
-    const toError = ({ requestId }: StreamFacts) =>
-      apiErrorOf({ status: 200 }, scrub(body), { requestId, fields });
+    const toError = ({ requestId }: StreamMetadata) =>
+      createAPIError({ status: 200 }, scrub(body), { requestId, fields });
     close("refusal", toError, fields);
   }
 
   /** Ends with a body that is no stream. */
   function refuseWhole(body: string): void {
     const isJSON = /^\s*[{[]/.test(body);
-    refuse(body, isJSON ? errorFieldsOfText(body.trim()) : undefined);
+    refuse(body, isJSON ? parseErrorText(body.trim()) : undefined);
   }
 
-  function close(type: StreamEnd["type"], errorOf?: StreamEnd["errorOf"], fields?: ErrorFields): void {
+  function close(type: StreamEnd["type"], toError?: StreamEnd["toError"], fields?: ErrorFields): void {
     if (parser.end) return;
-    parser.end = { type, errorOf, fields };
-    if (errorOf) return;
+    parser.end = { type, toError, fields };
+    if (toError) return;
     parser.isWhole = true;
     answer.finish();
   }
 }
 
 /** Reads the fields of an error, with words for one that has no message. */
-function reportedFieldsOf(said: string, json: unknown): ErrorFields & { readonly message: string } {
+function readReportedFields(said: string, json: unknown): ErrorFields & { readonly message: string } {
   // the choices beside an error may have the model's text
-  const rest = isRecord(json) && excerpt(jsonOf({ ...json, choices: undefined }) ?? "", 500);
-  const fields = errorFieldsOfText(said);
+  const rest = isRecord(json) && excerpt(toJSONText({ ...json, choices: undefined }) ?? "", 500);
+  const fields = parseErrorText(said);
   const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
   return { ...fields, message: fields.message ?? instead };
 }

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import {
-  countOf,
-  optionsOf,
+  forbidden,
+  itemCount,
+  optionalObject,
   type RequestOf,
-  refused,
   rule,
-  said,
   type Warn,
   wholeNumber,
+  withKeywords,
 } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
@@ -77,7 +77,7 @@ const count = (items: readonly { readonly type: MediaType }[], ...types: readonl
 const atMost = (
   type: "first_frame" | "last_frame" | "reference_image" | "reference_video" | "reference_audio",
 ) =>
-  countOf<Item[]>(
+  itemCount<Item[]>(
     `${type.replace("_", "-")}-count`,
     "type",
     [type],
@@ -97,7 +97,7 @@ const anyMedia = v.pipe(
     (items) => count(items, "last_frame") === 0 || count(items, "first_frame") > 0,
     "has a last_frame without a first_frame; add the first, or send the image as first_frame",
   ),
-  countOf<Item[]>(
+  itemCount<Item[]>(
     "one-document",
     "type",
     ["file", "link"],
@@ -117,7 +117,7 @@ const media = anyMedia as v.GenericSchema as v.GenericSchema<
 
 const prompt = v.pipe(
   v.string(),
-  said(
+  withKeywords(
     { maxLength: beta.promptMax },
     v.check(
       (text: string) => text.length <= beta.promptMax || [...text].length <= beta.promptMax,
@@ -156,7 +156,7 @@ const promptOrMedia = v.pipe(
   ),
 ) as v.GenericSchema as v.GenericSchema<BetaPromptInput | BetaMediaInput>;
 
-const parameters = optionsOf({
+const parameters = optionalObject({
   /** Height of the video. Written with a capital P, unlike gamma models. @default "1080P" */
   resolution: v.optional(v.picklist(beta.resolutions)),
   /**
@@ -193,19 +193,19 @@ const request = v.object({
   /** Size, length and other settings. */
   parameters: v.optional(parameters as v.GenericSchema<BetaVideoParameters>),
   /** Not for this model: a field of the gamma models. Use `input`. */
-  content: refused(gammaShape),
+  content: forbidden(gammaShape),
   /** Belongs in `parameters` for this model. */
-  resolution: refused("belongs in `parameters`"),
+  resolution: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  ratio: refused("belongs in `parameters`"),
+  ratio: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  duration: refused("belongs in `parameters`"),
+  duration: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  seed: refused("belongs in `parameters`"),
+  seed: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  watermark: refused("belongs in `parameters`"),
+  watermark: forbidden("belongs in `parameters`"),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: refused(only20),
+  return_last_frame: forbidden(only20),
 });
 
 /**

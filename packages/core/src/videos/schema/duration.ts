@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { said } from "../../base/validate.js";
+import { withKeywords } from "../../base/validate.js";
 
 /** The `duration` of a model: whole seconds from `min` to `max`, and `auto` where the model may choose. */
 interface DurationRange {
@@ -13,7 +13,7 @@ export function durationWithin({ min, max, auto }: DurationRange): v.GenericSche
   const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
   return v.pipe(
     v.number(),
-    said(
+    withKeywords(
       { type: "integer", minimum: min, maximum: max, auto },
       v.check(
         (seconds: number) =>

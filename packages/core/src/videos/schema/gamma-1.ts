@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { countOf, type RequestOf, refused, type Warn, wholeNumber } from "../../base/validate.js";
+import { forbidden, itemCount, type RequestOf, type Warn, wholeNumber } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
 import { betaShape, only20 } from "./denials.js";
@@ -62,7 +62,7 @@ const count = (content: Content, name: string) =>
   content.filter(({ type, role }) => type === name || role === name).length;
 
 const oneText = <Items extends Content>() =>
-  countOf<Items>(
+  itemCount<Items>(
     "one-text",
     "type",
     ["text"],
@@ -70,7 +70,7 @@ const oneText = <Items extends Content>() =>
     "must have exactly one text item, which says what happens",
   );
 const once = (role: string) =>
-  countOf<ProContent>(
+  itemCount<ProContent>(
     `${role.replace("_", "-")}-count`,
     "role",
     [role],
@@ -88,7 +88,7 @@ const fastItem: v.GenericSchema<VideoText | FastFrame> = v.variant("type", [vide
 const fastContent = v.pipe(
   v.array(fastItem),
   oneText<FastContent>(),
-  countOf<FastContent>(
+  itemCount<FastContent>(
     "one-image",
     "type",
     ["image_url"],
@@ -102,11 +102,11 @@ const fields = {
   /** Marks the video with a watermark. @default false */
   watermark: v.optional(v.boolean()),
   /** Not for this model: a field of the beta models. Use `content`. */
-  input: refused(betaShape),
+  input: forbidden(betaShape),
   /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
-  parameters: refused(betaShape),
+  parameters: forbidden(betaShape),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: refused(only20),
+  return_last_frame: forbidden(only20),
 } as const;
 /** Fields of text to video. */
 const fromText = {
@@ -185,7 +185,7 @@ const fastFields = {
   seed: v.optional(wholeNumber(fast.seed.min, fast.seed.max)),
   ...fields,
   /** Not for this model, whose videos are silent. */
-  generate_audio: refused("is not for this model, whose videos are silent; leave it out"),
+  generate_audio: forbidden("is not for this model, whose videos are silent; leave it out"),
 } as const;
 
 const fastFromText = v.object({

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import {
   assumed,
+  forbidden,
   type RequestOf,
-  refused,
   rule,
-  said,
   type Warn,
   warnOfAssumed,
   wholeNumber,
+  withKeywords,
 } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
@@ -107,7 +107,7 @@ const KINDS = ["text", "image_url", "video_url", "audio_url"];
 const otherItem = v.object({
   type: v.pipe(
     v.string(),
-    said(
+    withKeywords(
       { not: { enum: ["", ...KINDS] } },
       v.check((type: string) => type !== "" && !KINDS.includes(type)),
     ),
@@ -137,7 +137,7 @@ const has = (content: Content, ...types: string[]) => content.some(({ type }) =>
 
 const content = v.pipe(
   v.array(item),
-  said(
+  withKeywords(
     { least: 1 },
     rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
   ),
@@ -177,9 +177,9 @@ const fields = {
   /** Keeps the camera still. The spec does not list it for this model: it is sent with a warning. */
   camera_fixed: v.optional(v.boolean()),
   /** Not for this model: a field of the beta models. Use `content`. */
-  input: refused(betaShape),
+  input: forbidden(betaShape),
   /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
-  parameters: refused(betaShape),
+  parameters: forbidden(betaShape),
 } as const;
 
 const searchNeedsText = <Request extends { content: Content; tools?: readonly unknown[] | undefined }>() =>
@@ -210,7 +210,7 @@ const fastRequest = v.object({
   /** Height of the video. Written with a small p, unlike beta models. The spec shows no default. */
   resolution: v.optional(v.picklist(fast.resolutions)),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: refused(only20),
+  return_last_frame: forbidden(only20),
 });
 
 /** Body of a request to `gamma-video-fast` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */

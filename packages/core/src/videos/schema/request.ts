@@ -34,10 +34,14 @@ export type VideoRequest = VideoRequests[VideoModel];
  * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
  */
 export function checkVideoRequest(request: unknown): CheckResult {
-  return checkByModel(request, { resource: "video", models: videoModels, schemas: videoRequests }, warnOf);
+  return checkByModel(
+    request,
+    { resource: "video", models: videoModels, schemas: videoRequests },
+    addWarnings,
+  );
 }
 
-function warnOf(request: VideoRequest, warn: Warn): void {
+function addWarnings(request: VideoRequest, warn: Warn): void {
   switch (request.model) {
     case "beta3.0-video":
     case "beta3.0-video-prime":

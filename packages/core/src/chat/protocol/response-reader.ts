@@ -22,7 +22,7 @@ export interface FieldReader {
 export const tokenCounts = ["prompt_tokens", "completion_tokens", "total_tokens"] as const;
 
 /** Reads the chunks of one answer into deltas. It does not know the time. */
-export interface AnswerReader {
+export interface ResponseReader {
   /** True once a part of an answer has come: a delta, a message, a `finish_reason` or usage. */
   readonly begun: boolean;
   /** True once a `finish_reason` has come. */
@@ -40,7 +40,7 @@ export interface AnswerReader {
   read(chunk: WireObject): boolean;
   /** Ends the answer: emits the deltas that close it, `finish` last. */
   finish(): void;
-  turn(message: AssistantMessage, timing: ChatTiming): ChatResult;
+  createResult(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
 const END = "choices.finish_reason";
@@ -63,18 +63,18 @@ const none: readonly unknown[] = [];
  * @param warn gets one issue for fields of unexpected types, for tool calls that are missing, and for a missing end
  * @param several true for a request with `n` > 1: the answer is then choice 0, otherwise the choice that comes first
  */
-export function createAnswerReader(
+export function createResponseReader(
   emit: (delta: ChatDelta) => void,
   warn: (issue: Issue) => void,
   several = false,
-): AnswerReader {
+): ResponseReader {
   const head = { id: "", model: "", created: 0 };
-  const fields = createFieldReader(unexpected);
+  const fields = createFieldReader(reportUnexpected);
   const { text, list, record, entry } = fields;
   const calls = createCallReader(emit, fields);
   const content = createContentReader(emit, calls, fields);
   /** The other choices, each with a reader of its own. */
-  const others = new Map<number, { reader: AnswerReader; fold: Fold }>();
+  const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
   let hasWarned = false;
   let hasBegun = false;
@@ -105,21 +105,21 @@ export function createAnswerReader(
       head.id ||= text(chunk.id, "id");
       head.model ||= text(chunk.model, "model");
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
-      let isNews = false;
+      let hasContent = false;
       for (const value of list(chunk.choices, "choices")) {
         const choice = entry(value, "choices");
-        if (choice && readChoice(choice)) isNews = true;
+        if (choice && readChoice(choice)) hasContent = true;
       }
-      const counts = usageOf(chunk.usage);
-      if (!counts) return isNews;
+      const counts = readUsage(chunk.usage);
+      if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
-      return isNews || finishReason !== null;
+      return hasContent || finishReason !== null;
     },
     finish() {
       calls.finish();
       for (const { reader } of others.values()) reader.finish();
-      if (lacksCalls())
+      if (isMissingCalls())
         warn({
           path: END,
           message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
@@ -133,7 +133,7 @@ export function createAnswerReader(
         });
       emit({ type: "finish", finishReason, outcome: findOutcome() });
     },
-    turn(message, timing) {
+    createResult(message, timing) {
       const { refusal } = content;
       const tokens = usage?.completion_tokens;
       const seconds = (timing.totalMs - (timing.firstTokenMs ?? timing.totalMs)) / 1000;
@@ -163,23 +163,23 @@ export function createAnswerReader(
   };
 
   /** Returns true if the finish reason announced tool calls, and none came. */
-  function lacksCalls(): boolean {
+  function isMissingCalls(): boolean {
     return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
     if (finishReason === null) return "unconfirmed";
-    if (lacksCalls()) return content.hasText ? "complete" : "error";
+    if (isMissingCalls()) return content.hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean the calls
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
     return outcomes.get(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
-  function usageOf(value: unknown): ChatUsage | undefined {
+  function readUsage(value: unknown): ChatUsage | undefined {
     const counts = record(value, "usage");
     if (!counts) return undefined;
     const odd = tokenCounts.find((name) => counts[name] != null && typeof counts[name] !== "number");
-    if (odd) unexpected(`usage.${odd}`);
+    if (odd) reportUnexpected(`usage.${odd}`);
     return odd ? undefined : (counts as unknown as ChatUsage);
   }
 
@@ -207,15 +207,15 @@ export function createAnswerReader(
       const fold = createFold();
       // the end of the answer is that of its first choice
       const warnOfFields = ({ path, rule }: Issue) => {
-        if (rule === UNEXPECTED) unexpected(path);
+        if (rule === UNEXPECTED) reportUnexpected(path);
       };
-      other = { fold, reader: createAnswerReader(fold.add, warnOfFields) };
+      other = { fold, reader: createResponseReader(fold.add, warnOfFields) };
       others.set(index, other);
     }
     return other.reader.read({ choices: [choice] });
   }
 
-  function unexpected(path: string): void {
+  function reportUnexpected(path: string): void {
     if (!hasWarned) warn({ path, message: "has an unexpected type: it was left out", rule: UNEXPECTED });
     hasWarned = true;
   }
@@ -283,13 +283,13 @@ function createContentReader(
 /** Creates a reader of fields; `onUnexpected` gets the path of each field that has an unexpected type. */
 function createFieldReader(onUnexpected: (path: string) => void): FieldReader {
   return {
-    text: (value, path) => (typeof value === "string" ? value : absent(value, path, "")),
-    list: (value, path) => (Array.isArray(value) ? value : absent(value, path, none)),
-    record: (value, path) => (isRecord(value) ? value : absent(value, path, undefined)),
-    entry: (value, path) => (isRecord(value) ? value : absent(value ?? "null", path, undefined)),
+    text: (value, path) => (typeof value === "string" ? value : readAbsent(value, path, "")),
+    list: (value, path) => (Array.isArray(value) ? value : readAbsent(value, path, none)),
+    record: (value, path) => (isRecord(value) ? value : readAbsent(value, path, undefined)),
+    entry: (value, path) => (isRecord(value) ? value : readAbsent(value ?? "null", path, undefined)),
   };
 
-  function absent<Value>(value: unknown, path: string, instead: Value): Value {
+  function readAbsent<Value>(value: unknown, path: string, instead: Value): Value {
     if (value !== undefined && value !== null) onUnexpected(path);
     return instead;
   }

@@ -1,5 +1,5 @@
 import { ConnectionError } from "../vocabulary/errors.js";
-import { offersIn } from "./offers.js";
+import { parseOffers } from "./offers.js";
 import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
 
@@ -17,11 +17,11 @@ export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
  *
  * @throws {ConnectionError} where it can't be asked now
  */
-export async function askOffers(client: Connection): Promise<readonly string[]> {
+export async function fetchOffers(client: Connection): Promise<readonly string[]> {
   try {
     return await requestOnce(client, "/health", {}, ({ status, headers, body }) => {
       body?.cancel().catch(() => {});
-      const offers = offersIn(headers);
+      const offers = parseOffers(headers);
       if (!offers && (status === 408 || status === 429 || status >= 500))
         throw new Error(`it answers ${status}`);
       return offers ?? [];
@@ -34,7 +34,7 @@ export async function askOffers(client: Connection): Promise<readonly string[]> 
 /** Returns true if the proxy offers this. A client without keys asks nothing, and a proxy that can't be asked offers nothing. */
 export async function hasOffer(client: Connection, offer: string): Promise<boolean> {
   if (!client.idempotencyKeys) return false;
-  return askOffers(client).then(
+  return fetchOffers(client).then(
     (offers) => offers.includes(offer),
     () => false,
   );
