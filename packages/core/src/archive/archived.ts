@@ -5,7 +5,7 @@ import { readText } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 import { ResponseError } from "../vocabulary/errors.js";
 
-/** Copies that are looked for. */
+/** Copies to look up. */
 export interface ArchivedMediaQuery {
   /** Ids of video tasks. @default none */
   readonly tasks?: readonly string[] | undefined;
@@ -13,35 +13,36 @@ export interface ArchivedMediaQuery {
   readonly urls?: readonly string[] | undefined;
 }
 
-/** A copy of a film or an image, which the proxy keeps. */
+/** A copy of a video or an image that the proxy stores. */
 export interface ArchivedMedia {
   /** Id of the copy, for its owner. */
   readonly id: string;
   /** New address of the copy. It works for everyone who has it, until `expiresAt`. */
   readonly url: string;
-  /** End of the address; Unix milliseconds. */
+  /** Time at which the address expires; Unix milliseconds. */
   readonly expiresAt: number;
-  /** Time at which the copy is deleted; Unix milliseconds. */
+  /** Time at which the proxy deletes the copy; Unix milliseconds. */
   readonly keptUntil: number;
-  /** MIME type of the copy, as its first bytes show it. */
+  /** MIME type of the copy, detected from its first bytes. */
   readonly type: string;
   /** Size of the copy in bytes. */
   readonly bytes: number;
-  /** The copy of a film's last frame, for a task that has one. */
+  /** Copy of the video's last frame; absent without one. */
   readonly lastFrame?: ArchivedMedia;
 }
 
 const PATH = "/v1/archive";
 const FIRST_CHUNK_MS = 60_000;
-/** Most names in one request. */
+/** Largest number of names in one request. */
 const MAX_NAMES = 100;
 
 /**
- * Gets new links to the copies that a proxy keeps of films and images, by the ids of their tasks or by earlier links.
- * The gateway is not asked. Needs a proxy with `archive` of `@sluice/durable`.
+ * Gets new links to the copies that a proxy stores of videos and images, by task id or by earlier link. Sends nothing
+ * to the gateway. Needs a proxy with `archive` of `@sluice/durable`.
  *
- * @returns the copies by the names that were given; one that is missing is not copied, not yet, or was deleted
- * @throws {APIError} if the proxy refuses, or has no archive
+ * @returns the copies by the given ids and links. Entries without a copy are missing: the copy is pending, deleted or
+ * was never stored
+ * @throws {APIError} if the proxy refuses, or runs without an archive
  * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere
  * @example
  * ```ts
@@ -70,7 +71,7 @@ export async function getArchivedMedia(
 
 type NamedCopy = ArchivedMedia & { readonly name: string };
 
-/** Sends one request. Not by `requestRecord`: a second chunk that needs it would make every page load more. */
+/** Sends one request. Does not use `requestRecord`: if a second chunk needed it, every page would load more. */
 async function requestFiles(
   client: Client,
   body: object,

@@ -14,7 +14,7 @@ import {
   ValidationError,
 } from "../vocabulary/errors.js";
 
-/** The words of assets, and the lookup of one. */
+/** The task definition of assets: their states, texts and lookup. */
 export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   name: "asset",
   success: "active",
@@ -56,8 +56,8 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
  * Looks up an asset once, through the client's `assetLookup`; the spec shows no endpoint for it.
  *
  * @param asset the handle that `createAsset` returned, also from JSON, or the id alone
- * @throws {ConfigurationError} when the client has no `assetLookup`
- * @throws {ResponseError} when the lookup's answer has no `Status`
+ * @throws {ConfigurationError} when the client lacks an `assetLookup`
+ * @throws {ResponseError} when the lookup's response lacks a `Status`
  * @throws the errors of the lookup. All errors of the library keep the `handle`.
  * @example
  * ```ts
@@ -98,9 +98,9 @@ export function watchAsset(
 }
 
 /**
- * Returns the client's lookup of assets.
+ * Returns the client's asset lookup.
  *
- * @throws {ConfigurationError} when it has none
+ * @throws {ConfigurationError} when the client has none
  */
 export function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
   if (assetLookup) return assetLookup;
@@ -108,9 +108,9 @@ export function assertLookup({ gateway: { assetLookup } }: Client, what: string)
 }
 
 /**
- * Makes the handle of an asset from its id.
+ * Creates the handle of an asset from its id.
  *
- * @throws {ValidationError} for an id that cannot be one
+ * @throws {ValidationError} for an invalid id
  */
 export function createAssetHandle(id: unknown): AssetHandle {
   if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id)) return { id, uri: `asset://${id}` };
@@ -147,7 +147,7 @@ function findAssetReason(raw: Record<string, unknown>): string | undefined {
   return findReason(values.map((value) => (isRecord(value) ? normalizeNames(value) : value)));
 }
 
-/** Writes the names of fields in one way: `FailReason` and `fail_reason` are one field. */
+/** Normalizes field names: `FailReason` and `fail_reason` are the same field. */
 function normalizeNames(fields: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(fields);
   return Object.fromEntries(entries.map(([name, value]) => [name.replaceAll("_", "").toLowerCase(), value]));

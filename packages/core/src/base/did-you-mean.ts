@@ -1,6 +1,6 @@
 /**
- * Finds the entry of `known` that `given` was probably meant to be. It has the same letters and digits in another case
- * or with other separators (`maxTokens` for `max_tokens`), or at most a third of them differ.
+ * Finds the entry of `known` that `given` probably means. It has the same letters and digits in another case or with
+ * other separators (`maxTokens` for `max_tokens`), or at most a third of the characters differ.
  */
 export function findNearest(given: string, known: readonly string[]): string | undefined {
   const typed = normalizeName(given);
@@ -9,7 +9,7 @@ export function findNearest(given: string, known: readonly string[]): string | u
   for (const name of known) {
     const letters = normalizeName(name);
     const maxEdits = Math.min(minEdits - 1, Math.ceil(letters.length / 3));
-    // the distance is at least the difference of the lengths
+    // the edit distance is at least the difference in length
     if (Math.abs(letters.length - typed.length) > maxEdits) continue;
     const edits = countEdits(typed, letters);
     if (edits > maxEdits) continue;
@@ -19,7 +19,7 @@ export function findNearest(given: string, known: readonly string[]): string | u
   return found;
 }
 
-/** Text for the end of a message: names the {@link findNearest} of `known`. Empty if none is near. */
+/** Returns a suffix for a message that suggests an entry of `known`; empty if none is similar. */
 export function formatSuggestion(given: string, known: readonly string[]): string {
   const name = findNearest(given, known);
   return name === undefined ? "" : `; did you mean \`${name}\`?`;
@@ -29,7 +29,7 @@ function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[\W_]/g, "");
 }
 
-/** Levenshtein distance, computed row by row. */
+/** Computes the Levenshtein distance, row by row. */
 function countEdits(from: string, to: string): number {
   let row = [...Array(to.length + 1).keys()];
   for (const [index, letter] of [...from].entries()) {

@@ -1,8 +1,8 @@
 import { toJSONText } from "../vocabulary/errors.js";
 
 /**
- * Compares two values as JSON would have them: arrays and plain objects by their fields, all others, such as files, by
- * identity. A field that is undefined counts as absent.
+ * Compares two values like their JSON: arrays and plain objects by their fields, other values, such as files, by
+ * identity. An undefined field counts as absent.
  */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
@@ -12,21 +12,23 @@ export function isEqual(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Makes a short text by which equal JSON is found again; undefined for what is no JSON. It is no proof. */
+/**
+ * Creates a short fingerprint of a value's JSON; undefined for a value without JSON. Different values may share one.
+ */
 export function createFingerprint(value: unknown): string | undefined {
   const text = toJSONText(value);
-  // where two requests share a text, the proxy still compares their bodies
+  // if two requests share a fingerprint, the proxy still compares their bodies
   return text === undefined ? undefined : `${text.length}-${hashText(text)}`;
 }
 
-/** Makes a number of 32 bits of a text: FNV-1a. */
+/** Computes the 32-bit FNV-1a hash of a text. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return hash >>> 0;
 }
 
-/** Makes 128 bits of a text that has as many, in the form of an id. The same text gives the same id on all devices. */
+/** Hashes a text to an id of 128 bits. The same text gives the same id on all devices. */
 export function hashToId(text: string): string {
   return [0, 1, 2, 3].map((word) => hashText(`${word} ${text}`)).join("-");
 }

@@ -1,6 +1,6 @@
 import type { Advice } from "./unknown-options.js";
 
-/* Loaded in development. Names that people bring from other libraries, with what to write here. */
+/* Loaded in development. Names from other libraries, with their replacements here. */
 
 const give = (names: Advice): Advice =>
   Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
@@ -10,7 +10,7 @@ const send = give({
   abortSignal: "signal",
 });
 
-/** Names of a request's parameters in other libraries, and here. */
+/** Request parameters by their names in other libraries. */
 const renamed: Advice = {
   maxTokens: "max_tokens",
   maxOutputTokens: "max_tokens",
@@ -53,7 +53,7 @@ const functions: Readonly<Record<string, Advice>> = {
   }),
 };
 
-/** Returns what to write in place of options of other libraries. */
+/** Returns advice for the options of a function that have other names in other libraries. */
 export function findAdvice(of: string): Advice {
   return functions[of] ?? {};
 }
@@ -82,7 +82,7 @@ const fields: Readonly<Record<string, Advice>> = {
   video: give({ aspectRatio: "ratio" }),
 };
 
-/** Returns what to do with an unknown field of a request, by its path and the rule of the warning. */
+/** Returns advice for an unknown field of a request, by its path and the warning's rule. */
 export function findFieldAdvice(path: string, rule: string): string | undefined {
   if (!rule.endsWith(".unknown-field")) return undefined;
   const known: Advice = { ...afterRequest, ...fields[rule.split(".")[0] ?? ""] };

@@ -1,8 +1,8 @@
 import type { Issue } from "../vocabulary/errors.js";
 
-/* Loaded in development, when options are given: the values that would fail later, or be ignored. */
+/* Loaded in development: option values that would fail later or have no effect. */
 
-/** A kind of value: how it is told, and what to give. */
+/** A kind of value: its check, and the advice for other values. */
 type Kind = readonly [holds: (value: unknown) => boolean, remedy: string];
 
 const isFunction = (value: unknown) => typeof value === "function";
@@ -70,7 +70,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   ],
 };
 
-/** Returns an issue for each option whose value can't be used, and for tools that share a name. */
+/** Returns an issue for each option with an unusable value, and for tools that share a name. */
 export function findUnusableOptions(path: string, names: string, options: unknown): Issue[] {
   if (!isObject(options)) return [];
   const known = names.split(/\s+/);
@@ -80,7 +80,7 @@ export function findUnusableOptions(path: string, names: string, options: unknow
     if (!holds || !known.includes(name) || value === undefined || value === null || holds(value)) return [];
     return createIssue(`${path}.${name}`, `can't be used: ${remedy}`);
   });
-  // the fields of a signal are no own ones
+  // a signal inherits its fields, so the loop above does not see them
   const isSignal = "aborted" in (options as object);
   const twice = findSharedName((options as { tools?: unknown }).tools);
   return [
@@ -97,7 +97,7 @@ export function findUnusableOptions(path: string, names: string, options: unknow
   ];
 }
 
-/** Returns the name of two tools. A call of the model names a tool, and only the first of that name would ever run. */
+/** Returns a name that two tools share. The model calls a tool by name, so only the first one would run. */
 function findSharedName(tools: unknown): string | undefined {
   const names: readonly string[] = Array.isArray(tools) ? tools.map((tool) => tool?.name) : [];
   return names.find((name, at) => name !== undefined && names.indexOf(name) !== at);

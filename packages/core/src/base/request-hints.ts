@@ -2,11 +2,11 @@ import { chatModels } from "../vocabulary/chat-models.js";
 import type { Issue, ValidationError } from "../vocabulary/errors.js";
 import { imageModels, videoModels } from "../vocabulary/media-models.js";
 
-/* Loaded in development, for a request that was refused: the forms of other libraries, with what to write here. */
+/* Loaded in development for a rejected request: syntax of other libraries, with its replacement here. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A broken rule: its path without indexes, the value there, and the object around it. */
+/** A broken rule: its path without indexes, the value at the path, and the object that contains it. */
 interface Broken {
   readonly at: string;
   readonly value: unknown;
@@ -44,7 +44,7 @@ const findEntry = (names: Fields, value: unknown) =>
 const findGiven = (around: Fields, ...names: readonly string[]) =>
   names.find((name) => around[name] !== undefined);
 
-/** Functions of the models, for a model that another function is asked with. */
+/** Suggests the function that a model belongs to. */
 const suggestFunction = ({ value }: Broken) => {
   const is = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
   if (is(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
@@ -89,16 +89,16 @@ const hints: Readonly<Record<string, typeof chat>> = {
   },
 };
 
-/** Adds to the issues of a refused request what to write instead, where that is known. Changes the error itself. */
+/** Adds advice to the issues of a rejected request. Modifies the error. */
 export function addHints(error: ValidationError, request: unknown): void {
   const { message: before } = error;
   const issues = error.issues.map((issue) => {
     const hint = findHint(issue, request);
-    // better than a name that is only similar
+    // replaces the suggestion of a similar name
     return hint ? { ...issue, message: `${issue.message.replace(/; did you .*/, "")}; ${hint}` } : issue;
   });
   const message = issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n");
-  // the stack repeats the message, and a terminal prints the stack
+  // the stack contains the message, and terminals print the stack
   Object.assign(error, { issues, message, stack: error.stack?.replace(before, () => message) });
 }
 

@@ -1,4 +1,4 @@
-/** The parts of a valibot schema that describe its fields. */
+/** The properties of a valibot schema that describe its fields. */
 export interface Shape {
   /** Fields of an object. */
   readonly entries?: Readonly<Record<string, Shape>>;
@@ -6,24 +6,24 @@ export interface Shape {
   readonly item?: Shape;
   /** The wrapped schema of an optional or nullable schema. */
   readonly wrapped?: Shape;
-  /** The assumed shape of a field that takes any value. */
+  /** The assumed shape of a field that accepts any value. */
   readonly assumed?: Shape;
   /** The schema that a lazy schema returns for `input`. */
   readonly getter?: (input: unknown) => Shape;
-  /** The field that selects a variant, and the object schemas to select from. */
+  /** The field that selects a variant, and the variants. */
   readonly key?: string;
   readonly options?: readonly unknown[];
   readonly "~run": (dataset: { value: unknown }, config: object) => { readonly issues?: unknown };
 }
 
-/** A field that the schema does not have, as a dot path, and the known fields of the same object. */
+/** A field that the schema lacks, as a dot path, and the known fields of its object. */
 export interface UnknownField {
   readonly path: string;
   readonly name: string;
   readonly known: readonly string[];
 }
 
-/** Finds the fields of a valid `input` that its schema does not have. Of equal fields in a list, returns the first. */
+/** Finds the fields of a valid `input` that its schema lacks. Reports the first of equal fields in a list. */
 export function findUnknownFields(schema: Shape, input: unknown): UnknownField[] {
   const found = new Map<string, UnknownField>();
   visit(schema, input, "");

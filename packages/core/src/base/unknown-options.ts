@@ -1,14 +1,14 @@
 import type { Issue } from "../vocabulary/errors.js";
 import { formatSuggestion } from "./did-you-mean.js";
 
-/** Advice for the names of options of other libraries: the text that follows in the message. */
+/** Advice by the names of options in other libraries. */
 export type Advice = Readonly<Record<string, string>>;
 
 /** The options that a function has. */
 export interface KnownOptions {
-  /** Their names, parted by spaces. */
+  /** Their names, separated by spaces. */
   readonly names: string;
-  /** The beginning of their paths. */
+  /** Prefix of their paths. */
   readonly path: string;
   /** Names of the options within an option. */
   readonly nested?: Readonly<Record<string, string>>;
@@ -16,7 +16,10 @@ export interface KnownOptions {
   readonly advice?: Advice;
 }
 
-/** Returns an issue for each option of the functions `of` that is not among the names, and for options that are no object. */
+/**
+ * Returns an issue for each option of the functions `of` that is not in `names`, and for options that are not an
+ * object.
+ */
 export function findUnknownOptions(
   of: string,
   { names, path, nested = {}, advice = {} }: KnownOptions,

@@ -11,18 +11,18 @@ import { createResponseReader, tokenCounts, type WireObject } from "./protocol/r
 import type { ChatRequests } from "./protocol/schema.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 
-/** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
+/** Ten minutes: the headers arrive with the whole response, and a thinking model takes minutes. */
 const FIRST_CHUNK_MS = 600_000;
 
 /**
- * Sends a chat request and returns the whole answer (spec, POST /v1/chat/completions).
+ * Sends a chat request and returns the whole response (spec, POST /v1/chat/completions).
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
- * @throws {APIError} when the gateway refuses, or reports an error beside the answer
- * @throws {ConnectionError} when there was no answer
+ * @throws {APIError} when the gateway refuses, or reports an error beside the response
+ * @throws {ConnectionError} when no response came
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
- * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
- * @throws {StreamError} when the gateway streamed the answer, and the stream broke off or carried an error
+ * @throws {ResponseError} when the response does not fit the spec; `path` names the field
+ * @throws {StreamError} when the gateway streamed the response, and the stream broke or carried an error
  * @example
  * ```ts
  * const { message, usage } = await completeChat(client, {
@@ -61,7 +61,7 @@ export async function completeChat<const Model extends string, Checks extends bo
   );
 }
 
-/** Reads an answer of a gateway that streams without being asked to. */
+/** Parses the response of a gateway that streams without a request to stream. */
 function parseStreamedResult(
   client: Client,
   request: object,
@@ -77,7 +77,7 @@ function parseStreamedResult(
   const partial = fold.message;
   if (isWhole) return answer.createResult(partial, { totalMs });
   const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
-  // nothing of an answer came
+  // the body contained no part of a response
   throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported(end?.fields);
 }
 

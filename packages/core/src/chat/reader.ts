@@ -26,14 +26,14 @@ import {
 import { createStreamParser } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
 
-/** Origin of an answer: a request, or the proxy that stores it. */
+/** Origin of a response: a request, or the proxy that stores it. */
 export interface ResponseSource {
   readonly request?: ChatRequest | undefined;
-  /** Id of a stored answer, which is read from its start where there is no `request`. The client has a `resume` then. */
+  /** Id of a stored response, read from its start if there is no `request`. Requires a client with `resume`. */
   readonly streamId?: string | undefined;
-  /** Path of a stored answer. */
+  /** Path of a stored response. */
   readonly path?: string | undefined;
-  /** True if the answer continues at the proxy when this reader stops. */
+  /** True if the proxy continues the response after this reader stops. */
   readonly isFollowed?: boolean;
 }
 
@@ -41,37 +41,37 @@ export interface ResponseSource {
 export type Step = IteratorResult<ChatDelta, undefined>;
 export const over: Step = { done: true, value: undefined };
 
-/** Reads one answer from its request to its last delta. */
+/** Reads one response from its request to its last delta. */
 interface Reader {
-  /** Resolves when the response has come; rejects if it failed. */
+  /** Resolves with the response headers; rejects if the request failed. */
   readonly opening: Promise<void>;
   readonly head: ResponseReader["head"];
   /** The message so far. */
   readonly message: AssistantMessage;
-  /** Id of the answer at a proxy that stores it. */
+  /** Id of the stored response. */
   readonly streamId: string | undefined;
-  /** The whole answer; rejects with the error that ended it. */
+  /** The whole response. Rejects with the error that ended it. */
   readonly turn: Promise<ChatResult>;
-  /** True once `[DONE]` has come. */
+  /** True once `[DONE]` has arrived. */
   readonly isDone: boolean;
-  /** True once the bytes have ended as those of a whole answer do. */
+  /** True once the bytes of a whole response have ended. */
   readonly isWhole: boolean;
   timing(): ChatTiming;
   /**
-   * Returns the next delta, at once if it was read already. Rejects with the error that ended the answer: a stop ends it
-   * at once, any other error after the deltas that were read.
+   * Returns the next delta, at once if it is already read. Rejects with the error that ended the response. A stop
+   * rejects at once, other errors only after the deltas before them.
    */
   next(): Promise<Step> | Step;
-  /** Reads until the answer is settled. `keeps`: the deltas stay in memory for a loop. */
+  /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
   readToEnd(keeps: boolean): Promise<void>;
   abort(reason: unknown): void;
 }
 
-/** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
+/** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
 const TOO_LONG = "the answer is too long to be read";
 
-/** Opens an answer: sends its request, or reads a stored one. */
+/** Opens a response: sends its request, or reads a stored one. */
 export function openReader(
   client: Client,
   options: RequestOptions,
@@ -86,10 +86,10 @@ export function openReader(
   const { answer, parser } = deltas;
   let opened: Response | undefined;
   let body: ByteReader<void> | undefined;
-  /** The read that is waiting. */
+  /** The pending read. */
   let reading: Promise<void> | undefined;
   let isInGrace = false;
-  /** Continues a stored answer over lost connections. */
+  /** Resumes a stored response after lost connections. */
   const stored = (client.resume as OpenResumption | undefined)?.open({
     client,
     exchange,
@@ -104,15 +104,11 @@ export function openReader(
     opened = response;
     if (!stored) noteStored(response, client);
     const bytes = stored?.read(response) ?? createBodyReader(response, warn);
-    body = readBody(client, { ...exchange, abort: handleTimeout }, bytes, {
-      use,
-      lose,
-      resetsSilence: deltas.grew,
-    });
+    body = readBody(client, { ...exchange, abort: expire }, bytes, { use, lose, resetsSilence: deltas.grew });
   });
   opening.catch(fail);
   signal.addEventListener("abort", () => {
-    // before the headers, the request itself reports its end: it may have been refused by then
+    // before the headers arrive, the request reports its own end, because it may already be rejected
     if (opened || stored?.id) fail(signal.reason);
   });
 
@@ -124,7 +120,7 @@ export function openReader(
     },
     get streamId() {
       const { end } = parser;
-      // an answer with an error is over at the proxy, too
+      // a response with an error has ended at the proxy too
       if (end && end.type !== "done" && end.type !== "cut") return undefined;
       return stored ? stored.id : (opened?.headers.get("x-stream-id") ?? undefined);
     },
@@ -148,7 +144,7 @@ export function openReader(
     return (stored as ResumedBytes).request();
   }
 
-  /** @param isFresh true directly after a read, which counts as taken itself */
+  /** @param isFresh true directly after a read, which already counts as activity of the consumer */
   function readNext(isFresh: boolean): Promise<Step> | Step {
     const { failure } = settlement;
     if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
@@ -183,15 +179,15 @@ export function openReader(
     }
   }
 
-  /** Reads the next bytes, once for all who wait. Settles the answer where there are none. */
+  /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<void> {
-    if (parser.end) fail(parser.end.toError?.(getMetadata()));
+    if (parser.end) fail(parser.end.toError?.(readState()));
     if (settlement.isOver) return Promise.resolve();
     if (answer.finished && body && !isInGrace) {
       isInGrace = true;
       callAfter(client.clock, FINISH_GRACE_MS, settlement.signal, () => body?.cancel());
     }
-    // an error of the request settles the answer
+    // an error of the request ends the response
     reading ??= body?.read() ?? opening.then(stopWaiting, stopWaiting);
     return reading;
   }
@@ -212,15 +208,15 @@ export function openReader(
     else fail(cause);
   }
 
-  /** Settles the answer with its `finish` delta: a reader that has it need not read again. */
+  /** Ends the response with its `finish` delta, so that a consumer need not read again. */
   function succeed(): void {
     settlement.succeed((timing) => answer.createResult(deltas.message, timing));
     if (parser.end?.type === "done") body?.release();
   }
 
-  /** The text is longer than the platform allows: `partial` has its beginning. */
+  /** Fails a text that is longer than the platform allows. `partial` has its beginning. */
   function failTooLong(cause: unknown): void {
-    fail(createStreamError("malformed", TOO_LONG, getMetadata(), {}, cause));
+    fail(createStreamError("malformed", TOO_LONG, readState(), {}, cause));
   }
 
   function fail(cause: unknown): void {
@@ -228,11 +224,11 @@ export function openReader(
     try {
       deltas.fold();
     } catch {
-      // the text is too long: the message has its beginning
+      // the text is too long; the message keeps its beginning
     }
     settlement.fail(toStreamError(cause), (timing) => answer.createResult(deltas.message, timing));
     body?.cancel();
-    // a stored response continues at the proxy until it is stopped there
+    // the proxy continues a stored response until it is stopped there
     if (signal.aborted && !isFollowed) {
       if (stored) stored.stop();
       else stopAtProxy(client, opened, options.headers);
@@ -240,26 +236,25 @@ export function openReader(
   }
 
   function toStreamError(cause: unknown): unknown {
-    if (cause !== undefined && cause === stored?.refusal) return createCutError(getMetadata(), cause);
-    if (!signal.aborted && !isGatewayError(cause))
-      return opened ? createCutError(getMetadata(), cause) : cause;
-    return opened || stored?.id ? addPartial(cause, getMetadata()) : cause;
+    if (cause !== undefined && cause === stored?.refusal) return createCutError(readState(), cause);
+    if (!signal.aborted && !isGatewayError(cause)) return opened ? createCutError(readState(), cause) : cause;
+    return opened || stored?.id ? addPartial(cause, readState()) : cause;
   }
 
-  function getMetadata(): StreamMetadata {
+  function readState(): StreamMetadata {
     return { partial: deltas.message, requestId: opened && readRequestId(opened) };
   }
 
-  /** Limits the time from sending to the first content. It also counts while the stream is not read. */
+  /** Limits the time from sending to the first content. The limit also runs while the app does not read the stream. */
   function limitFirstChunk(): void {
     const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
     callAtLimit(client.clock, firstChunkMs, settlement.signal, () => {
-      if (!deltas.hasContent) handleTimeout(new TimeoutError(text, "first-chunk"));
+      if (!deltas.hasContent) expire(new TimeoutError(text, "first-chunk"));
     });
   }
 
-  /** Reacts to a limit. The connection may have broken unnoticed: a stored answer is requested again. */
-  function handleTimeout(reason: unknown): void {
+  /** Handles an exceeded limit. The connection may have broken unnoticed, so a stored response is requested again. */
+  function expire(reason: unknown): void {
     if (body && answer.finished) body.cancel();
     else if (!stored?.drop(reason)) exchange.abort(reason);
     else if (!deltas.hasContent) limitFirstChunk();
@@ -279,16 +274,16 @@ function stopAtProxy(
     );
 }
 
-/** The deltas of one answer, which do not know the network or the time. */
+/** Creates the deltas of one response, independent of the network and the clock. */
 function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["scrub"], several: boolean) {
   const queue: ChatDelta[] = [];
-  /** Number of deltas that were given to the loop. */
+  /** Number of deltas that the loop has taken. */
   let taken = 0;
-  /** Number of deltas that are in the message. */
+  /** Number of deltas in the message. */
   let folded = 0;
   const fold = createFold();
   const answer = createResponseReader(add, warn, several);
-  /** True where content came since the last read. */
+  /** True if content arrived after the last read. */
   let isAlive = false;
   const deltas = {
     answer,
@@ -300,9 +295,9 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
       return fold.message;
     },
     /**
-     * Takes the next delta and adds it to the message; undefined where more bytes are needed.
+     * Takes the next delta and adds it to the message; undefined if more bytes are needed.
      *
-     * @throws {RangeError} when the message is longer than a text can be
+     * @throws {RangeError} when the message exceeds the maximum length of a string
      */
     take(): ChatDelta | undefined {
       if (taken === queue.length) return undefined;
@@ -310,18 +305,18 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
       return queue[taken++];
     },
     /**
-     * Adds all deltas to the message. They can still be taken.
+     * Adds all deltas to the message. The loop can still take them.
      *
      * @throws {RangeError}
      */
     fold() {
       while (folded < queue.length) fold.add(queue[folded++] as ChatDelta);
     },
-    /** Drops the deltas that are in the message: nobody takes them. */
+    /** Drops the deltas in the message, which no loop will take. */
     skip() {
       taken = folded;
     },
-    /** Releases the deltas that were taken. */
+    /** Releases the taken deltas. */
     clear() {
       if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
     },
@@ -339,7 +334,7 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
   }
 }
 
-/** Creates the end of an answer, which comes once and closes the exchange, and its times. */
+/** Creates the settlement of a response: it ends once, closes the exchange and measures times. */
 function createSettlement(client: Client, exchange: Exchange) {
   const ended = new AbortController();
   let firstTokenMs: number | undefined;
@@ -350,17 +345,17 @@ function createSettlement(client: Client, exchange: Exchange) {
     resolve = onResolve;
     reject = onReject;
   });
-  // a loop throws the error, too: the result may stay unused
+  // a loop also throws the error, so the promise may stay unhandled
   turn.catch(() => {});
   const settlement = {
     turn,
-    /** Aborts at the end, which stops the timers. */
+    /** Aborts at the end, to stop the timers. */
     signal: ended.signal,
     failure: undefined as { readonly error: unknown } | undefined,
     get isOver() {
       return totalMs !== undefined;
     },
-    /** Notes the time of the first token. */
+    /** Records the time of the first token. */
     begin() {
       if (firstTokenMs !== undefined) return;
       firstTokenMs = getElapsedMs();

@@ -2,12 +2,12 @@ import type { ChatDelta } from "./protocol/delta.js";
 import type { ChatStream, OpenStream } from "./stream.js";
 
 /**
- * Returns an answer as `chat.completion.chunk` events, which any OpenAI-style client reads: for a server between the
- * gateway and the app. Resolves once the gateway has answered. A refusal becomes a response with its HTTP status and an
- * OpenAI error body, as do a failed connection (502), a timeout (504) and a broken rule (400). A later error becomes an
- * error in the stream.
+ * Converts a stream to a `Response` with `chat.completion.chunk` events, which any OpenAI-style client reads. For a
+ * server between the gateway and the app. Resolves once the gateway has responded. A rejection becomes a response with
+ * its HTTP status and an OpenAI error body, as do a failed connection (502), a timeout (504) and a broken rule (400). A
+ * later error becomes an error event in the stream.
  *
- * @param init status and headers of the response; a refusal has the headers, too
+ * @param init status and headers of the response. An error response also gets the headers
  * @throws an abort, a wrong configuration, and any error of the client's `headers` or `apiKey`
  * @example
  * ```ts
@@ -50,12 +50,12 @@ const statuses: { readonly [name: string]: number } = {
   TimeoutError: 504,
 };
 
-/** Makes the body of an error in the form that OpenAI-style clients read. */
+/** Creates the body of an error for OpenAI-style clients. */
 function toWireError(error: unknown): object {
   const { name, message, type, code, param, reason, issues } = error as Partial<
     Record<"name" | "message" | "type" | "code" | "param" | "reason", string>
   > & { issues?: readonly { path: string }[] };
-  // code by which this library recognises a stream that was cut
+  // this library recognizes a truncated stream by this code
   const known = reason === "truncated" ? "upstream_cut" : (code ?? (name === "APIError" ? null : name));
   return { message, type: type ?? "gateway_error", code: known, param: param ?? issues?.[0]?.path ?? null };
 }
@@ -69,7 +69,7 @@ function createWireStream(
   const created = Math.floor(Date.now() / 1000);
   const ownId = `chatcmpl-${globalThis.crypto?.randomUUID?.() ?? Math.random()}`;
   const encodeEvent = (text: string) => encoder.encode(`data: ${text}\n\n`);
-  /** Ids of the tool calls that were sent so far. */
+  /** Ids of the tool calls sent so far. */
   const ids: string[] = [];
   let hasRole = false;
   const encodeChunk = (fields: object) =>
@@ -131,7 +131,7 @@ function createWireStream(
       case "tool-call-delta":
         return encodeCall(delta.index, { function: { arguments: delta.arguments } });
       case "tool-call": {
-        // an id that came late, or that this library made
+        // an id that came late or that this library created
         const { id } = delta.toolCall;
         return ids[delta.index] === id ? undefined : encodeCall(delta.index, { id });
       }

@@ -2,9 +2,9 @@ import type { ChatDelta } from "./protocol/delta.js";
 import { createAbortError } from "./protocol/stream-error.js";
 import type { ChatStream } from "./stream.js";
 
-/** Makes a stream of the text of an answer. Cancelling it aborts the request. */
+/** Creates a stream of the response's text. Cancelling it aborts the request. */
 export function createTextStream(deltas: ChatStream): ChatStream["textStream"] {
-  /** Opened at the first read: a stream that nobody reads leaves the deltas to others. */
+  /** Opened at the first read: an unread text stream leaves the deltas to a loop. */
   let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
   const stream = new ReadableStream<string>(
     {

@@ -18,15 +18,15 @@ const PATHS = {
 export type EpsilonRoute = keyof typeof PATHS;
 
 /**
- * Sends a request to an `epsilon` endpoint (spec, Endpoints). The spec shows no shapes for them: `body` is sent and the
- * answer returned as JSON, unchanged.
+ * Sends a request to an `epsilon` endpoint (spec, Endpoints). The spec does not show the shapes, so `body` and the
+ * response pass through as JSON, unchanged.
  *
- * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `billing` shows if it may be billed.
+ * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
+ * proxy that offers `once`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} for another route
- * @throws {APIError} when the gateway refuses, or the answer is not JSON
- * @throws {ConnectionError} | {TimeoutError} when there was no answer
+ * @throws {APIError} when the gateway refuses, or the response is not JSON
+ * @throws {ConnectionError} | {TimeoutError} when no response came
  * @example
  * ```ts
  * const answer = await createEpsilonTask(client, "text2video", { prompt: "A reef at dawn" });
@@ -61,12 +61,12 @@ export async function createEpsilonTask(
 }
 
 /**
- * Polls an `epsilon` task once (spec, Endpoints). The answer is returned unchanged. The request is repeated
- * as chat requests are.
+ * Polls an `epsilon` task once (spec, Endpoints). Returns the response unchanged. The client repeats the request like
+ * chat requests.
  *
- * @throws {ValidationError} for an id that cannot be one
- * @throws {APIError} when the gateway refuses, or the answer is not JSON
- * @throws {ConnectionError} | {TimeoutError} when there was no answer. All errors keep the id, in `handle`.
+ * @throws {ValidationError} for an invalid id
+ * @throws {APIError} when the gateway refuses, or the response is not JSON
+ * @throws {ConnectionError} | {TimeoutError} when no response came. All errors keep the id, in `handle`.
  * @example
  * ```ts
  * const answer = await getEpsilonTask(client, "e-1");

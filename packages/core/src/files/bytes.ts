@@ -1,6 +1,8 @@
 import { ValidationError } from "../vocabulary/errors.js";
 
-/** Bytes that own their memory. An inferred type, because `Uint8Array` takes no type argument before TypeScript 5.7. */
+/**
+ * Bytes that own their memory. The type is inferred, because `Uint8Array` has no type parameter before TypeScript 5.7.
+ */
 export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
 /** Reads one slice of a blob. Throws the signal's reason, or a {@link ValidationError} if the blob cannot be read. */
@@ -26,7 +28,9 @@ function throwUnreadable(error: unknown): never {
   throw new ValidationError([{ path: "", message, rule: "media.unreadable" }]);
 }
 
-/** Refuses a value that is not a blob. The usual mistake is an empty file input: `input.files[0]` is then undefined. */
+/**
+ * Rejects a value that is not a blob. The usual mistake is an empty file input, whose `input.files[0]` is undefined.
+ */
 export function assertBlob(blob: unknown): asserts blob is Blob {
   const { size, slice } = (blob ?? {}) as Partial<Blob>;
   if (typeof size === "number" && typeof slice === "function") return;
@@ -34,7 +38,7 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
   throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
 }
 
-/** Views the same bytes as numbers of more than one byte. */
+/** Creates a view of the same bytes, to read larger numbers. */
 export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
@@ -44,7 +48,7 @@ export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return readASCII(bytes, at, text.length) === text;
 }
 
-/** Reads the bytes from `at` on as text, one character each. The text is shorter where the bytes end. */
+/** Reads bytes as text, one character each. The text is shorter if the bytes end early. */
 export function readASCII(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }

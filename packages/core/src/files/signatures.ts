@@ -1,6 +1,6 @@
 import { type Bytes, createView, hasText, readASCII } from "./bytes.js";
 
-/** MIME types of formats that begin with a signature. Their bytes decide the type, not the name of the file. */
+/** MIME types of formats with a signature. The bytes decide the type, not the file name. */
 export const signedTypes = {
   jpeg: "image/jpeg",
   png: "image/png",
@@ -16,7 +16,7 @@ export const signedTypes = {
   mp3: "audio/mpeg",
 } as const;
 
-/** The name of a format that begins with a signature. */
+/** The name of a format with a signature. */
 export type SignedFormat = keyof typeof signedTypes;
 
 /** Major brands of the ISO container that are not MP4. */
@@ -39,7 +39,7 @@ const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
 /** Number of bytes that {@link findFormat} reads. */
 export const HEAD_BYTES = 32;
 
-/** Finds the format by the first bytes of a file. */
+/** Detects the format from the first bytes of a file. */
 export function findFormat(head: Bytes): SignedFormat | undefined {
   const box = readASCII(head, 4, 4);
   if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
@@ -51,13 +51,13 @@ export function findFormat(head: Bytes): SignedFormat | undefined {
   // QuickTime files from before the ftyp box existed
   if (box === "moov" || box === "mdat" || box === "wide") return "mov";
   if (isMP3(head)) return "mp3";
-  // two letters are too short for a signature: a text may begin with them
+  // two letters are too short for a signature, because a text may begin with them
   if (hasText(head, 0, "BM") && head.length >= 18)
     return BMP_HEADER_SIZES.includes(createView(head).getUint32(14, true)) ? "bmp" : undefined;
   return undefined;
 }
 
-/** Finds the MIME type of a file by its first bytes; undefined for a format without a signature. */
+/** Detects the MIME type from the first bytes of a file; undefined for a format without a signature. */
 export function findSignedType(head: Bytes): string | undefined {
   const format = findFormat(head);
   return format && signedTypes[format];

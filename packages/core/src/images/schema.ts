@@ -23,9 +23,9 @@ const referenceImage = v.pipe(
 const logoInfo = optionalObject({
   /** Draws the logo. The spec shows no default. */
   add_logo: v.optional(v.boolean()),
-  /** Place of the logo, as a whole number. The spec shows no list of places. */
+  /** Position of the logo, as a whole number. The spec lists no positions. */
   position: v.optional(wholeNumber()),
-  /** Language of the logo's text, as a whole number. The spec shows no list of languages. */
+  /** Language of the logo's text, as a whole number. The spec lists no languages. */
   language: v.optional(wholeNumber()),
   /** Opacity of the logo. From 0, invisible, to 1. */
   opacity: v.optional(between(0, 1)),
@@ -34,7 +34,7 @@ const logoInfo = optionalObject({
 /** A logo on each image (spec, POST /v1/images/generations). The spec does not explain the numbers. */
 export type LogoInfo = RequestOf<typeof logoInfo>;
 
-/** The fields that both image models have. */
+/** The fields of both image models. */
 const fields = {
   /** Description of the image, or of the change to the reference images. */
   prompt: v.string(),
@@ -43,12 +43,14 @@ const fields = {
    * data URIs. Leave it out for text to image.
    */
   image: v.optional(v.array(referenceImage)),
-  /** `"auto"` allows the model to make a sequence of several images. Without it the answer has one image. */
+  /** `"auto"` allows the model to generate a sequence of images. Without it, the response has one image. */
   sequential_image_generation: v.optional(v.literal("auto")),
   /** Options of a sequence. They need `sequential_image_generation: "auto"`. */
   sequential_image_generation_options: v.optional(
     optionalObject({
-      /** Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default. */
+      /**
+       * Largest number of images in the sequence. Whole number from 1. The spec shows no upper limit and no default.
+       */
       max_images: v.optional(wholeNumber(1)),
     }),
   ),
@@ -104,7 +106,7 @@ export type ImageRequest = ImageRequests[ImageModel];
 /**
  * Checks an image request by the rules of its model, without sending anything.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkImageRequest(request: unknown): CheckResult {
   return checkByModel(

@@ -6,7 +6,7 @@ import { checkVideoRequest, type VideoRequests, videoRequests } from "../videos/
 import { type ModelId, models } from "./models.js";
 
 /**
- * The valibot schema of the request to each model.
+ * Valibot schemas of the requests, by model.
  *
  * @example
  * ```ts run
@@ -36,9 +36,10 @@ const checks = {
 };
 
 /**
- * Checks a request by the rules of its model, without sending anything. The functions that send do it themselves.
+ * Checks a request by the rules of its model, without sending anything. The functions that send requests run the same
+ * check.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  * @example
  * ```ts run
  * const { issues } = checkRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });

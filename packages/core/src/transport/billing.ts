@@ -4,14 +4,14 @@ import { findDelivery, isRefused } from "./failure.js";
 import type { Connection } from "./send.js";
 
 /**
- * Makes a client for one request. `onBilling` gets the cost of the request so far, which an abort does not carry.
- * `isReading` is true where a refusal has come, and its words have not.
+ * Creates a client for one request. `onBilling` gets the billing of the request so far, which an abort does not report.
+ * `isReading` is true between the status and the body of a rejection.
  */
 export function trackBilling<Client extends Connection>(
   client: Client,
   onBilling: (billing: Billing, isReading?: boolean) => void,
 ): Client {
-  // an attempt that may have arrived is not undone by a refusal of the next
+  // a rejection does not undo an earlier attempt that may have arrived
   let soFar: Billing = "none";
   return {
     ...client,
@@ -28,8 +28,8 @@ export function trackBilling<Client extends Connection>(
 }
 
 /**
- * Makes a client and a signal for one request. `unlessSent` ends the request until the gateway may have it, `caller` at
- * any time.
+ * Creates a client and a signal for one request. `unlessSent` aborts the request only before the gateway may have it,
+ * `caller` at any time.
  */
 export function cancelWith<Client extends Connection>(
   client: Client,

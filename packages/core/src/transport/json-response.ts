@@ -21,25 +21,27 @@ import {
   send,
 } from "./send.js";
 
-/** A request whose whole answer is JSON. */
+/** A request whose whole response is JSON. */
 export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
-  /** Makes the result from an answer; throws if the answer does not fit the spec. */
+  /** Creates the result from a response. Throws if the response does not fit the spec. */
   readonly read: (answer: WholeResponse<JSON>) => Result | Promise<Result>;
-  /** Makes the result from an answer that is not JSON. Without it, such an answer is an error. */
+  /** Creates the result from a response that is not JSON. Without this function, such a response is an error. */
   readonly readText?: (answer: WholeResponse<undefined>) => Result | Promise<Result>;
-  /** Returns the facts about a result for the call's `end` event. */
+  /** Returns the metadata of a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
 
-/** A whole answer. */
+/** A whole response. */
 export interface WholeResponse<JSON = unknown> {
   readonly json: JSON;
-  /** Text of the answer, without the key. */
+  /** Text of the response, without the key. */
   readonly text: string;
   readonly headers: Headers;
-  /** Makes an error about this answer. `path` names the field that does not fit the spec. */
+  /** Creates an error about this response. `path` names the field that does not fit the spec. */
   readonly mismatch: (path: string) => ResponseError;
-  /** Makes the error that this answer reports with a status of success. `fields`: what was read of it already. */
+  /**
+   * Creates the error that this response reports under a status of success. `fields`: fields that were already read.
+   */
   readonly reported: (fields?: ErrorFields) => Error;
   readonly requestId: string | undefined;
   /** Milliseconds from the call to the last byte. */
@@ -47,10 +49,10 @@ export interface WholeResponse<JSON = unknown> {
 }
 
 /**
- * Sends, and reads the whole answer.
+ * Sends a request and reads the whole response.
  *
- * @throws {APIError} for a status of failure, or an answer that is not JSON
- * @throws {ConnectionError} when no answer came, or it broke off
+ * @throws {APIError} for an error status, or a response that is not JSON
+ * @throws {ConnectionError} when no response came, or the connection broke
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws the error of `call.read`
  */
@@ -99,8 +101,8 @@ async function requestText(
 }
 
 /**
- * Does the same for an answer that is an object with one of the fields `landmarks`. An object without them that has an
- * error message is that error.
+ * Sends a request whose response is an object with one of the fields `landmarks`. An object without them, but with an
+ * error message, is an error.
  *
  * @throws {APIError} also for an error reported with a status of success
  * @throws {ResponseError}
@@ -121,15 +123,15 @@ export function requestRecord<Result>(
   return requestJSON(client, { ...call, read }, options);
 }
 
-/** Returns the objects of an answer that may be wrapped: `{code, message, data}`. */
+/** Returns the objects of a response, which may be wrapped: `{code, message, data}`. */
 function findRecords(json: unknown): Record<string, unknown>[] {
   return isRecord(json) ? [json, json.data].filter(isRecord) : [];
 }
 
 /**
- * Finds the id of a created task or asset in an answer: in the first of the fields `names` that has one, also below
- * `data`. The task is billed, so a number is accepted, too. The digits of a long one are read from the text, because a
- * number cannot hold them.
+ * Finds the id of a created task or asset in a response: in the first of the fields `names` that has one, also in
+ * `data`. The task is billed, so numbers are accepted too. Long ones are read from the text, because a number cannot
+ * hold all digits.
  */
 export function findId({ json, text }: WholeResponse, ...names: readonly string[]): string | undefined {
   for (const record of findRecords(json))
@@ -142,7 +144,7 @@ export function findId({ json, text }: WholeResponse, ...names: readonly string[
   return undefined;
 }
 
-/** Reads the time for which a proxy keeps copies, in milliseconds; undefined without an archive. */
+/** Reads how long a proxy stores copies, in milliseconds; undefined without an archive. */
 export function readArchiveMs(headers: Headers): number | undefined {
   const [, ms] = /\barchive=(\d+)/.exec(headers.get("x-sluice-offers") ?? "") ?? [];
   return ms ? Number(ms) : undefined;
@@ -154,7 +156,7 @@ interface FieldTypes {
   object: object;
 }
 
-/** Reads a field that nothing depends on. A field of another type is undefined, with a warning. */
+/** Reads an optional field. Returns undefined for another type, with a warning. */
 export function readField<Type extends keyof FieldTypes>(
   { warn }: Connection,
   path: string,
@@ -167,7 +169,7 @@ export function readField<Type extends keyof FieldTypes>(
   return undefined;
 }
 
-/** Reads the body as text. A body that breaks off is a failed connection, after the gateway has acted. */
+/** Reads the body as text. A broken body is a failed connection after the gateway has acted. */
 async function readBodyText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   try {
     return await readText(client, exchange, response);

@@ -1,8 +1,8 @@
 import { ConnectionError, type Issue } from "../vocabulary/errors.js";
 
-// loaded for the few bodies that are no stream of bytes
+// only loaded for bodies that are not a standard stream of bytes
 
-/** Warning of a `fetch` whose answers have no stream. */
+/** Warning about a `fetch` that does not stream. */
 const NO_STREAM: Issue = {
   path: "",
   message:
@@ -10,14 +10,14 @@ const NO_STREAM: Issue = {
   rule: "chat.stream.no-body",
 };
 
-/** The reader of a body, as the standard has it. */
+/** The reader of a body, as in the Streams standard. */
 export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "cancel">;
 
 /**
- * Opens a body that is no stream of the standard: a stream of Node, or a response without one, as in React Native.
+ * Creates a reader of a non-standard body: a Node stream, or a response without a stream, as in React Native.
  *
- * @param warn gets the warning of a response without a stream
- * @throws {ConnectionError} for a body that other code reads
+ * @param warn gets the warning about a response without a stream
+ * @throws {ConnectionError} for a body that other code has read
  */
 export function createNodeReader(response: Response, warn?: (issue: Issue) => void): BodyReader {
   const body: unknown = response.body;
@@ -56,10 +56,10 @@ function createTextReader(response: Response): BodyReader {
   };
 }
 
-/** Creates a function that makes bytes of any piece of a body: a text, a buffer, or bytes of another realm. */
+/** Creates a function that converts any piece of a body to bytes: a text, a buffer, or bytes of another realm. */
 export function createNodeToBytes(): (piece: unknown) => Uint8Array {
   const encoder = new TextEncoder();
-  /** The first half of a character whose second half comes with the next text. */
+  /** A high surrogate whose low surrogate comes with the next text. */
   let half = "";
   return (piece) => {
     if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);

@@ -1,4 +1,4 @@
-/** Returns what a proxy offers, from the header `x-sluice-offers`; undefined without one. */
+/** Parses the offers of a proxy from the header `x-sluice-offers`; undefined without the header. */
 export function parseOffers(headers: Headers): readonly string[] | undefined {
   return headers
     .get("x-sluice-offers")

@@ -5,8 +5,8 @@ import { readRequestId } from "./failure.js";
 import { createBodyReader, createToBytes } from "./read-body.js";
 
 /**
- * Makes the error of an answer with a status of failure. The status decides. A body that is cut, silent or endless does
- * not matter, and the beginning of a long one is enough.
+ * Reads the error of a response with an error status. The status decides, so a truncated, stalled or endless body is
+ * fine. Reads only the beginning of a long body.
  */
 export async function readRefusal(
   response: Response,
@@ -22,13 +22,13 @@ export async function readRefusal(
     return createAPIError(response, "", { requestId, reason: "wrong-address", fields: { message } });
   }
   const retryAfterMs = readRetryAfter(response);
-  // before the text is cut: the half of a key would not be recognised
+  // before the text is cut, because half a key would not be recognized
   const body = scrub(await readStart(response, clock, signal));
   const source = response.headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
   return createAPIError(response, body, { requestId, retryAfterMs, source });
 }
 
-/** Largest number of characters of a refusal's body that are read, and the longest wait for them. */
+/** Limits of the body: characters to read, and milliseconds to wait. */
 const REFUSAL_LENGTH = 65_536;
 const REFUSAL_MS = 5000;
 
@@ -45,14 +45,14 @@ async function readStart(response: Response, clock: Clock, caller: AbortSignal):
       text += decoder.decode(await toBytes(value), { stream: true });
     }
   } catch {
-    // the body was cut, or was silent for too long
+    // the body was truncated or stalled
   }
   end();
   reader.cancel().catch(() => {});
   return text.slice(0, REFUSAL_LENGTH);
 }
 
-/** Reads `Retry-After` as milliseconds: seconds, also with a fraction, or a date; undefined for other values. */
+/** Parses `Retry-After` to milliseconds: seconds, also with a fraction, or a date; undefined for other values. */
 function readRetryAfter({ headers }: Response): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

@@ -5,11 +5,11 @@ import { createBodyReader, readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
- * Yields the snapshots of a task that a proxy pushes, until the connection ends or the page is hidden. Only the
- * last snapshot shows if the task has ended.
+ * Yields the task snapshots that a proxy pushes, until the connection ends or the page is hidden. Only the last
+ * snapshot shows if the task has ended.
  *
- * @param path path of the events
- * @throws the signal's reason; the error that ended the events
+ * @param path path of the event stream
+ * @throws the signal's reason; the error that ended the stream
  */
 export async function* receiveVideoEvents(
   client: Client,
@@ -51,7 +51,7 @@ export async function* receiveVideoEvents(
     throw error;
   } finally {
     unsubscribe();
-    // also if the consumer has left the loop
+    // also runs if the consumer leaves its loop
     exchange.abort(undefined);
     closeExchange(client, exchange, {}, failure);
   }

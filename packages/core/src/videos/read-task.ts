@@ -19,7 +19,9 @@ const PENDING: { readonly [status: string]: PendingVideoTask["state"] } = {
 const SUCCESS = ["success", "succeeded"];
 const FAILURE = ["failure", "failed", "cancelled", "canceled", "expired"];
 
-/** Fields that may have the URL of a video, in this order. The spec has the first and the fourth; gateways differ. */
+/**
+ * Fields that may contain the URL of a video, in this order. The spec has the first and the fourth. Gateways differ.
+ */
 const URL_FIELDS = [
   "result_url",
   "url",
@@ -29,8 +31,8 @@ const URL_FIELDS = [
 ];
 
 /**
- * Fields that may have the reason of a failure, in this order: a text, or an object with a `message` and a `code`. The
- * spec has the first; gateways differ.
+ * Fields that may contain the reason of a failure, in this order: a text, or an object with a `message` and a `code`.
+ * The spec has the first. Gateways differ.
  */
 const REASON_FIELDS = [
   "fail_reason",
@@ -44,10 +46,11 @@ const REASON_FIELDS = [
 ];
 
 /**
- * Reads the answer of a video query, enveloped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
- * Only the status decides, not `fail_reason` or 100 %. A success without a URL is `result-pending`.
+ * Parses the response of a video query, wrapped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
+ * Only the status decides the state, not `fail_reason` or a progress of 100 %. A success without a URL is
+ * `result-pending`.
  *
- * @throws {ResponseError} when the answer has no task, or a URL that is not text
+ * @throws {ResponseError} when the response lacks a task, or its URL is not text
  * @example
  * ```ts
  * const client = createClient({
@@ -59,9 +62,9 @@ const REASON_FIELDS = [
 export function parseVideoTask(
   raw: unknown,
   known: {
-    /** Id of the query: used where the answer has none. */
+    /** Id of the task, for a response without one. */
     readonly id?: string | undefined;
-    /** Model of the task: used where the answer has none. */
+    /** Model of the task, for a response without one. */
     readonly model?: string | undefined;
   } = {},
 ): VideoTask {
@@ -80,7 +83,7 @@ export function parseVideoTask(
   return { ...metadata, state: Object.hasOwn(PENDING, status) ? (PENDING[status] ?? "unknown") : "unknown" };
 }
 
-/** Fields that may have the URL of the last frame: they stand beside those of the video. */
+/** Fields that may contain the URL of the last frame: siblings of the video's fields. */
 const FRAME_FIELDS = URL_FIELDS.map((path) => path.replace(/\w+$/, "last_frame_url"));
 
 type Metadata = Omit<PendingVideoTask, "state">;
@@ -112,7 +115,7 @@ function createFailedTask(metadata: Metadata, task: Record<string, unknown>): Fa
   const { code, message } = findErrorFields(readPath(task, "data.output")) ?? {};
   const reason = findReason([
     ...REASON_FIELDS.map((path) => readPath(task, path)),
-    // the code is often all that names a content filter
+    // often only the code names a content filter
     [code, message].filter(Boolean).join(": "),
     isRecord(metadata.raw) && metadata.raw.message,
   ]);
@@ -141,7 +144,7 @@ function createSucceededTask(
   };
 }
 
-/** Reads `"45%"`, or 45, as 0.45. A value that is not a number is undefined. */
+/** Parses `"45%"` or 45 to 0.45. Returns undefined for other values. */
 function parseProgress(value: unknown): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const text = String(value).trim().replace(/\s*%$/, "");
@@ -149,7 +152,7 @@ function parseProgress(value: unknown): number | undefined {
   return Number.isFinite(percent) ? Math.min(1, Math.max(0, percent / 100)) : undefined;
 }
 
-/** Reads Unix seconds as milliseconds. The gateway sends 0 for "not yet". */
+/** Parses Unix seconds to milliseconds. The gateway sends 0 for "not yet". */
 function parseTime(value: unknown): number | undefined {
   const seconds = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;

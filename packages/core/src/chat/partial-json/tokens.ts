@@ -3,7 +3,7 @@ import { createGrowingNumber, isWhole, matchNumber, readDigits } from "./number.
 import { endValue, type Parser, refuse } from "./state.js";
 import { beginString, findEndOfPlainString, readString } from "./string.js";
 
-/** Begins a string or key. Most end in the same piece. */
+/** Begins a string or key. Most of them end in the same piece. */
 export function beginText(parser: Parser, phase: "string" | "key", piece: string, start: number): number {
   parser.phase = phase;
   if (phase === "string") parser.document.isChanged = true;
@@ -33,7 +33,7 @@ function addText(parser: Parser, whole: string): void {
   parser.phase = "colon";
 }
 
-/** Begins a number. Most end in the same piece. */
+/** Begins a number. Most of them end in the same piece. */
 export function beginNumber(parser: Parser, piece: string, at: number): number {
   const whole = matchNumber(piece, at);
   if (whole !== undefined) {
@@ -56,7 +56,7 @@ export function readNumber(parser: Parser, piece: string, start: number): number
   return at;
 }
 
-/** Reads a literal, or the rest of it. */
+/** Reads a literal, or its rest. */
 export function readLiteral(parser: Parser, piece: string, at: number): number {
   const { rest, value } = parser.literal;
   const part = piece.slice(at, at + rest.length);
@@ -69,7 +69,7 @@ export function readLiteral(parser: Parser, piece: string, at: number): number {
   return at + part.length;
 }
 
-/** Adds a whole value of which no reading has shown a part. */
+/** Adds a complete value that no reading has shown in part. */
 function addUnseen(parser: Parser, value: unknown): void {
   parser.document.isChanged = true;
   addWhole(parser, value);

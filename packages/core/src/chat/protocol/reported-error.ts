@@ -9,8 +9,8 @@ import {
 import type { ServerSentEvent } from "../../transport/event-stream.js";
 
 /**
- * Finds the error that a status of success hides: in a frame of a stream, or in a whole answer. Undefined where there is
- * none. Many services send an `error` that says nothing, such as null, in each frame.
+ * Finds an error under a status of success: in a frame of a stream, or in a whole response. Many services send an empty
+ * `error`, such as null, in each frame.
  */
 export function findReportedError(json: unknown): ErrorFields | undefined {
   const body: unknown = Array.isArray(json) ? json[0] : json;
@@ -25,15 +25,15 @@ export function findReportedError(json: unknown): ErrorFields | undefined {
 }
 
 /**
- * Returns true if an event of a chat stream is an error, whatever its form.
+ * Returns true if an event of a chat stream is an error in any form.
  *
- * @param json its data, parsed; undefined where it is no JSON
+ * @param json the parsed data; undefined if the data is not JSON
  */
 export function isErrorEvent(
   { event, data }: Pick<ServerSentEvent, "event" | "data">,
   json: unknown,
 ): boolean {
-  // nearly all frames, and a search costs less than a walk through the frame
+  // true of nearly all frames, and a text search costs less than a walk through the frame
   if (event === "message" && hasChoices(json) && !data.includes("error")) return false;
   if (/error/i.test(event) || findReportedError(json)) return true;
   return json === undefined && hasErrorName(data);
@@ -43,12 +43,12 @@ function hasChoices(json: unknown): boolean {
   return isRecord(json) && Array.isArray(json.choices) && json.choices.length > 0;
 }
 
-/** Returns true if JSON that is not whole, or the notation of another language, has an error. */
+/** Returns true if incomplete JSON, or the notation of another language, has an error field. */
 export function hasErrorName(text: string): boolean {
   return /["']errors?["']\s*(?:$|:\s*(?!null|None|false|""|''|\{\s*\}|\[\s*\]))/.test(text);
 }
 
-/** Reads the error in a text: JSON of any known form, JSON that is broken, a page, or plain words. */
+/** Parses the error in a text: JSON of any known form, broken JSON, an HTML page, or plain text. */
 export function parseErrorText(text: string): ErrorFields {
   const json = parseJSON(text);
   if (json !== undefined) return findReportedError(json) ?? findErrorFields(json) ?? {};
@@ -58,7 +58,7 @@ export function parseErrorText(text: string): ErrorFields {
   return { message };
 }
 
-/** Finds the error that a body or one of its choices or extensions (`x_groq`) has as a field of its own. */
+/** Finds the error field of a body, of one of its choices or of an extension (`x_groq`). */
 function findInnerError(body: Record<string, unknown>): unknown {
   const own = findOwnError(body);
   if (own !== undefined) return own;
@@ -83,14 +83,17 @@ function findOwnError({ error, errors }: Record<string, unknown>): unknown {
       : undefined;
 }
 
-/** Returns false for null, false, 0, "", {} and what holds nothing else. The levels are limited, as any JSON may come. */
+/**
+ * Returns false for null, false, 0, "", {} and for values that contain nothing else. Limits the depth, because the JSON
+ * may be arbitrary.
+ */
 function isMeaningful(value: unknown, levels = 4): boolean {
   if (typeof value === "string") return value.trim() !== "";
   if (typeof value !== "object" || value === null || levels === 0) return Boolean(value);
   return Object.values(value).some((entry) => isMeaningful(entry, levels - 1));
 }
 
-/** Takes an error out of another one that a relay has put around it. */
+/** Unwraps an error that a relay has wrapped in another error. */
 function unwrapError(error: unknown): unknown {
   if (!isRecord(error) || !isMeaningful(error.error) || isMeaningful(error.message)) return error;
   return isRecord(error.error) ? { ...error, ...error.error } : { ...error, message: error.error };

@@ -1,8 +1,8 @@
-import { type ErrorFields, excerpt, extractErrorText } from "../../transport/error-response.js";
+import { type ErrorFields, excerpt, readErrorText } from "../../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../../vocabulary/errors.js";
 import type { AssistantMessage } from "./delta.js";
 
-/** The facts about a stream that its errors carry. */
+/** Metadata of a stream that its errors carry. */
 export interface StreamMetadata {
   /** The message so far. */
   readonly partial: AssistantMessage;
@@ -10,14 +10,14 @@ export interface StreamMetadata {
 }
 
 /**
- * Code of @sluice/worker-proxy, inside the stream, for a broken connection to the gateway. Over HTTP such a cut looks
- * like a normal end.
+ * Error code that @sluice/worker-proxy writes into the stream after a broken connection to the gateway. Over HTTP, the
+ * break would look like a normal end.
  */
 const CUT_BEFORE_US = "upstream_cut";
-/** Code for a kept answer whose rest is lost. */
+/** Error code for a stored response whose rest is lost. */
 const LOST_BEFORE_US = "stream_interrupted";
 
-/** Makes the reason of a stop by the app. */
+/** Creates the reason of a stop by the app. */
 export function createAbortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
 }
@@ -29,14 +29,14 @@ export function addPartial(cause: unknown, metadata: StreamMetadata): unknown {
     : cause;
 }
 
-/** Makes the error of a stream whose connection broke. `words`: a text that came in place of the rest. */
+/** Creates the error of a stream whose connection broke. `words`: a text that came instead of the rest. */
 export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
-  const said = words && excerpt(extractErrorText(words), 500);
+  const said = words && excerpt(readErrorText(words), 500);
   const text = `the stream broke off before its end${said ? ` (${said})` : ""}; \`partial\` has the message so far`;
   return createStreamError("truncated", text, metadata, {}, cause);
 }
 
-/** Makes the error that a stream carried. Its text has no key any more. */
+/** Creates the error that a stream carried. The API key is already removed from its text. */
 export function createServerError(
   { message = "", type, code }: ErrorFields,
   metadata: StreamMetadata,

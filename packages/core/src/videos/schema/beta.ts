@@ -31,9 +31,9 @@ const imageURL = v.pipe(
   ),
 );
 
-/** An `input.media` item that is a frame of the video itself. */
+/** An `input.media` item that is a frame of the video. */
 export const betaFrame = v.object({
-  /** Place of the image in the video. At most one of each; a `last_frame` needs a `first_frame`. */
+  /** Position of the image in the video. At most one of each; a `last_frame` needs a `first_frame`. */
   type: v.picklist(beta.frames),
   /** http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB. */
   url: imageURL,
@@ -49,7 +49,7 @@ const referenceImage = v.object({
   url: imageURL,
 });
 
-/** An image from which the video takes its subject or style (spec, Family `beta`). At most 10. */
+/** An image as a reference for the subject or style (spec, Family `beta`). At most 10. */
 export type BetaReferenceImage = RequestOf<typeof referenceImage>;
 
 const publicReference = v.object({
@@ -110,7 +110,7 @@ const anyMedia = v.pipe(
   atMost("reference_video"),
   atMost("reference_audio"),
 );
-// the type has the same rule: a list has frames or references, not both
+// the type follows the same rule: a list has frames or references, not both
 const media = anyMedia as v.GenericSchema as v.GenericSchema<
   readonly BetaFrame[] | readonly (BetaReferenceImage | BetaPublicReference)[]
 >;
@@ -172,7 +172,7 @@ const parameters = optionalObject({
    * @default 5
    */
   duration: v.optional(durationWithin(beta.duration)),
-  /** Gives the video a sound track. The price is the same. @default true */
+  /** Adds a sound track. The price is the same. @default true */
   audio: v.optional(v.boolean()),
   /** Lets the gateway expand the prompt with details. @default true */
   prompt_extend: v.optional(v.boolean()),
@@ -186,7 +186,7 @@ const parameters = optionalObject({
 export type BetaVideoParameters = RequestOf<typeof parameters>;
 
 const request = v.object({
-  /** The model that makes the video. Both accept the same fields. */
+  /** The model. Both accept the same fields. */
   model: v.picklist(["beta3.0-video", "beta3.0-video-prime"]),
   /** Content of the video: a prompt, media, or both. */
   input: promptOrMedia,

@@ -34,7 +34,7 @@ function imageWith<const Roles extends readonly string[]>(roles: Roles) {
         ),
       ),
     }),
-    /** Place of the image in the video. At most one of each. */
+    /** Position of the image in the video. At most one of each. */
     role: v.picklist(roles),
   });
 }
@@ -78,7 +78,7 @@ const once = (role: string) =>
     `has more than one ${role}; keep one`,
   );
 
-// the type has the same rule
+// the type follows the same rule
 const textContent = v.pipe(v.array(videoText), oneText<VideoText[]>()) as v.GenericSchema as v.GenericSchema<
   readonly [VideoText]
 >;
@@ -120,7 +120,7 @@ const noFixedCamera = v.optional(
 );
 
 const proFields = {
-  /** The model that makes the video. It decides the other fields. */
+  /** The model. It decides the other fields. */
   model: v.literal("gamma-video-1-5-pro-251215"),
   /**
    * Width to height. `"adaptive"` takes it from the image and the text.
@@ -129,7 +129,7 @@ const proFields = {
    */
   ratio: v.optional(v.picklist(pro.ratios)),
   /**
-   * Gives the video a sound track that fits the picture. The spec describes it for text to video.
+   * Adds a sound track that fits the video. The spec describes it for text to video.
    *
    * @default false
    */
@@ -171,7 +171,7 @@ export type ProImageRequest = RequestOf<typeof proFromImages>;
 export type GammaVideo15ProRequest = ProTextRequest | ProImageRequest;
 
 const fastFields = {
-  /** The model that makes the video. It decides the other fields. */
+  /** The model. It decides the other fields. */
   model: v.literal("gamma-video-1-0-pro-fast-251015"),
   /**
    * Height of the video. Written with a small p, unlike beta models.
@@ -227,7 +227,7 @@ export type FastImageRequest = RequestOf<typeof fastFromImage>;
 /** Body of a request to `gamma-video-1-0-pro-fast-251015`: text to video, or image to video. */
 export type GammaVideo10ProFastRequest = FastTextRequest | FastImageRequest;
 
-/** Returns true for a request with images. Its mode decides the schema, and so the messages. */
+/** Returns true for a request with images. The mode decides the schema and so the error messages. */
 function showsImages(request: unknown): boolean {
   const content = (request as { content?: unknown } | undefined)?.content;
   return Array.isArray(content) && content.some((item) => (item as Content[number] | null)?.type !== "text");

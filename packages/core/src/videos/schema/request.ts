@@ -31,7 +31,7 @@ export type VideoRequest = VideoRequests[VideoModel];
 /**
  * Checks a video request by the rules of its model, without sending anything.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkVideoRequest(request: unknown): CheckResult {
   return checkByModel(
