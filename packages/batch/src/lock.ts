@@ -3,16 +3,16 @@ import { addUserPrefix } from "@sluice/core/internal";
 import { isLocked, withLock } from "@sluice/stores/internal";
 import type { Write } from "./ledger.js";
 
-/** Time between two attempts at a lock of a storage, in milliseconds. */
+/** Time between two attempts to acquire a storage's lock, in milliseconds. */
 const AGAIN_MS = 1000;
 
 /**
- * Runs `act` while no other tab or process runs the batch: under a lock of its storage, or a Web Lock where the storage has
- * none. `onBusy` is called when it has to wait.
+ * Runs `act` while no other tab or process runs the batch: under a lock of the storage, or under a Web Lock. Calls
+ * `onBusy` when it has to wait.
  *
- * @throws the signal's reason while it waits; the error of `act` and of the storage
+ * @throws the signal's reason while it waits; errors of `act` and of the storage
  */
-export async function whileAlone(
+export async function runAlone(
   client: Client,
   storage: RecordStorage,
   name: string,
