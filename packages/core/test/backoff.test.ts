@@ -31,7 +31,7 @@ describe("a backoff", () => {
     expect([delays, backoff.failures]).toEqual([[], 0]);
   });
 
-  test("Progress begins the count and the waits again", async () => {
+  test("Progress restarts the count and the waits", async () => {
     const { backoff, delays, wait } = live();
     await wait();
     await wait();
@@ -51,7 +51,7 @@ describe("a backoff", () => {
     expect(clock.now()).toBeGreaterThanOrEqual(50_000);
   });
 
-  test("Retry-After makes a wait longer, up to the longest wait, and never shorter", async () => {
+  test("Retry-After makes a wait longer, up to the longest wait, but never shorter", async () => {
     const { delays, wait } = live();
     await wait({ retryAfterMs: 7000 });
     await wait({ retryAfterMs: 0 });
@@ -59,7 +59,7 @@ describe("a backoff", () => {
     expect(delays).toEqual([7000, 2000, 30_000]);
   });
 
-  test("The jitter halves a wait at most", async () => {
+  test("The jitter at most halves a wait", async () => {
     const { delays, wait } = live({}, () => 0);
     await wait();
     await wait();

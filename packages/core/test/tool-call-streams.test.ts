@@ -108,7 +108,7 @@ describe("a gateway without ids of tool calls", () => {
     expect((await sent(1)).map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
   });
 
-  test("gets no second call for a name that is repeated behind whole arguments", async () => {
+  test("gets no second call for a name that repeats after complete arguments", async () => {
     const { chat, ran } = answers(call("delete_note", '{"id":7}'), call("delete_note", ""));
     expect(await chat.send("Delete 7")).toMatchObject({ outcome: "error" });
     expect(ran).toEqual([]);
@@ -136,7 +136,7 @@ describe("a tool call without a name", () => {
     expect(calls.map(({ function: fn }) => fn)).toMatchObject([{ name: "pay" }]);
   });
 
-  test("is not sent again from a thread that an earlier version has stored", async () => {
+  test("is not sent again from a chat that an earlier version has stored", async () => {
     const toolCalls = ["", "pay"].map((name) => ({
       id: `call-${name}`,
       name,
@@ -160,7 +160,7 @@ describe("a tool call without a name", () => {
     ]);
   });
 
-  test("makes a whole answer a ResponseError that names the field", async () => {
+  test("turns a whole response into a ResponseError that names the field", async () => {
     const message = { role: "assistant", content: null, tool_calls: [nameless] };
     const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
@@ -185,7 +185,7 @@ test.each(["completeChat", "streamChat"])(
   },
 );
 
-test("warns of an answer that announces tool calls and has none", async () => {
+test("warns about a response that announces tool calls but has none", async () => {
   const rules: string[] = [];
   const onEvent = (event: { type: string; issue?: { rule: string } }) => {
     if (event.issue) rules.push(event.issue.rule);
@@ -198,7 +198,7 @@ test("warns of an answer that announces tool calls and has none", async () => {
   expect(rules).toEqual(["chat.stream.calls-missing"]);
 });
 
-test("gives the next client each call of an answer without ids", async () => {
+test("sends the next client each call of a response without ids", async () => {
   const entry = (name: string, text: string) =>
     frame({ tool_calls: [{ index: 0, function: { name, arguments: text } }] });
   const text =
