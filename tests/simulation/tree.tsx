@@ -147,11 +147,11 @@ export function renderTree(tab: TreeParts) {
   function storeOf(part: SharedPart) {
     const { id } = shown[part] ?? {};
     if (id === undefined) return undefined;
-    return part === "images" ? images.of(client).peek(id) : chats.of(client).peek(id);
+    return part === "images" ? images.get(client).peek(id) : chats.get(client).peek(id);
   }
 
   function chatStore() {
-    return chats.of(client).peek(shown.chat?.id);
+    return chats.get(client).peek(shown.chat?.id);
   }
 
   /** Opens a new store with the task, or with the asset, that a component shows. Returns a reader of its state. */

@@ -11,35 +11,35 @@ import {
   streamChat,
 } from "@sluice/core";
 import type { AnyRequest } from "@sluice/core/internal";
-import { createBackoff, endsUnlessSent, keepsKey, randomId } from "@sluice/core/internal";
+import { cancelWith, canReuseKey, createBackoff, createRandomId } from "@sluice/core/internal";
 import type { Entry, Ledger, Write } from "./ledger.js";
 import type { Offers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
 import type { Pace } from "./pace.js";
 import type { BatchRecord } from "./records.js";
 
-/** Number of times that a lost answer is asked for again, where the proxy has it. */
-const MOST_REPEATS = 3;
+/** Number of retries after a lost response that the proxy can replay. */
+const MAX_REPEATS = 3;
 const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
-/** Parts that the requests of one run share. */
+/** Context that all requests of a run share. */
 export interface RunContext {
   readonly client: Client;
-  /** Returns the options as they are now. */
+  /** Returns the current options. */
   readonly options: () => BatchOptions;
   readonly ledger: Ledger;
   /** Writes records while the run holds its lock. */
   readonly write: Write;
   readonly pace: Pace;
   readonly offers: Offers;
-  /** Ends what the gateway does not have yet, polls and waits. */
+  /** Aborts requests that the gateway does not have yet, polls and waits. */
   readonly stopped: AbortSignal;
-  /** Ends everything. */
+  /** Aborts everything. */
   readonly forgotten: AbortSignal;
 }
 
-/** End of the attempts at one request: what it changes in the record, or why there is no answer. */
+/** Result of the attempts of a request: a change of its record, or the failure. */
 export type AttemptEnd =
   | { readonly change: Partial<BatchRecord> }
   | {
@@ -47,49 +47,49 @@ export type AttemptEnd =
       readonly billing: Billing;
       /** True if another attempt with the same key may have been billed. */
       readonly isOpen: boolean;
-      /** True if the user's next attempt has the same key. */
-      readonly keepsKey: boolean;
+      /** True if the user's next attempt reuses the key. */
+      readonly reusesKey: boolean;
       readonly ticket: number;
     };
 
 /**
- * Sends a request. Its record is written first, with its key. A request with an attempt whose end is not known is sent
- * only where the proxy answers the key from its memory.
+ * Sends a request, after writing its record with its key. Repeats an attempt with an unknown result only if the proxy
+ * replays the response for its key.
  *
- * @throws the error of the storage; the reason of a signal
+ * @throws the error of the storage; the signal's reason
  */
 export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd> {
   const { client, ledger, offers, pace } = run;
-  const limits = { limit: MOST_REPEATS, firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS };
+  const limits = { limit: MAX_REPEATS, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS };
   const backoff = createBackoff(client, limits);
   for (let last: unknown; ; ) {
     const ticket = pace.ticket();
     const isOpen = entry.record?.open === true || entry.record?.state === "sending";
     try {
-      if (isOpen && !(await offers.remembers(entry))) return ended(last ?? new Error(LEFT), "maybe");
+      if (isOpen && !(await offers.canReplay(entry))) return createEnd(last ?? new Error(LEFT), "maybe");
       if (isOpen && last) await backoff.wait(last, { signal: run.stopped });
     } catch (error) {
-      if (error === last) return ended(error, "maybe");
+      if (error === last) return createEnd(error, "maybe");
       run.stopped.throwIfAborted();
-      return ended(error, "none");
+      return createEnd(error, "none");
     }
-    const { key = randomId(), sentAt = Date.now() } = entry.record ?? {};
+    const { key = createRandomId(), sentAt = Date.now() } = entry.record ?? {};
     await ledger.claim(entry, { state: "sending", key, sentAt, open: isOpen, error: undefined }, run.write);
-    const call = endsUnlessSent(tracked(run, ticket), run.stopped, run.forgotten);
+    const call = cancelWith(createTrackedClient(run, ticket), run.stopped, run.forgotten);
     try {
       return { change: await send(run, entry, call.client, { signal: call.signal, idempotencyKey: key }) };
     } catch (error) {
       run.forgotten.throwIfAborted();
       const billing = (isGatewayError(error) ? error.billing : undefined) ?? call.billing();
-      if (billing === "none") return ended(error, billing);
+      if (billing === "none") return createEnd(error, billing);
       last = error;
       await ledger.save(entry, { open: true }, run.write);
     } finally {
       call.end();
     }
 
-    function ended(error: unknown, billing: Billing): AttemptEnd {
-      return { error, billing, isOpen, keepsKey: keepsKey(error, billing), ticket };
+    function createEnd(error: unknown, billing: Billing): AttemptEnd {
+      return { error, billing, isOpen, reusesKey: canReuseKey(error, billing), ticket };
     }
   }
 }
@@ -108,26 +108,26 @@ async function send(
   const asked = request as AnyRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
-  if (kind === "image") return answered(withImage(await generateImages(client, asked, more)));
-  // without a proxy that knows the key, a chat that is repeated may be billed twice
+  if (kind === "image") return toAnsweredRecord(assertImages(await generateImages(client, asked, more)));
+  // without a proxy that recognizes the key, a repeated chat may be billed twice
   const retry = (await offers.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
-  return answered(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
+  return toAnsweredRecord(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
 }
 
-/** Refuses an answer with an empty list: it would count as done. */
-function withImage(result: ImageResult): ImageResult {
+/** Rejects a response without images, which would count as done. */
+function assertImages(result: ImageResult): ImageResult {
   if (result.images.length > 0) return result;
   const billing = result.usage?.generated_images === 0 ? "none" : "maybe";
   const error = new ResponseError("the gateway answered without an image", { path: "data", body: "" });
   throw Object.assign(error, { billing });
 }
 
-function answered({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
+function toAnsweredRecord({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
   return { state: "answered", result, open: false };
 }
 
-/** Makes a client whose own repetitions of a 429 slow the run down, too. */
-function tracked({ client, pace }: RunContext, ticket: number): Client {
+/** Creates a client that slows the run down after a 429, even if the client retries it. */
+function createTrackedClient({ client, pace }: RunContext, ticket: number): Client {
   return {
     ...client,
     emit(event) {

@@ -1,47 +1,49 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { fingerprintOf, within } from "@sluice/core/internal";
+import { awaitWithin, createFingerprint } from "@sluice/core/internal";
 import type { BatchItem, BatchItemState } from "./item.js";
-import { type BatchRecord, errorOf, recordIn, shownStates } from "./records.js";
-import type { Listed } from "./request.js";
+import { type BatchRecord, parseRecord, restoreError, shownStates } from "./records.js";
+import type { ListedRequest } from "./request.js";
 import type { BatchUsage } from "./state.js";
-import { withResult } from "./usage.js";
+import { addResult } from "./usage.js";
 
-/** Longest time for one answer of the storage, in milliseconds. */
+/** Timeout of a storage operation, in milliseconds. */
 const STORAGE_MS = 30_000;
 
-/** A request with what is known of it. */
-export interface Entry extends Listed {
+/** A request with its record. */
+export interface Entry extends ListedRequest {
   readonly fingerprint: string;
   record: BatchRecord | undefined;
-  /** Error of this page's own attempt. */
+  /** Error of this page's attempt. */
   error?: Error | undefined;
   /** True while the run works on it. */
   isBusy: boolean;
 }
 
-/** Writes records: that of the storage, or of a lock. */
+/** Writes records: `write` of the storage or of a lock. */
 export type Write = RecordStorage["write"];
 
-/** The requests of a batch and their records. Counts are kept as running sums: a step costs the same in any batch. */
+/**
+ * The requests of a batch and their records. Counts are running sums, so a step costs the same in a batch of any size.
+ */
 export interface Ledger {
   readonly entries: ReadonlyMap<string, Entry>;
   readonly counts: Readonly<Record<BatchItemState, number>>;
   readonly usage: Readonly<Record<string, BatchUsage>>;
-  /** Reads the records of a list, which replaces the list before. */
-  read(list: readonly Listed[]): Promise<void>;
-  /** Changes a record in the storage, and then here: before a request is sent. */
+  /** Reads the records of a list, which replaces the previous list. */
+  read(list: readonly ListedRequest[]): Promise<void>;
+  /** Changes a record in the storage, then in memory. Used before a request is sent. */
   claim(entry: Entry, change: Partial<BatchRecord>, write: Write): Promise<void>;
-  /** Changes a record here and in the storage. It stays changed here if the storage fails. */
+  /** Changes a record in memory, then in the storage. The change stays in memory if the storage fails. */
   save(entry: Entry, change: Partial<BatchRecord>, write?: Write): Promise<void>;
-  /** Writes again what a storage has not taken. */
+  /** Retries the failed writes. */
   saveRest(write: Write): Promise<void>;
-  /** Takes over records that others have written. Returns the entries that have changed. */
+  /** Adopts records that other tabs or processes have written. Returns the changed entries. */
   adopt(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[];
-  /** Forgets all records. */
+  /** Drops all records. */
   forget(): void;
 }
 
-/** Creates the ledger of one batch. `onChange` is called after each change. */
+/** Creates the ledger of a batch. `onChange` runs after each change. */
 export function createLedger(
   client: Client,
   storage: RecordStorage,
@@ -49,7 +51,7 @@ export function createLedger(
   onChange: () => void,
 ): Ledger {
   let entries = new Map<string, Entry>();
-  let counts = noCounts();
+  let counts = createCounts();
   let usage: Record<string, BatchUsage> = {};
   const unsaved = new Set<Entry>();
 
@@ -65,13 +67,13 @@ export function createLedger(
     },
     read,
     async claim(entry, changes, write) {
-      const record = changed(entry, changes);
+      const record = mergeChanges(entry, changes);
       await put(entry, record, write);
       change(entry, record);
       onChange();
     },
     async save(entry, changes, write = storage.write) {
-      change(entry, changed(entry, changes));
+      change(entry, mergeChanges(entry, changes));
       onChange();
       unsaved.add(entry);
       await put(entry, entry.record, write);
@@ -90,87 +92,87 @@ export function createLedger(
     },
   };
 
-  async function read(list: readonly Listed[]): Promise<void> {
-    const records = await within(client.clock, STORAGE_MS, storage.read(collection), "the storage");
+  async function read(list: readonly ListedRequest[]): Promise<void> {
+    const records = await awaitWithin(client.clock, STORAGE_MS, storage.read(collection), "the storage");
     replace(list, records);
   }
 
-  function replace(list: readonly Listed[], records: ReadonlyMap<string, unknown>): void {
+  function replace(list: readonly ListedRequest[], records: ReadonlyMap<string, unknown>): void {
     const before = entries;
     entries = new Map();
-    counts = noCounts();
+    counts = createCounts();
     usage = {};
     for (const listed of list) {
       const { id, kind, request } = listed;
-      const fingerprint = fingerprintOf({ [kind]: request }) ?? "";
+      const fingerprint = createFingerprint({ [kind]: request }) ?? "";
       const entry: Entry = { ...listed, fingerprint, record: undefined, isBusy: false };
       entries.set(id, entry);
       counts.waiting += 1;
-      // what the storage has not taken is known here alone
+      // an unsaved record exists only in memory
       const known = before.get(id);
       const isUnsaved = known !== undefined && unsaved.delete(known);
       if (isUnsaved) unsaved.add(entry);
       if (isUnsaved) change(entry, known.record);
-      else if (records.has(id)) change(entry, recordIn(records.get(id), fingerprint));
+      else if (records.has(id)) change(entry, parseRecord(records.get(id), fingerprint));
     }
     onChange();
   }
 
-  function changed({ fingerprint, record }: Entry, changes: Partial<BatchRecord>): BatchRecord {
+  function mergeChanges({ fingerprint, record }: Entry, changes: Partial<BatchRecord>): BatchRecord {
     return { state: "waiting", ...record, ...changes, fingerprint, rev: (record?.rev ?? 0) + 1 };
   }
 
   async function put({ id }: Entry, record: BatchRecord | undefined, write: Write): Promise<void> {
     const writing = write(collection, new Map([[id, record]]));
-    await within(client.clock, STORAGE_MS, writing, "the storage");
+    await awaitWithin(client.clock, STORAGE_MS, writing, "the storage");
   }
 
   function adopt(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[] {
-    const changed: Entry[] = [];
+    const mergeChanges: Entry[] = [];
     for (const [id, value] of records) {
       const entry = entries.get(id);
       if (!entry || entry.isBusy || value === undefined) continue;
-      const record = recordIn(value, entry.fingerprint);
-      // the run alone knows what it works on; others may only decide about what it has left
-      if (record.rev <= (entry.record?.rev ?? 0) || (isRunning && !isLeft(entry))) continue;
+      const record = parseRecord(value, entry.fingerprint);
+      // only the run changes the requests that it works on. Others may only decide about unresolved requests
+      if (record.rev <= (entry.record?.rev ?? 0) || (isRunning && !isUnresolved(entry))) continue;
       change(entry, record);
-      changed.push(entry);
+      mergeChanges.push(entry);
     }
-    if (changed.length > 0) onChange();
-    return changed;
+    if (mergeChanges.length > 0) onChange();
+    return mergeChanges;
   }
 
   function change(entry: Entry, record: BatchRecord | undefined): void {
     const before = entry.record;
-    counts[stateOf(entry)] -= 1;
+    counts[getState(entry)] -= 1;
     entry.record = record;
     if (!record?.error) entry.error = undefined;
-    counts[stateOf(entry)] += 1;
+    counts[getState(entry)] += 1;
     if (!record?.result || before?.result) return;
     const { model } = entry.request;
-    usage = { ...usage, [model]: withResult(usage[model], entry.kind, record.result) };
+    usage = { ...usage, [model]: addResult(usage[model], entry.kind, record.result) };
   }
 }
 
 /** Returns true for a request that waits for the user's decision. */
-export function isLeft({ record }: Entry): boolean {
+export function isUnresolved({ record }: Entry): boolean {
   return record?.state === "failed" || record?.state === "unconfirmed";
 }
 
-/** Returns the state that a user sees. */
-export function stateOf({ record }: Entry): BatchItemState {
+/** Returns the state for the user. */
+export function getState({ record }: Entry): BatchItemState {
   return record ? shownStates[record.state] : "waiting";
 }
 
-/** Returns an entry as a user sees it. */
-export function itemOf(entry: Entry): BatchItem {
+/** Converts an entry to the item for the user. */
+export function toItem(entry: Entry): BatchItem {
   const { id, kind, record } = entry;
-  const error = entry.error ?? (record?.error && errorOf(record.error));
+  const error = entry.error ?? (record?.error && restoreError(record.error));
   return {
     id,
     kind,
     model: entry.request.model,
-    state: stateOf(entry),
+    state: getState(entry),
     ...(record?.result && { result: record.result }),
     ...(error && { error }),
     ...(record?.handle && { handle: record.handle }),
@@ -178,26 +180,26 @@ export function itemOf(entry: Entry): BatchItem {
 }
 
 /**
- * Compares the list with the ledger.
+ * Checks the list against the ledger.
  *
- * @throws {ConfigurationError} that names the requests which have changed since they were sent
+ * @throws {ConfigurationError} that names the requests that changed after they were sent
  */
 export function assertSameRequests(entries: Iterable<Entry>): void {
-  const changed = [...entries].filter(hasChanged).map(({ id }) => id);
-  if (changed.length === 0) return;
-  const names = changed.slice(0, 5).join(", ") + (changed.length > 5 ? ", …" : "");
+  const mergeChanges = [...entries].filter(hasChanged).map(({ id }) => id);
+  if (mergeChanges.length === 0) return;
+  const names = mergeChanges.slice(0, 5).join(", ") + (mergeChanges.length > 5 ? ", …" : "");
   throw new ConfigurationError(
-    `requests: ${changed.length} have changed since this batch began (${names}), and nothing was sent. Give a changed ` +
+    `requests: ${mergeChanges.length} have changed since this batch began (${names}), and nothing was sent. Give a changed ` +
       "request a new id, or the batch a new one; a list that may change needs an `id` for each request",
   );
 }
 
 function hasChanged({ record, fingerprint }: Entry): boolean {
   if (!record || record.fingerprint === fingerprint) return false;
-  // a request that cost nothing may be mended
+  // a request that cost nothing may change
   const { state, open, error } = record;
   const isFree = state === "failed" && error?.billing === "none";
   return !(isFree || (state === "waiting" && !open));
 }
 
-const noCounts = () => ({ waiting: 0, running: 0, done: 0, failed: 0, unconfirmed: 0 });
+const createCounts = () => ({ waiting: 0, running: 0, done: 0, failed: 0, unconfirmed: 0 });

@@ -1,18 +1,18 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { scoped } from "@sluice/core/internal";
+import { addUserPrefix } from "@sluice/core/internal";
 import { isLocked, withLock } from "@sluice/stores/internal";
 import type { Write } from "./ledger.js";
 
-/** Time between two attempts at a lock of a storage, in milliseconds. */
+/** Time between two attempts to acquire a storage's lock, in milliseconds. */
 const AGAIN_MS = 1000;
 
 /**
- * Runs `act` while no other tab or process runs the batch: under a lock of its storage, or a Web Lock where the storage has
- * none. `onBusy` is called when it has to wait.
+ * Runs `act` while no other tab or process runs the batch: under a lock of the storage, or under a Web Lock. Calls
+ * `onBusy` when it has to wait.
  *
- * @throws the signal's reason while it waits; the error of `act` and of the storage
+ * @throws the signal's reason while it waits; errors of `act` and of the storage
  */
-export async function whileAlone(
+export async function runAlone(
   client: Client,
   storage: RecordStorage,
   name: string,
@@ -21,7 +21,7 @@ export async function whileAlone(
   act: (write: Write) => Promise<void>,
 ): Promise<void> {
   if (!storage.lock) {
-    const lock = scoped(client, `sluice/${name}`);
+    const lock = addUserPrefix(client, `sluice/${name}`);
     if (await isLocked(client, lock)) onBusy();
     return withLock(client, lock, signal, () => act(storage.write));
   }

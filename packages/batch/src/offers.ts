@@ -1,38 +1,40 @@
 import type { Client } from "@sluice/core";
-import { askOffers, isRemembered } from "@sluice/core/internal";
+import { fetchOffers, isRemembered } from "@sluice/core/internal";
 import type { Entry } from "./ledger.js";
 
-/** Time for which a proxy surely remembers a streamed chat, in milliseconds: ten minutes after its end, less one. */
+/**
+ * Time during which a proxy certainly remembers a streamed chat, in milliseconds: ten minutes after its end, minus one.
+ */
 const CHAT_MS = 9 * 60_000;
 
-/** The answers of a proxy to `GET /health`, asked once for each run. */
+/** The offers of a proxy, fetched from `GET /health` once per run. */
 export interface Offers {
-  /** Returns true if the proxy answers this kind of request from its memory. @throws {ConnectionError} */
+  /** Returns true if the proxy replays responses to this kind of request. @throws {ConnectionError} */
   has(kind: Entry["kind"]): Promise<boolean>;
   /**
-   * Returns true if a request with a lost answer can be sent again under its key, and is surely not billed twice.
+   * Returns true if a request with a lost response can be repeated under its key without a second bill.
    *
-   * @throws {ConnectionError} where the proxy can't be asked now
+   * @throws {ConnectionError} if the proxy is unavailable
    */
-  remembers(entry: Entry): Promise<boolean>;
+  canReplay(entry: Entry): Promise<boolean>;
 }
 
-/** Creates the offers of a client's proxy. A client without keys has none, and asks nothing. */
+/** Creates the offers of a client's proxy. A client without keys never fetches them. */
 export function createOffers(client: Client): Offers {
   let asked: Promise<readonly string[]> | undefined;
-  return { has, remembers };
+  return { has, canReplay };
 
   async function has(kind: Entry["kind"]): Promise<boolean> {
     if (!client.idempotencyKeys) return false;
-    asked ??= askOffers(client);
-    // a proxy that can't be reached now is asked again
+    asked ??= fetchOffers(client);
+    // retries an unavailable proxy at the next use
     asked.catch(() => {
       asked = undefined;
     });
     return (await asked).includes(kind === "chat" ? "chat-once" : "once");
   }
 
-  async function remembers({ kind, record }: Entry): Promise<boolean> {
+  async function canReplay({ kind, record }: Entry): Promise<boolean> {
     const { key, sentAt } = record ?? {};
     if (key === undefined || sentAt === undefined) return false;
     return isRemembered(sentAt, kind === "chat" ? CHAT_MS : undefined) && has(kind);

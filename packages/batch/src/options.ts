@@ -5,18 +5,18 @@ import type { BatchResult } from "./item.js";
 export interface BatchOptions
   extends Pick<RequestOptions, "headers" | "timeout" | "retry">,
     Pick<WatchOptions<VideoTask>, "intervalMs" | "deadlineMs"> {
-  /** Name of the batch in its storage, locks included. Another list of requests needs another name. */
+  /** Name of the batch in its storage and locks. Another list of requests needs another name. */
   readonly id: string;
   /**
-   * Storage of the ledger: `indexedDBStorage()` in a page, `fileStorage(path)` of `@sluice/stores/node` in Node and Deno.
-   * A record is written before each request is sent, and with each end of one.
+   * Storage of the ledger: `indexedDBStorage()` in a page, `fileStorage(path)` of `@sluice/stores/node` in Node and
+   * Deno. The batch writes a record before it sends a request, and when the request ends.
    */
   readonly storage: RecordStorage;
-  /** The maximum of requests in flight, from 1 up. A video counts until its task ends. @default 4 */
+  /** Largest number of requests in flight, at least 1. A video counts until its task ends. @default 4 */
   readonly concurrency?: number | undefined;
   /**
    * Receives a result, for example to save its file. A request is `done` when the promise resolves. Runs at least once
-   * for each result: after a crash, perhaps again for the same `id`. An error ends the run. The next run calls the
+   * for each result: after a crash, it may run again for the same `id`. An error ends the run. The next run calls the
    * function again with the stored result.
    */
   readonly onResult?: ((item: BatchResult) => unknown) | undefined;

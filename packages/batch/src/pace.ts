@@ -1,41 +1,39 @@
 import type { Client } from "@sluice/core";
 import { createBackoff } from "@sluice/core/internal";
 
-/** Number of pauses in a row without any progress, after which a run ends. */
-const MOST_PAUSES = 12;
-/** Longest first pause in milliseconds; each further one may be twice as long. */
+/** Number of pauses in a row without progress after which a run ends. */
+const MAX_PAUSES = 12;
+/** Longest first pause in milliseconds. Each further pause may be twice as long. */
 const FIRST_PAUSE_MS = 1000;
-/** Longest pause in milliseconds, also where `Retry-After` is longer: then one request tries. */
-const LONGEST_PAUSE_MS = 600_000;
+/** Longest pause in milliseconds. If `Retry-After` is longer, one request tries earlier. */
+const MAX_PAUSE_MS = 600_000;
 
-/** Number of requests that may be in flight, and the pauses between them. */
+/** The allowed number of requests in flight, and the pauses between them. */
 export interface Pace {
-  /** The maximum of requests in flight now. */
+  /** Current limit of requests in flight. */
   readonly concurrency: number;
-  /** The pause; undefined while requests may be sent. `until`: Unix milliseconds. */
+  /** The current pause; undefined while requests may be sent. `until`: Unix milliseconds. */
   readonly pause: { readonly until: number; readonly error: Error } | undefined;
-  /** Returns the mark of a request that is sent now. */
+  /** Returns the current round, to mark a request. */
   ticket(): number;
-  /** Notes a response: the concurrency grows by one for each round of responses. */
-  answered(): void;
-  /** Halves the concurrency, once for all requests that were sent before. */
+  /** Raises the concurrency after a response, by one per round of responses. */
+  speedUp(): void;
+  /** Halves the concurrency, once for all requests of the same round. */
   slowDown(ticket: number): void;
   /**
-   * Pauses after a request that was refused for now, or did not connect.
+   * Pauses after a request that was rejected for now or did not connect.
    *
-   * @throws `error` after 12 pauses in a row without an answer; the reason of the signal
+   * @throws `error` after 12 pauses in a row without a response; the signal's reason
    */
-  rest(error: Error, ticket: number): Promise<void>;
+  wait(error: Error, ticket: number): Promise<void>;
 }
 
-/**
- * Creates the pace of a run: additive increase, multiplicative decrease. `onChange` is called after each change.
- */
+/** Creates the pace of a run: additive increase, multiplicative decrease. `onChange` runs after each change. */
 export function createPace(client: Client, max: number, signal: AbortSignal, onChange: () => void): Pace {
   const backoff = createBackoff(client, {
-    limit: MOST_PAUSES,
+    limit: MAX_PAUSES,
     firstMs: FIRST_PAUSE_MS,
-    longestMs: LONGEST_PAUSE_MS,
+    longestMs: MAX_PAUSE_MS,
   });
   let concurrency = max;
   let round = 0;
@@ -48,12 +46,12 @@ export function createPace(client: Client, max: number, signal: AbortSignal, onC
       return pause;
     },
     ticket: () => round,
-    answered() {
-      backoff.progress();
+    speedUp() {
+      backoff.reset();
       concurrency = Math.min(max, concurrency + 1 / concurrency);
     },
     slowDown,
-    async rest(error, ticket) {
+    async wait(error, ticket) {
       slowDown(ticket);
       if (pause) return;
       const onWait = ({ delayMs }: { readonly delayMs: number }) => {

@@ -4,11 +4,11 @@ import type { BatchKind } from "./request.js";
 
 /** Record of one request in the ledger. A request without a record was never sent. */
 export interface BatchRecord {
-  /** Number of the record's changes. */
+  /** Number of changes of the record. */
   readonly rev: number;
   /**
-   * `waiting`: it may be sent. `sending`: it is sent, or was when its run ended. `created`: its video is being made.
-   * `answered`: its result is there, and `onResult` has not taken it.
+   * `waiting`: ready to send. `sending`: sent, now or when its run ended. `created`: the gateway generates the video.
+   * `answered`: the result exists, but `onResult` has not resolved.
    */
   readonly state: "waiting" | "sending" | "created" | "answered" | "done" | "failed" | "unconfirmed";
   /** Fingerprint of the request. */
@@ -17,21 +17,21 @@ export interface BatchRecord {
   readonly key?: string | undefined;
   /** Time of the first attempt with this key; Unix milliseconds. */
   readonly sentAt?: number | undefined;
-  /** True if an attempt with this key has no known end. */
+  /** True if an attempt with this key has an unknown result. */
   readonly open?: boolean | undefined;
   readonly handle?: VideoTaskHandle | undefined;
   readonly result?: BatchResults[BatchKind] | undefined;
-  readonly error?: KeptError | undefined;
+  readonly error?: StoredError | undefined;
 }
 
-interface KeptError {
+interface StoredError {
   readonly name: string;
   readonly message: string;
   readonly billing?: Billing | undefined;
   readonly status?: number | undefined;
 }
 
-/** State that a user sees, by that of the record. */
+/** State for the user, by the record's state. */
 export const shownStates: Readonly<Record<BatchRecord["state"], BatchItemState>> = {
   waiting: "waiting",
   sending: "running",
@@ -42,23 +42,23 @@ export const shownStates: Readonly<Record<BatchRecord["state"], BatchItemState>>
   unconfirmed: "unconfirmed",
 };
 
-/** Makes the part of an error that is kept. */
-export function keptError(error: Error, billing: Billing | undefined): KeptError {
+/** Converts an error to the fields that the ledger stores. */
+export function toStoredError(error: Error, billing: Billing | undefined): StoredError {
   const { name, message } = error;
   const status = isGatewayError(error) && error.name === "APIError" ? error.status : undefined;
   return { name, message, billing, status };
 }
 
-/** Makes an error of its kept part. */
-export function errorOf(kept: KeptError): Error {
+/** Restores an error from its stored fields. */
+export function restoreError(kept: StoredError): Error {
   return Object.assign(new Error(), kept);
 }
 
 /**
- * Reads a record. A storage may hold any value. A record that can't be read is `unconfirmed`, because its request may
- * have been sent.
+ * Parses a record, because a storage may contain any value. An unreadable record is `unconfirmed`: its request may have
+ * been sent.
  */
-export function recordIn(value: unknown, fingerprint: string): BatchRecord {
+export function parseRecord(value: unknown, fingerprint: string): BatchRecord {
   const record = (isRecord(value) ? value : {}) as Partial<BatchRecord>;
   const { rev, state } = record;
   const hasState = typeof state === "string" && Object.hasOwn(shownStates, state);
@@ -70,7 +70,7 @@ export function recordIn(value: unknown, fingerprint: string): BatchRecord {
     ((state !== "answered" && state !== "done") || isRecord(record.result));
   if (isWhole) return record as BatchRecord;
   const message = "the ledger's record of this request can't be read: it may have been sent";
-  const error: KeptError = { name: "Error", message, billing: "maybe" };
+  const error: StoredError = { name: "Error", message, billing: "maybe" };
   return { rev: 0, state: "unconfirmed", fingerprint, error };
 }
 

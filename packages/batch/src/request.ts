@@ -3,40 +3,41 @@ import type { AnyRequest } from "@sluice/core/internal";
 
 interface Named {
   /**
-   * Name of the request within its batch: any text but an empty one, each once. The ledger finds the request by it, so it
-   * must be the same in the next run. With ids of your own, a list may be sorted anew, and grow anywhere.
+   * Unique name of the request within its batch: any text except an empty one. The ledger finds the request by its id,
+   * so the id must be the same in the next run. With explicit ids, you may reorder the list and insert requests
+   * anywhere.
    *
-   * @default the place in the list, "0", "1", …
+   * @default the index in the list, "0", "1", …
    */
   readonly id?: string;
-  /** False sends the request as it is, with any model and fields. @default true */
+  /** False sends the request unchecked, with any model and fields. @default true */
   readonly checks?: false;
 }
 
-/** A request of a batch. Its one field beside `id` says its kind. Plain JSON: upload files first. */
+/** A request of a batch. The field `image`, `video` or `chat` decides its kind. Plain JSON: upload files first. */
 export type BatchRequest =
   | (Named & {
       /** Request of `generateImages`. */
       readonly image: ImageRequest;
-      /** Absent: the request is of another kind. */
+      /** Absent for another kind of request. */
       readonly video?: undefined;
-      /** Absent: the request is of another kind. */
+      /** Absent for another kind of request. */
       readonly chat?: undefined;
     })
   | (Named & {
-      /** Request of `createVideoTask`. The batch waits for the video, too. */
+      /** Request of `createVideoTask`. The batch also waits for the video. */
       readonly video: VideoRequest;
-      /** Absent: the request is of another kind. */
+      /** Absent for another kind of request. */
       readonly image?: undefined;
-      /** Absent: the request is of another kind. */
+      /** Absent for another kind of request. */
       readonly chat?: undefined;
     })
   | (Named & {
       /** Request of `streamChat`. */
       readonly chat: ChatRequest;
-      /** Absent: the request is of another kind. */
+      /** Absent for another kind of request. */
       readonly image?: undefined;
-      /** Absent: the request is of another kind. */
+      /** Absent for another kind of request. */
       readonly video?: undefined;
     })
   | (Named & {
@@ -53,7 +54,7 @@ export type BatchRequest =
 export type BatchKind = "image" | "video" | "chat";
 
 /** A request with its id and its kind. */
-export interface Listed {
+export interface ListedRequest {
   readonly id: string;
   readonly kind: BatchKind;
   readonly request: { readonly model: string };
@@ -63,11 +64,11 @@ export interface Listed {
 const KINDS = ["image", "video", "chat"] as const;
 
 /**
- * Reads the list of a batch.
+ * Parses the list of a batch.
  *
- * @throws {ConfigurationError} for an id that is empty or there twice, and for a request of no kind or of two
+ * @throws {ConfigurationError} for an empty or duplicate id, and for a request without exactly one kind
  */
-export function listedOf(requests: readonly BatchRequest[]): Listed[] {
+export function parseList(requests: readonly BatchRequest[]): ListedRequest[] {
   if (!Array.isArray(requests))
     throw new ConfigurationError("requests: must be a list, [{ image: { model: … } }, …]");
   const seen = new Set<string>();
@@ -83,6 +84,6 @@ export function listedOf(requests: readonly BatchRequest[]): Listed[] {
         `requests.${index}.id: ${JSON.stringify(id)} is there twice; give each its own`,
       );
     seen.add(id);
-    return { id, kind, request: given[kind] as Listed["request"], checks: given.checks };
+    return { id, kind, request: given[kind] as ListedRequest["request"], checks: given.checks };
   });
 }

@@ -1,29 +1,31 @@
 import { type Billing, type Client, watchVideoTask } from "@sluice/core";
-import { asError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/internal";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
-import { endsRun, isForNow, isOverForTask, isSettledElsewhere } from "./failures.js";
+import { isFatal, isKeyTaken, isTaskFinal, isTemporary } from "./failures.js";
 import type { BatchResult } from "./item.js";
 import type { Entry } from "./ledger.js";
 import { createOffers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
 import { createPace } from "./pace.js";
-import { type BatchRecord, keptError } from "./records.js";
+import { type BatchRecord, toStoredError } from "./records.js";
 
-/** Number of unconfirmed requests in a row that ends a run: the following requests may be billed, too. */
+/** Number of unconfirmed requests in a row that ends a run, because further requests may be billed too. */
 const MAX_UNCONFIRMED = 10;
 
 /** A run in progress. */
 export interface Work {
-  /** Settles when nothing is left, or `stopped` has aborted and what was in flight has ended. Never rejects. */
+  /**
+   * Resolves when no request is left, or when all requests in flight have ended after `stopped` aborted. Never rejects.
+   */
   readonly ended: Promise<void>;
-  /** Adds a request at the front. */
+  /** Adds a request to the front of the queue. */
   add(entry: Entry): void;
-  /** Starts what can be started now. */
+  /** Starts all requests that may start now. */
   wake(): void;
 }
 
-/** Makes what the requests of a run share. `onPace` is called when the pace has changed. */
-export function contextOf(
+/** Creates the context of a run. `onPace` runs after each change of the pace. */
+export function createContext(
   client: Client,
   options: () => BatchOptions,
   given: Pick<RunContext, "ledger" | "write" | "stopped" | "forgotten">,
@@ -34,10 +36,10 @@ export function contextOf(
   return { client, options, pace, offers: createOffers(client), ...given };
 }
 
-/** Works on the requests of a ledger. `halt` ends the run early. */
+/** Processes the requests of a ledger. `halt` ends the run early. */
 export function startWork(run: RunContext, halt: (error: unknown) => void): Work {
   const { pace, stopped, forgotten } = run;
-  const rest = inOrder(run.ledger.entries.values());
+  const rest = orderEntries(run.ledger.entries.values());
   const first: Entry[] = [];
   let inFlight = 0;
   let unconfirmedInRow = 0;
@@ -54,7 +56,7 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
       if (!entry) break;
       if (isReady(entry)) void start(entry);
     }
-    // a pause is one of those in flight
+    // a request that waits for the end of a pause counts as in flight
     if (inFlight === 0) end();
   }
 
@@ -62,7 +64,7 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
     inFlight += 1;
     entry.isBusy = true;
     try {
-      const billing = await bring(run, entry, halt);
+      const billing = await complete(run, entry, halt);
       unconfirmedInRow = billing === "maybe" ? unconfirmedInRow + 1 : 0;
       if (unconfirmedInRow >= MAX_UNCONFIRMED) halt(entry.error);
     } catch (error) {
@@ -75,8 +77,8 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
   }
 }
 
-/** Yields what is paid first, then what was sent, then the others. */
-function* inOrder(entries: Iterable<Entry>): Generator<Entry, undefined> {
+/** Yields paid requests first, then sent requests, then the others. */
+function* orderEntries(entries: Iterable<Entry>): Generator<Entry, undefined> {
   const all = [...entries];
   for (const state of ["answered", "created", "sending"])
     yield* all.filter(({ record }) => record?.state === state);
@@ -88,11 +90,11 @@ function isReady({ isBusy, record }: Entry): boolean {
 }
 
 /**
- * Brings one request to its end, or back to the queue. Returns the cost of its attempts where they failed.
+ * Processes one request to its end, or puts it back into the queue. Returns the billing of failed attempts.
  *
- * @throws what ends the run
+ * @throws the error that ends the run
  */
-async function bring(
+async function complete(
   run: RunContext,
   entry: Entry,
   halt: (error: unknown) => void,
@@ -100,58 +102,58 @@ async function bring(
   const { ledger, write, pace, options } = run;
   if (!entry.record?.result && !entry.record?.handle) {
     const end = await attempt(run, entry);
-    if (!("change" in end)) return settle(run, entry, end);
-    pace.answered();
-    await keep(end.change);
+    if (!("change" in end)) return recordFailure(run, entry, end);
+    pace.speedUp();
+    await saveResult(end.change);
   }
   if (!entry.record?.result) {
-    const video = await polled(run, entry);
+    const video = await pollVideo(run, entry);
     if (!video) return undefined;
-    await keep(video);
+    await saveResult(video);
   }
-  await options().onResult?.(resultOf(entry));
+  await options().onResult?.(toResult(entry));
   run.forgotten.throwIfAborted();
   await ledger.save(entry, { state: "done" }, write);
   return undefined;
 
-  /** Keeps what is paid. Where the storage fails, the result is handed over all the same, and the run ends. */
-  async function keep(change: Partial<BatchRecord>): Promise<void> {
+  /** Saves a paid result. If the storage fails, `onResult` still gets the result, and the run ends. */
+  async function saveResult(change: Partial<BatchRecord>): Promise<void> {
     run.forgotten.throwIfAborted();
     await ledger.save(entry, change, write).catch(halt);
   }
 }
 
-function resultOf({ id, kind, request, record }: Entry): BatchResult {
+function toResult({ id, kind, request, record }: Entry): BatchResult {
   return { id, kind, model: request.model, result: record?.result } as BatchResult;
 }
 
-/** Writes how the attempts at a request have ended. @throws what ends the run */
-async function settle(
+/** Records the failure of a request. @throws the error that ends the run */
+async function recordFailure(
   { ledger, write, pace, stopped }: RunContext,
   entry: Entry,
-  { error, billing, isOpen, keepsKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
+  { error, billing, isOpen, reusesKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
 ): Promise<Billing> {
-  const known = asError(error);
-  const isUnconfirmed = billing === "maybe" || (isOpen && isSettledElsewhere(error));
-  const isBack = isForNow(error) || endsRun(error);
+  const known = toError(error);
+  const isUnconfirmed = billing === "maybe" || (isOpen && isKeyTaken(error));
+  const isBack = isTemporary(error) || isFatal(error);
   if (isUnconfirmed || !isBack) {
     entry.error = known;
     const state = isUnconfirmed ? "unconfirmed" : "failed";
-    const key = isUnconfirmed && keepsKey ? entry.record?.key : undefined;
+    const key = isUnconfirmed && reusesKey ? entry.record?.key : undefined;
     const left = isUnconfirmed ? "maybe" : billing;
-    await ledger.save(entry, { state, key, open: undefined, error: keptError(known, left) }, write);
+    await ledger.save(entry, { state, key, open: undefined, error: toStoredError(known, left) }, write);
     return left;
   }
-  // one with an attempt that may be billed stays as it is
+  // a request with an attempt that may be billed keeps its record
   if (!isOpen) await ledger.save(entry, { state: "waiting" }, write);
   stopped.throwIfAborted();
-  if (!isForNow(error)) throw error;
-  await pace.rest(known, ticket);
+  if (!isTemporary(error)) throw error;
+  await pace.wait(known, ticket);
   return billing;
 }
 
-/** Polls a video to its end. Returns the change of its record; undefined where it has no video. */
-async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
+/** Polls a video to its end. Returns the change of its record; undefined if it failed. */
+async function pollVideo(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
   const { client, ledger, options, stopped, write } = run;
   try {
     const { headers, timeout, retry, intervalMs, deadlineMs } = options();
@@ -160,10 +162,14 @@ async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecor
     return { state: "answered", result };
   } catch (error) {
     stopped.throwIfAborted();
-    if (endsRun(error)) throw error;
-    entry.error = asError(error);
-    const over = isOverForTask(error) ? { handle: undefined, key: undefined } : {};
-    await ledger.save(entry, { state: "failed", error: keptError(entry.error, undefined), ...over }, write);
+    if (isFatal(error)) throw error;
+    entry.error = toError(error);
+    const over = isTaskFinal(error) ? { handle: undefined, key: undefined } : {};
+    await ledger.save(
+      entry,
+      { state: "failed", error: toStoredError(entry.error, undefined), ...over },
+      write,
+    );
     return undefined;
   }
 }

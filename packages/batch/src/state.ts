@@ -4,67 +4,69 @@ import type { BatchItem, BatchItemState } from "./item.js";
 /**
  * Status of a batch.
  *
- * - `idle`: no run has started here
+ * - `idle`: no run has started in this page or process
  * - `running`: requests are in flight, or `onResult` runs
- * - `paused`: nothing is sent until `pausedUntil`, because the gateway refuses for now or can't be reached
- * - `locked`: another tab or process runs the batch. This one shows the ledger, and continues when the other one ends
- * - `stopped`: `stop` or `signOut` ended the run. Nothing more is sent; `running` requests come to their end
+ * - `paused`: nothing is sent before `pausedUntil`, because the gateway rejects requests for now or is unreachable
+ * - `locked`: another tab or process runs the batch. This one shows the ledger and continues after the other run
+ * - `stopped`: `stop` or `signOut` ended the run. Nothing more is sent, but `running` requests finish
  * - `done`: no request is left to send. Some may be failed or unconfirmed
  * - `error`: the run ended early; `error` has the reason, and `run` continues it
  */
 export type BatchStatus = "idle" | "running" | "paused" | "locked" | "stopped" | "done" | "error";
 
-/** Counts of one model. Prices make money of them. */
+/** Usage of one model. Prices convert it to money. */
 export interface BatchUsage {
-  /** Requests that have a result. */
+  /** Requests with a result. */
   readonly requests: number;
-  /** Images that were made. */
+  /** Generated images. */
   readonly images: number;
-  /** Videos that were made. */
+  /** Generated videos. */
   readonly videos: number;
-  /** Tokens of the requests, where the gateway reported them. */
+  /** Tokens of the requests, as far as the gateway reported them. */
   readonly promptTokens: number;
-  /** Tokens of the answers and images, where the gateway reported them. */
+  /** Tokens of the responses and images, as far as the gateway reported them. */
   readonly outputTokens: number;
-  /** All tokens, where the gateway reported them. */
+  /** All tokens, as far as the gateway reported them. */
   readonly totalTokens: number;
 }
 
 /** State of a batch. */
 export interface BatchState extends Readonly<Record<BatchItemState, number>> {
-  /** Work of the batch now. */
+  /** Current status of the batch. */
   readonly status: BatchStatus;
   /** Number of requests in the list. */
   readonly total: number;
-  /** Usage of all results so far by model, those of earlier runs included. */
+  /** Usage of all results so far by model, including earlier runs. */
   readonly usage: Readonly<Record<string, BatchUsage>>;
-  /** The maximum of requests in flight now: falls after a 429, and grows up to the option again. */
+  /** Current limit of requests in flight. It falls after a 429 and grows back to the option. */
   readonly concurrency: number;
-  /** End of the pause; Unix milliseconds. Undefined while nothing is paused. */
+  /** End of the pause; Unix milliseconds. Undefined without a pause. */
   readonly pausedUntil: number | undefined;
-  /** Reason of the status `error`; with the status `paused` the refusal that it waits for. */
+  /** Reason of the status `error`. With the status `paused`, the rejection that caused the pause. */
   readonly error: Error | undefined;
 }
 
 /** A batch of requests with a ledger. */
 export interface Batch extends Store<BatchState> {
   /**
-   * Sends what is not done yet, and resolves when nothing is left or the run ended early. Reads the list anew. Never
-   * rejects: the state has the `error`. Called again while it runs, it returns the same promise; after `stop` it
-   * continues.
+   * Sends all requests that are not done. Resolves when none is left or the run ended early. Reads the list again.
+   * Never rejects: the state has the `error`. A second call during the run returns the same promise. A call after
+   * `stop` continues the batch.
    */
   run(): Promise<BatchState>;
-  /** Sends nothing more. Requests in flight come to their end; videos are no longer polled, and continue at the gateway. */
+  /** Stops sending. Requests in flight finish. Polling stops, but videos continue at the gateway. */
   stop(): void;
   /**
-   * Sends failed and unconfirmed requests again, by the run in progress or the next one. A video whose task is known is
-   * polled again instead. An unconfirmed request may be billed twice, unless the proxy offers `once` and only the response
-   * was lost. Other requests stay as they are. Rejects if the ledger can't be written.
+   * Sends failed and unconfirmed requests again, in the current or the next run. Polls a video with a known task
+   * instead. An unconfirmed request may be billed twice, unless the proxy offers `once` and only the response was lost.
+   * Other requests stay unchanged. Rejects if the ledger can't be written.
    */
   retry(...ids: readonly string[]): Promise<void>;
-  /** Gives up unconfirmed requests: they become `failed`, and keep their error. Rejects if the ledger can't be written. */
+  /**
+   * Gives up unconfirmed requests: they become `failed` and keep their error. Rejects if the ledger can't be written.
+   */
   skip(...ids: readonly string[]): Promise<void>;
-  /** Returns a request as it is now; undefined for an unknown id. */
+  /** Returns the current state of a request; undefined for an unknown id. */
   getItem(id: string): BatchItem | undefined;
   /** Returns all requests in the order of the list, or the requests in one state. The same array until the next change. */
   getItems(state?: BatchItemState): readonly BatchItem[];

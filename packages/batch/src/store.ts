@@ -1,14 +1,20 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import { asError, assertClient, createStore, readerOf, reportStorageFailure } from "@sluice/core/internal";
+import {
+  assertClient,
+  createReader,
+  createStore,
+  reportStorageFailure,
+  toError,
+} from "@sluice/core/internal";
 import { onForget, storageOf } from "@sluice/stores/internal";
-import { type Decision, decideOn, sentAgain, skipped } from "./decisions.js";
+import { applyDecision, type Decision, giveUp, sendAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
-import { assertSameRequests, createLedger, itemOf, type Ledger, type Write } from "./ledger.js";
-import { whileAlone } from "./lock.js";
+import { assertSameRequests, createLedger, type Ledger, toItem, type Write } from "./ledger.js";
+import { runAlone } from "./lock.js";
 import type { BatchOptions } from "./options.js";
 import type { Pace } from "./pace.js";
-import { type BatchRequest, listedOf } from "./request.js";
-import { contextOf, startWork, type Work } from "./run.js";
+import { type BatchRequest, parseList } from "./request.js";
+import { createContext, startWork, type Work } from "./run.js";
 import type { Batch, BatchState, BatchStatus } from "./state.js";
 
 /** Shortest time between two notifications of progress, in milliseconds. */
@@ -17,25 +23,26 @@ const THROTTLE_MS = 50;
 /** A call of `run`. */
 interface Run {
   readonly ended: Promise<BatchState>;
-  /** Ends what the gateway does not have yet. */
+  /** Aborts requests that the gateway does not have yet. */
   readonly stop: AbortController;
-  /** Ends everything. */
+  /** Aborts everything. */
   readonly forget: AbortController;
   pace?: Pace;
   work?: Work;
 }
 
 /**
- * Creates a batch: many images, videos and chats, a few at a time, each sent once. A ledger in `storage` has a record of
- * each request before it is sent, so that a killed run continues. It sends no request again that is done, polls its
- * videos, and marks a request without a known end as `unconfirmed`. Behind a proxy that offers `once` it sends such a
- * request again under its key, and you pay once.
+ * Creates a batch: many images, videos and chats, a few at a time, each sent once. A ledger in `storage` records each
+ * request before it is sent, so that the batch continues after a crash. The next run skips finished requests, polls
+ * videos, and marks requests with an unknown result as `unconfirmed`. Behind a proxy that offers `once`, it repeats
+ * such a request under its key, and you pay once.
  *
- * Nothing is sent before `run`. Two tabs or processes with the same `id` and storage take turns.
+ * `createBatch` sends nothing before `run`. Two tabs or processes with the same `id` and storage take turns.
  *
- * @param requests the list, or a function that returns it and is called by each `run`
- * @param options the options, or a function that returns them and is called at each use; `id` and `storage` stay
- * @throws {ConfigurationError} for a list with an id twice or a request without a kind, and for an option that can't work
+ * @param requests the list, or a function that returns it. Each `run` calls the function
+ * @param options the options, or a function that returns them. Each use calls the function. `id` and `storage` must not
+ *   change
+ * @throws {ConfigurationError} for a duplicate id, a request without a kind, and an invalid option
  * @example
  * ```ts
  * const prompts = ["A reef at dawn", "A reef at noon"];
@@ -53,27 +60,27 @@ export function createBatch(
   options: BatchOptions | (() => BatchOptions),
 ): Batch {
   assertClient(client);
-  const readOptions = readerOf(options);
-  const { id, storage: given } = checkedOptions(readOptions());
-  const readList = () => listedOf(typeof requests === "function" ? requests() : requests);
+  const readOptions = createReader(options);
+  const { id, storage: given } = checkOptions(readOptions());
+  const readList = () => parseList(typeof requests === "function" ? requests() : requests);
   const readLedger = () => ledger.read(readList());
   readList();
   const storage = storageOf(client, given);
   const collection = `batches/${id}`;
-  const ledger = createLedger(client, storage, collection, changed);
+  const ledger = createLedger(client, storage, collection, publishLater);
   let status: BatchStatus = "idle";
   let error: Error | undefined;
   let run: Run | undefined;
   let users = 0;
   let release: () => void = () => {};
   const items = createItemLists(ledger);
-  const store = createStore<BatchState>(() => snapshotOf(ledger, status, error, run?.pace), {
+  const store = createStore<BatchState>(() => createSnapshot(ledger, status, error, run?.pace), {
     clock: client.clock,
     throttleMs: THROTTLE_MS,
     onUse() {
       use();
       if (!run) readLedger().catch((cause) => reportStorageFailure(client, cause));
-      return unuse;
+      return endUse;
     },
   });
 
@@ -82,13 +89,13 @@ export function createBatch(
     subscribe: store.subscribe,
     run: start,
     stop,
-    retry: (...ids) => decide(ids, sentAgain),
-    skip: (...ids) => decide(ids, skipped),
+    retry: (...ids) => decide(ids, sendAgain),
+    skip: (...ids) => decide(ids, giveUp),
     getItem(id) {
       const entry = ledger.entries.get(id);
-      return entry && itemOf(entry);
+      return entry && toItem(entry);
     },
-    getItems: items.in,
+    getItems: items.get,
   };
 
   function start(): Promise<BatchState> {
@@ -101,21 +108,23 @@ export function createBatch(
     const ended = Promise.resolve(before).then(() => runNow(started));
     const started: Run = { ended, stop, forget };
     run = started;
-    shown();
+    publish();
     return ended;
   }
 
-  /** Runs alone, from a fresh read of the ledger. Never rejects. */
+  /** Runs the batch under its lock, after reading the ledger again. Never rejects. */
   async function runNow(started: Run): Promise<BatchState> {
     const { stop, forget } = started;
     use();
-    const busy = () => {
+    const handleBusy = () => {
       if (status === "locked") return;
       show("locked");
       readLedger().catch((cause) => fail(started, cause));
     };
     try {
-      await whileAlone(client, storage, collection, stop.signal, busy, (write) => underLock(started, write));
+      await runAlone(client, storage, collection, stop.signal, handleBusy, (write) =>
+        runLocked(started, write),
+      );
     } catch (cause) {
       if (cause !== stop.signal.reason && cause !== forget.signal.reason) fail(started, cause);
     }
@@ -124,22 +133,22 @@ export function createBatch(
       if (error) status = "error";
       else status = stop.signal.aborted ? "stopped" : "done";
     }
-    unuse();
-    shown();
+    endUse();
+    publish();
     return store.getSnapshot();
   }
 
-  async function underLock(started: Run, write: Write): Promise<void> {
-    // the last one that had the lock may have written meanwhile
+  async function runLocked(started: Run, write: Write): Promise<void> {
+    // the previous holder of the lock may have written records
     await readLedger();
     assertSameRequests(ledger.entries.values());
     await ledger.saveRest(write);
     show("running");
     const onPace = () => {
-      shown();
+      publish();
       started.work?.wake();
     };
-    const context = contextOf(client, readOptions, { ledger, write, ...signalsOf(started) }, onPace);
+    const context = createContext(client, readOptions, { ledger, write, ...getSignals(started) }, onPace);
     started.pace = context.pace;
     started.work = startWork(context, (cause) => fail(started, cause));
     started.work.wake();
@@ -147,9 +156,9 @@ export function createBatch(
   }
 
   function fail(failed: Run, cause: unknown): void {
-    if (run === failed) error ??= asError(cause);
+    if (run === failed) error ??= toError(cause);
     failed.stop.abort(null);
-    shown();
+    publish();
   }
 
   function stop(): void {
@@ -160,7 +169,7 @@ export function createBatch(
 
   async function decide(ids: readonly string[], decision: Decision): Promise<void> {
     if (ledger.entries.size === 0) await readLedger();
-    for (const entry of await decideOn(ledger, ids, decision)) run?.work?.add(entry);
+    for (const entry of await applyDecision(ledger, ids, decision)) run?.work?.add(entry);
     run?.work?.wake();
   }
 
@@ -182,29 +191,29 @@ export function createBatch(
     };
   }
 
-  function unuse(): void {
+  function endUse(): void {
     users -= 1;
     if (users === 0) release();
   }
 
   function show(next: BatchStatus): void {
     status = next;
-    shown();
+    publish();
   }
 
-  /** Publishes at once: all but progress. */
-  function shown(): void {
-    items.changed();
+  /** Publishes at once. Only progress is throttled. */
+  function publish(): void {
+    items.clear();
     store.flush();
   }
 
-  function changed(): void {
-    items.changed();
+  function publishLater(): void {
+    items.clear();
     store.changed();
   }
 }
 
-function snapshotOf(
+function createSnapshot(
   { entries, counts, usage }: Ledger,
   status: BatchStatus,
   error: Error | undefined,
@@ -222,11 +231,11 @@ function snapshotOf(
   };
 }
 
-function signalsOf({ stop, forget }: Run) {
+function getSignals({ stop, forget }: Run) {
   return { stopped: stop.signal, forgotten: forget.signal };
 }
 
-function checkedOptions(options: BatchOptions): BatchOptions {
+function checkOptions(options: BatchOptions): BatchOptions {
   const { id, storage, concurrency = 1 } = options;
   const fail = (message: string) => {
     throw new ConfigurationError(message);

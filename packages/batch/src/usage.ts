@@ -11,8 +11,8 @@ const none: BatchUsage = {
   totalTokens: 0,
 };
 
-/** Adds one result to the sums of its model. */
-export function withResult(
+/** Adds a result to the sums of its model. */
+export function addResult(
   sums: BatchUsage = none,
   kind: BatchKind,
   result: BatchResults[BatchKind],

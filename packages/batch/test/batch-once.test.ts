@@ -77,7 +77,7 @@ const places = (["before write", "after write", "after answer"] as const).flatMa
 );
 
 describe.each(places)("a process that dies %s %i", (...crash) => {
-  test("leaves a batch in which nothing is billed twice, and what may be billed is named", async () => {
+  test("leaves a batch in which nothing is billed twice, and names what may be billed", async () => {
     const storage = memoryStorage();
     const bills: string[] = [];
     const gateway = async (request: Request) => {
@@ -107,7 +107,7 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
   });
 });
 
-test("a request whose answer is lost is sent again under its key behind `once`", async () => {
+test("a request with a lost response is sent again under its key behind `once`", async () => {
   const { network, lose, keys, sent } = remembering();
   for (let nth = 0; nth < 3; nth += 1) lose();
   const { end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
@@ -115,7 +115,7 @@ test("a request whose answer is lost is sent again under its key behind `once`",
   expect([keys.length, new Set(keys).size, sent.length]).toEqual([4, 1, 1]);
 });
 
-test("a request whose answer stays lost is set aside after three repetitions, and retry finds its answer", async () => {
+test("a request whose response stays lost is unconfirmed after three retries, and retry finds its response", async () => {
   const { network, lose, keys, sent } = remembering();
   for (let nth = 0; nth < 4; nth += 1) lose();
   const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
@@ -125,7 +125,7 @@ test("a request whose answer stays lost is set aside after three repetitions, an
   expect([new Set(keys).size, sent.length]).toEqual([1, 1]);
 });
 
-test("a request that met a 500, which the proxy keeps, is set aside, and a retry asks anew", async () => {
+test("a request whose 500 the proxy stores is unconfirmed, and a retry sends it again", async () => {
   const proxy = openOnce(async (nth, request) =>
     nth === 1 ? refusal(500) : picture(await promptOf(request)),
   );
@@ -138,7 +138,7 @@ test("a request that met a 500, which the proxy keeps, is set aside, and a retry
   expect([proxy.sent.length, new Set(proxy.keys).size]).toEqual([2, 2]);
 });
 
-test("a request whose answer is lost is not sent again where the proxy does not remember", async () => {
+test("a request with a lost response is not sent again if the proxy does not remember it", async () => {
   const { network, lose, sent } = remembering(null);
   lose();
   const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(2) });
@@ -146,7 +146,7 @@ test("a request whose answer is lost is not sent again where the proxy does not 
   expect([sent.length, batch.getItems("unconfirmed").length]).toEqual([2, 1]);
 });
 
-test("a request that a dead process has sent more than 23 hours ago is not sent again", async () => {
+test("a request that a crashed process sent more than 23 hours ago is not sent again", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
   const storage = memoryStorage();
   const { network, sent } = remembering();
@@ -157,7 +157,7 @@ test("a request that a dead process has sent more than 23 hours ago is not sent 
   expect(sent).toHaveLength(1);
 });
 
-test("a proxy that can't be asked what it remembers pauses the batch, and loses nothing", async () => {
+test("an unreachable proxy pauses the batch, and nothing is lost", async () => {
   const storage = memoryStorage();
   const { network, sent } = remembering();
   await processOver(storage, network, { keys: true, list: reefs(1), crash: ["after answer", 1] }).end();
@@ -171,7 +171,7 @@ test("a proxy that can't be asked what it remembers pauses the batch, and loses 
   expect([sent.length, refusals]).toEqual([1, -1]);
 });
 
-test("a video is polled on after a crash, and never created twice", async () => {
+test("a video is still polled after a crash, and never created twice", async () => {
   const storage = memoryStorage();
   const creates: string[] = [];
   const gateway = async (request: Request) => {
@@ -208,7 +208,7 @@ describe("a chat whose answer is cut off", () => {
     return { network, bills };
   };
 
-  test("is set aside, and not repeated by itself", async () => {
+  test("is unconfirmed, and not repeated automatically", async () => {
     const { network, bills } = gateway();
     const { end } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
     expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });

@@ -91,7 +91,7 @@ test("a retry in a tab that only shows the batch is sent by the tab that runs it
   expect([one.prompts.filter((prompt) => prompt === "reef 0").length, other.prompts.length]).toEqual([2, 0]);
 });
 
-test("a tab that waits for another one stops waiting", async () => {
+test("stop ends the wait for another tab", async () => {
   const { open, one, other } = twoTabs(memoryStorage());
   void one.batch.run();
   await expect.poll(() => open.length).toBe(1);

@@ -82,7 +82,7 @@ test("no more requests are in flight than `concurrency` allows", async () => {
 });
 
 describe("one bad answer", () => {
-  test("A 400 fails its request, and the others go on", async () => {
+  test("A 400 fails its request, and the others continue", async () => {
     const { batch, run, prompts } = opened(reefs(3), {
       answer: (prompt, nth) => (prompt === "reef 1" && nth === 1 ? refusal(400) : picture(prompt)),
     });
@@ -93,7 +93,7 @@ describe("one bad answer", () => {
     expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 1"]);
   });
 
-  test("An answer that is nonsense leaves its request unconfirmed, and is not asked for again", async () => {
+  test("An unreadable response leaves its request unconfirmed, and it is not sent again", async () => {
     const { batch, run, prompts } = opened(reefs(2), {
       answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : picture(prompt)),
     });
@@ -103,7 +103,7 @@ describe("one bad answer", () => {
     expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { billing: "maybe" } });
   });
 
-  test("An answer without an image is no result: its request has failed if it cost nothing, and is unconfirmed otherwise", async () => {
+  test("A response without an image is not a result: its request fails if it cost nothing, and is unconfirmed otherwise", async () => {
     const { batch, run, results } = opened(reefs(3), {
       answer(prompt) {
         if (prompt === "reef 0") return Response.json({ data: [] });
@@ -130,7 +130,7 @@ describe("one bad answer", () => {
     expect(await run()).toMatchObject({ status: "done", done: 9, error: undefined });
   });
 
-  test("A 429 with a Retry-After of a day pauses the batch ten minutes, and says so", async () => {
+  test("A 429 with a Retry-After of a day pauses the batch for ten minutes, and the state shows it", async () => {
     const { batch, clock, prompts } = opened(reefs(4), {
       concurrency: 1,
       answer: (prompt, nth) =>
@@ -147,7 +147,7 @@ describe("one bad answer", () => {
   });
 });
 
-test("the concurrency falls after a 429, once for all that were sent, and grows up to the option again", async () => {
+test("the concurrency falls after a 429, once for all requests in flight, and grows back to the option", async () => {
   let inFlight = 0;
   let most = 0;
   const { batch, clock } = opened(reefs(80), {
@@ -168,7 +168,7 @@ test("the concurrency falls after a 429, once for all that were sent, and grows 
 });
 
 describe("a batch in which nothing moves", () => {
-  test("ends after twelve pauses without an answer, and can be continued", async () => {
+  test("ends after twelve pauses without a response, and can be continued", async () => {
     let isBusy = true;
     const { run, prompts } = opened(reefs(3), {
       concurrency: 1,
@@ -235,7 +235,7 @@ describe("a batch in which nothing moves", () => {
 });
 
 describe("a stop", () => {
-  test("lets what is in flight end, sends nothing new, and run continues", async () => {
+  test("lets requests in flight finish, sends nothing new, and run continues", async () => {
     const open: (() => void)[] = [];
     const { batch, clock, prompts } = opened(reefs(5), {
       concurrency: 2,
@@ -262,7 +262,7 @@ describe("a stop", () => {
     expect(await clock.advanceUntil(ended, 1)).toMatchObject({ status: "stopped", waiting: 2 });
   });
 
-  test("leaves a video with the gateway, and the next run polls it on", async () => {
+  test("leaves a video to the gateway, and the next run polls it", async () => {
     const sent: string[] = [];
     let isMade = false;
     const { batch, clock, run } = opened([film("A film")], {
@@ -287,7 +287,7 @@ describe("a stop", () => {
 });
 
 describe("a result", () => {
-  test("counts as done when onResult has taken it, and is given again after it failed", async () => {
+  test("is done when onResult has resolved, and is passed again after onResult failed", async () => {
     let isFull = true;
     const given: string[] = [];
     const { batch, run, prompts } = opened(reefs(3), {
@@ -305,7 +305,7 @@ describe("a result", () => {
     expect([given, prompts.length]).toEqual([["0", "0", "1", "2"], 3]);
   });
 
-  test("A result whose onResult never ends holds one place, and the others go on", async () => {
+  test("A result whose onResult never ends blocks one slot, and the others continue", async () => {
     const { batch, clock } = opened(reefs(4), {
       concurrency: 2,
       onResult: ({ id }) => (id === "0" ? new Promise(() => {}) : undefined),
@@ -344,7 +344,7 @@ describe("a result", () => {
 });
 
 describe("a list that has changed", () => {
-  test("is refused before anything is sent, and its requests are named", async () => {
+  test("is refused before anything is sent, and the error names its requests", async () => {
     const storage = memoryStorage();
     await opened(reefs(3), { storage }).run();
     const { run, prompts } = opened([reef("a new one"), ...reefs(3)], { storage });
@@ -360,7 +360,7 @@ describe("a list that has changed", () => {
     expect([await run(), prompts]).toMatchObject([{ status: "done", done: 3 }, ["c"]]);
   });
 
-  test("may have another request in the place of one that was refused", async () => {
+  test("may replace a rejected request by another one", async () => {
     const storage = memoryStorage();
     const first = opened(reefs(2), {
       storage,
@@ -374,7 +374,7 @@ describe("a list that has changed", () => {
     expect(await run()).toMatchObject({ status: "done", done: 2 });
   });
 
-  test("has no id twice, and no request without a kind", () => {
+  test("must not have a duplicate id or a request without a kind", () => {
     expect(() => opened([reef("a", "a"), reef("b", "a")])).toThrow('requests.1.id: "a" is there twice');
     expect(() => opened([{} as BatchRequest])).toThrow(
       "requests.0: must have one of the fields image, video",
@@ -384,7 +384,7 @@ describe("a list that has changed", () => {
 });
 
 describe("a storage", () => {
-  test("A storage that takes no record lets nothing be sent", async () => {
+  test("Nothing is sent if the storage does not write the record", async () => {
     const { storage } = watched(memoryStorage(), () => {
       throw new DOMException("full", "QuotaExceededError");
     });
@@ -393,14 +393,14 @@ describe("a storage", () => {
     expect(prompts).toEqual([]);
   });
 
-  test("that never answers ends the run after 30 seconds, and nothing is sent", async () => {
+  test("ends the run after 30 seconds without a response, and sends nothing", async () => {
     const storage = { ...memoryStorage(), read: () => new Promise<never>(() => {}) };
     const { run, prompts } = opened(reefs(3), { storage });
     expect(await run()).toMatchObject({ status: "error", error: { name: "TimeoutError" } });
     expect(prompts).toEqual([]);
   });
 
-  test("that fails after the answer loses no result: it is handed over, and kept for the next run", async () => {
+  test("failing after a response loses no result: onResult gets it, and the next run has it", async () => {
     let isBroken = true;
     const { storage } = watched(memoryStorage(), (nth) => {
       if (isBroken && nth > 1) throw new Error("no space");
@@ -413,7 +413,7 @@ describe("a storage", () => {
     expect([prompts, batch.getItems("done").length]).toEqual([["reef 0", "reef 1"], 2]);
   });
 
-  test("with a record that can't be read lets its request be decided on by the user", async () => {
+  test("leaves the decision about a request with an unreadable record to the user", async () => {
     const storage = memoryStorage();
     await storage.write("batches/reefs", new Map<string, unknown>([["1", { state: "gibberish" }]]));
     const { batch, run, prompts } = opened(reefs(3), { storage });
@@ -424,7 +424,7 @@ describe("a storage", () => {
   });
 });
 
-test("what a user forgets is gone, and nothing is written after", async () => {
+test("a batch writes nothing after its user has signed out", async () => {
   const open: (() => void)[] = [];
   const { batch, client, clock, storage } = opened(reefs(3), {
     concurrency: 1,
@@ -448,7 +448,7 @@ test("a batch without a name or a storage is refused with the remedy", () => {
   expect(create({ id: "a" })).toThrow("storage: is missing: give indexedDBStorage(), or fileStorage(path)");
 });
 
-test("retry rejects where the ledger can't be written", async () => {
+test("retry rejects if the ledger can't be written", async () => {
   let isBroken = false;
   const { storage } = watched(memoryStorage(), () => {
     if (isBroken) throw new Error("no space");

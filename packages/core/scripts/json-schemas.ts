@@ -37,7 +37,7 @@ interface Schema {
   readonly getter?: (input: unknown) => Schema;
 }
 
-/** A check, with what `said` of `base/validate.ts` has noted; the schema before it may have checks, too. */
+/** A check, with what `withKeywords` of `base/validate.ts` has noted; the schema before it may have checks, too. */
 interface Action {
   readonly pipe?: readonly Action[];
   readonly keywords?: {

@@ -1,14 +1,14 @@
 import type { ClientOptions } from "./client.js";
 import { ConfigurationError } from "./vocabulary/errors.js";
 
-/* What is wrong with an option, in words: bundlers leave this code out in production. */
+/* Explains invalid options in development. Bundlers drop this code in production. */
 
-/** @throws {ConfigurationError} that says which option cannot work, and what to do */
+/** @throws {ConfigurationError} that names the invalid option and its fix */
 export function explainOptions(options: ClientOptions): void {
   explainBaseURL(options?.baseURL);
   const { apiKey, timeout, retry, user, dangerouslyAllowBrowser } = options;
   explainUser(user);
-  if (apiKey !== undefined && inBrowser() && !dangerouslyAllowBrowser)
+  if (apiKey !== undefined && isBrowser() && !dangerouslyAllowBrowser)
     throw new ConfigurationError(
       "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
         "baseURL to the proxy; or, in a tool of your own, set dangerouslyAllowBrowser: true",
@@ -30,7 +30,7 @@ function explainBaseURL(given: unknown): void {
   const text = typeof given === "string" ? given.trim() : "";
   if (text === "") return fail("is missing");
   const baseURL = text.replace(/\/+$/, "");
-  // a path is resolved at the first request, when there may be a page
+  // a path is resolved at the first request, because a server can create the client
   const isPath = /^\.{0,2}\//.test(text);
   if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
   const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
@@ -51,7 +51,7 @@ function explainUser(user: unknown): void {
   );
 }
 
-/** @throws {ConfigurationError} that says what is wrong with a key */
+/** @throws {ConfigurationError} that explains an invalid key */
 export function explainKey(key: unknown): void {
   const fail = (problem: string) => {
     throw new ConfigurationError(`apiKey: ${problem}`);
@@ -72,7 +72,10 @@ function explainTimes(option: string, times: object | undefined): void {
       );
 }
 
-/** Returns true in a browser or its workers, which call themselves Mozilla. Node, Deno, Bun and workerd do not. */
-export function inBrowser(): boolean {
+/**
+ * Returns true in a browser or its workers, whose user agent begins with "Mozilla". Those of Node, Deno, Bun and
+ * workerd do not.
+ */
+export function isBrowser(): boolean {
   return /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
 }

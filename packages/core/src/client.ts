@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "./base/clock.js";
+import { hashToId } from "./base/equality.js";
 import { isolate } from "./base/isolate.js";
 import { noteUnknownOptions, print } from "./base/note-options.js";
-import { idOf } from "./base/same.js";
-import type { Scoped } from "./base/scope.js";
-import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
+import type { Scoped } from "./base/user-prefix.js";
+import { explainKey, explainOptions, isBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeout } from "./transport/send.js";
@@ -13,11 +13,11 @@ import type { CallInfo, ClientEvent } from "./vocabulary/events.js";
 import type { VideoTaskParser } from "./vocabulary/video-task.js";
 
 /**
- * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
- * `createClient`. Frozen. No field has the key, so it can be logged.
+ * The gateway's address, headers and settings: the first argument of every function that sends a request.
+ * `createClient` creates it. Frozen. No field contains the key, so it is safe to log.
  */
 export interface Client extends Connection, Scoped {
-  /** True if the app receives the errors of its calls by `onEvent`: nothing is printed then. */
+  /** True if the app has an `onEvent`. The client then prints nothing. */
   readonly hasOnEvent: boolean;
   /** The user whose data this client stores; undefined without the option. */
   readonly user: string | undefined;
@@ -25,13 +25,13 @@ export interface Client extends Connection, Scoped {
   readonly gateway: GatewayOptions;
   /** Uploads the files of requests; undefined without the option. */
   readonly uploads: MediaUploader | undefined;
-  /** Receive the events of this client and of its copies: `subscribeToEvents` adds one. */
+  /** Listeners for the events of this client and of its copies. `subscribeToEvents` adds one. */
   readonly listeners: Set<(event: ClientEvent) => void>;
-  /** Continues responses that a proxy stores; undefined without the option. */
+  /** Resumes responses that a proxy stores; undefined without the option. */
   readonly resume: StreamResumption | undefined;
 }
 
-/** The value of the option `resume` of `createClient`: `streamResumption()` makes it. */
+/** The value of the option `resume` of `createClient`: `streamResumption()` creates it. */
 export interface StreamResumption {
   /** Opens the bytes of one response; only `streamChat` and `resumeChat` call it. */
   readonly open: (response: never) => unknown;
@@ -42,15 +42,16 @@ export interface GatewayOptions {
   /** Lookup of an asset; `getAsset` and `watchAsset` need it, because the interface has none. */
   readonly assetLookup?: AssetLookup | undefined;
   /**
-   * Reads the response of a video query, for a gateway that the built-in `parseVideoTask` cannot read. Call the built-in
-   * function for all others.
+   * Parses the response of a video query, for a gateway whose responses the built-in `parseVideoTask` cannot read. Call
+   * the built-in function for all other responses.
    *
    * @default parseVideoTask
    */
   readonly parseVideoTask?: VideoTaskParser | undefined;
   /**
-   * Requests the usage of each stream: `stream_options.include_usage`, unless a request sets it. `true` asks every
-   * model: gateways that work like OpenAI's report usage of a stream on request only. `false` asks none.
+   * Requests the usage of each stream: `stream_options.include_usage`, unless a request sets it. `true` requests it
+   * from every model, for gateways that report a stream's usage only on request, like OpenAI. `false` never requests
+   * it.
    *
    * @default only `alpha-v4.1-flash`, the model for which the interface lists the field
    */
@@ -61,20 +62,20 @@ export interface GatewayOptions {
 export interface ClientOptions {
   /**
    * Address of the gateway, or of the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is
-   * accepted. A path of the page's own server (`/api`) is resolved at the first request, so a server can create the
-   * client, too.
+   * accepted. A path on the page's server (`/api`) is resolved at the first request, so a server can also create the
+   * client.
    */
   readonly baseURL: string;
   /**
    * API key, or a function that returns it, called for each request. Not for browsers: use the Worker proxy.
-   * `undefined` is an error, because it usually comes from an environment variable that is not set. Leave the
-   * option out where a proxy adds the key.
+   * `undefined` is an error, because it usually comes from a missing environment variable. Leave the option out if a
+   * proxy adds the key.
    */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
-   * Headers of every request, for example to authenticate with a proxy. A function is called for each request, once for
-   * all attempts at it, before it is sent. It gets the identity of the request and its call, for example to send
-   * the `traceparent` of the call's span; not the body.
+   * Headers of every request, for example to authenticate with a proxy. A function runs once for each request, before
+   * its first attempt. It gets the identity of the request and its call, for example to send the `traceparent` of the
+   * call's span. It does not get the body.
    *
    * @example
    * ```ts
@@ -88,19 +89,19 @@ export interface ClientOptions {
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
-   * The user whose chats, tasks and drafts this client keeps in the browser: the id of the signed-in user, as the proxy's
-   * `authenticate` returns it. It is part of the name of every lock, channel and collection, so that two users of one
-   * browser never see each other's things. A hash of it goes with each request, in the header `x-sluice-user`, unless there
-   * is an `apiKey`: the proxy refuses a page of another user with a 409 `user_mismatch`. Any text but an empty one. For
-   * another user, create another client.
+   * The user whose chats, tasks and drafts this client stores in the browser: the id of the signed-in user, as the
+   * proxy's `authenticate` returns it. It is part of the name of every lock, channel and collection, so that two users
+   * of one browser never see each other's data. Without an `apiKey`, each request carries a hash of it in the header
+   * `x-sluice-user`. The proxy rejects a page of another user with a 409 `user_mismatch`. Any text except an empty one.
+   * Create another client for another user.
    *
-   * @default none: all users of this browser share what is kept
+   * @default none: all users of this browser share the stored data
    */
   readonly user?: string | undefined;
   /**
-   * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a
-   * `Request`. The body of its answer may be a stream of bytes or text, a stream of Node, or absent beside `text()`. No
-   * other code may read it.
+   * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a `Request`. The body
+   * of its response may be a stream of bytes or text, a Node stream, or absent beside `text()`. No other code may read
+   * the body.
    *
    * @default globalThis.fetch
    */
@@ -110,8 +111,9 @@ export interface ClientOptions {
   /** Retries of every request; a request may have its own. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * Gives each request that may be billed an `idempotency-key`, by which a proxy with a stream log or `once` knows
-   * it when it comes again. Switch it off for a proxy on another origin whose CORS rules do not allow the header.
+   * Sends an `idempotency-key` with each request that may be billed. A proxy with a stream log or `once` recognizes a
+   * repeated request by its key. Set it to false for a proxy on another origin whose CORS rules do not allow the
+   * header.
    *
    * @default true without `apiKey`, false with one
    */
@@ -119,36 +121,36 @@ export interface ClientOptions {
   /** How this deployment of the gateway differs from its interface. */
   readonly gateway?: GatewayOptions | undefined;
   /**
-   * Checks and uploads the files of requests: `uploads()` of `@sluice/media`. Without it, a `File` or `Blob` in the place of
-   * an address is refused.
+   * Checks and uploads the files of requests: `uploads()` of `@sluice/media`. Without it, a `File` or `Blob` instead of
+   * an address is an error.
    *
    * @default none
    */
   readonly uploads?: MediaUploader | undefined;
   /**
-   * Continues a response after a lost connection or a reload, where the proxy stores it: `streamResumption()`. Without
-   * it, such a response ends as `truncated`.
+   * Resumes a stored response after a lost connection or a reload: `streamResumption()`. Without it, the response ends
+   * as `truncated`.
    *
    * @default none
    */
   readonly resume?: StreamResumption | undefined;
   /**
-   * Receives the steps of each call and the warnings, for logs and metrics, before those of
-   * `subscribeToEvents`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
-   * is printed once for each rule and path, but not in production; so is the error of a store that is a mistake in the code
-   * or the setup. Warnings about a request are emitted in development only.
+   * Receives the steps of each call and the warnings, for logs and metrics. It runs before the listeners of
+   * `subscribeToEvents`. Its errors are reported as uncaught and change nothing. Without this option, development
+   * builds print each warning once per rule and path, and store errors that a mistake in the code or the setup caused.
+   * Warnings about a request are emitted only in development.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
   readonly clock?: Clock | undefined;
   /**
-   * Returns numbers from 0 up to, but not including, 1, for the jitter of waits. For tests.
+   * Returns numbers from 0 (included) to 1 (excluded) for the jitter of waits. For tests.
    *
    * @default Math.random
    */
   readonly random?: (() => number) | undefined;
   /**
-   * Allows an API key in a browser, where every visitor can read it. Only for tools without other users.
+   * Allows an API key in a browser, where every visitor can read it. Only for private tools.
    *
    * @default false
    */
@@ -157,16 +159,13 @@ export interface ClientOptions {
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-/**
- * Largest number of keys that a client keeps to redact them. The oldest key is dropped first, so a request would have
- * to outlive as many newer keys.
- */
-const MOST_KEYS = 1000;
+/** Largest number of keys that a client remembers to redact them. It drops the oldest key first. */
+const MAX_KEYS = 1000;
 
 /**
  * Creates the client, the first argument of every function. It holds no connection and is never closed.
  *
- * @throws {ConfigurationError} when an option cannot work; the message says which one and, in development, what to do
+ * @throws {ConfigurationError} for an invalid option. The message names the option and, in development, the fix
  * @example
  * ```ts
  * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: process.env.GATEWAY_API_KEY });
@@ -175,19 +174,19 @@ const MOST_KEYS = 1000;
 export function createClient(options: ClientOptions): Client {
   const listeners: Client["listeners"] = new Set();
   if (options?.onEvent) listeners.add((event) => options.onEvent?.(event));
-  // also where the options are refused: a misspelt `baseURL` is missing
+  // runs before the checks below: a misspelled `baseURL` would be reported as missing
   noteUnknownOptions("createClient", options, { warn });
   try {
     if (process.env.NODE_ENV !== "production") explainOptions(options);
   } catch (error) {
-    // a page without a bundler has no `process`
+    // a page without a bundler lacks `process`
     if (isGatewayError(error)) throw error;
   }
   assertUsable("baseURL", BASE_URL.test(options?.baseURL));
   const { apiKey, credentials, timeout = {}, retry, user, clock = systemClock } = options;
   const baseURL = options.baseURL.trim().replace(/(?:\/+|(?:\/v1)+\/*)$/, "");
   assertUsable("user", user === undefined || (user && typeof user === "string"));
-  assertUsable("apiKey", apiKey === undefined || !inBrowser() || options.dangerouslyAllowBrowser);
+  assertUsable("apiKey", apiKey === undefined || !isBrowser() || options.dangerouslyAllowBrowser);
   if ("apiKey" in options && typeof apiKey !== "function") assertUsable("apiKey", isKey(apiKey));
   const times: readonly unknown[] = [timeout, retry ?? {}].flatMap(Object.values);
   assertUsable("timeout or retry", !times.some((ms) => ms !== undefined && !(Number(ms) >= 0)));
@@ -205,15 +204,14 @@ export function createClient(options: ClientOptions): Client {
     gateway: options.gateway ?? {},
     uploads: options.uploads,
     resume: options.resume,
-    // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
-    // another `this`
+    // the global `fetch` throws with another `this`, so it is called without an object
     fetch: (options.fetch ?? ((...given) => globalThis.fetch(...given))) as typeof globalThis.fetch,
     hasOwnFetch: options.fetch !== undefined,
     hasOnEvent: Boolean(options.onEvent),
-    // the platform would copy a `Request`, body and all, which takes longer than all else before a call is sent; but
-    // only a `Request` shows at once that `credentials` are refused
+    // the platform copies a `Request` with its body, which takes longer than everything else before the call. But only
+    // creating a `Request` shows that the platform rejects `credentials`
     prepare: (...given) => (options.fetch || credentials ? [new Request(...given)] : given),
-    headers,
+    headers: createHeaders,
     scrub,
     emit,
     warn,
@@ -223,15 +221,15 @@ export function createClient(options: ClientOptions): Client {
 
   function warn(issue: Issue, callId?: string): void {
     emit({ type: "warning", issue, callId });
-    // a subscriber may be a library, which must not swallow what a developer has to read
+    // also printed with subscribers: a library that subscribes must not hide the warning from the developer
     print(issue, options);
   }
 
-  async function headers(request: CallInfo): Promise<Headers> {
+  async function createHeaders(request: CallInfo): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
     if (apiKey === undefined) {
-      if (user !== undefined) all.set("x-sluice-user", idOf(user));
+      if (user !== undefined) all.set("x-sluice-user", hashToId(user));
       return all;
     }
     const key: unknown = typeof apiKey === "function" ? await apiKey() : apiKey;
@@ -246,19 +244,19 @@ export function createClient(options: ClientOptions): Client {
     return all;
   }
 
-  /** Keeps a key for `scrub`. The key that was used last is the last of the set. */
+  /** Remembers a key for `scrub`. The most recently used key is last in the set. */
   function remember(key: string): void {
-    // short keys are not redacted: a test's key may be one letter, which occurs everywhere in an answer
+    // short keys are not redacted: a test key may be one letter, which occurs everywhere
     if (key.length < 8) return;
     keys.delete(key);
     keys.add(key);
     const [oldest] = keys;
-    if (keys.size > MOST_KEYS) keys.delete(oldest as string);
+    if (keys.size > MAX_KEYS) keys.delete(oldest as string);
   }
 
   function scrub(text: string): string {
     if (keys.size === 0) return text;
-    const plain = withoutEscapes(text);
+    const plain = unescapeJSON(text);
     let clean = [...keys].some((key) => plain.includes(key)) ? plain : text;
     for (const key of keys)
       for (const form of [key, encodeURIComponent(key)]) clean = clean.replaceAll(form, "[redacted]");
@@ -270,21 +268,21 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Resolves the escapes of JSON text in which a key may be written. Quotes and backslashes stay escaped. */
-function withoutEscapes(text: string): string {
+/** Resolves the JSON escapes that may hide a key. Quotes and backslashes stay escaped. */
+function unescapeJSON(text: string): string {
   return text.replace(/\\(?:\/|u00(?!22|5c)([2-7][\da-f]))/gi, (_, hex?: string) =>
     hex ? String.fromCharCode(Number.parseInt(hex, 16)) : "/",
   );
 }
 
-/** An address without a name, a query and a fragment, or a path of the page's server. */
+/** An address without a user name, query or fragment, or a path on the page's server. */
 const BASE_URL = /^\s*(?:https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?|\.{0,2}\/[^\s?#]*)\s*$/i;
 
 function isKey(key: unknown): key is string {
   return typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
 }
 
-/** Refuses an option in production. In development, `explainOptions` has said what is wrong. */
+/** Rejects an option in production. In development, `explainOptions` has already thrown a detailed error. */
 function assertUsable(option: string, isUsable: unknown): asserts isUsable {
   if (!isUsable) throw new ConfigurationError(`${option}: is missing, or can't be used`);
 }

@@ -5,16 +5,16 @@ import type { Issue } from "./vocabulary/errors.js";
 /** Checks and stores the files of requests: the client's option `uploads`. `uploads()` of `@sluice/media` returns one. */
 export interface MediaUploader {
   /**
-   * Stores a file, and returns an address that the gateway can fetch. Called once for each file of a request. An error
-   * refuses the request, and nothing is sent.
+   * Stores a file and returns an address that the gateway can fetch. Called once for each file of a request. If it
+   * throws, the request is not sent.
    */
   readonly upload: (
     client: Client,
     file: Blob,
     options?: {
-      /** Aborts when the request is stopped. */
+      /** Aborts when the app stops the request. */
       readonly signal?: AbortSignal | undefined;
-      /** Called after each part that is stored. */
+      /** Called after each stored part. */
       readonly onProgress?:
         | ((progress: {
             /** Bytes of the file that are stored. */
@@ -25,12 +25,12 @@ export interface MediaUploader {
   ) => Promise<{
     /** Address of the file. */
     readonly url: string;
-    /** End of the address; Unix milliseconds. */
+    /** Time at which the address expires; Unix milliseconds. */
     readonly expiresAt?: number;
   }>;
   /**
-   * Last check of a video request before it is stored or sent. Issues, and errors that it throws, refuse the request. It
-   * is not called for requests with `checks: false`.
+   * Last check of a video request before it is stored or sent. If it returns issues or throws, the request is not sent.
+   * Not called for requests with `checks: false`.
    *
    * @default no check
    */
@@ -38,7 +38,7 @@ export interface MediaUploader {
     | ((
         request: VideoRequest,
         options: {
-          /** Aborts when the store forgets the request. */
+          /** Aborts when the store discards the request. */
           readonly signal: AbortSignal;
         },
       ) => readonly Issue[] | Promise<readonly Issue[]>)

@@ -1,42 +1,41 @@
 import type { SharedDevices } from "./devices.js";
 
-/** Lock of a name in a storage, until `release` or the end of the process. */
+/** A named lock of a storage, held until `release` or the end of the process. */
 export interface StorageLock {
   /**
-   * Writes as `write` of the storage does, while the lock is held. Rejects where another process has taken it over, and
-   * changes nothing then.
+   * Writes like `write` of the storage, while the lock is held. Rejects without any change if another process has taken
+   * the lock over.
    */
   write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void>;
-  /** Gives the lock back. Never rejects. */
+  /** Releases the lock. Never rejects. */
   release(): Promise<void>;
 }
 
 /**
- * Storage of chats and tasks between page loads: records by key, in named collections. Each message or task has its own
- * record, so that two pages never overwrite each other's.
+ * Storage of chats and tasks between page loads: records by key, in named collections. Each message or task is one
+ * record, so that two pages never overwrite each other's records.
  *
- * A record is any value that has JSON, and is read as its JSON: a `Date` as text, a `Map` empty, and without fields
- * that are `undefined`. Collections and keys are any text. An app can write its own storage with the first three functions;
- * `storageTests` of `@sluice/core/testing` tries it.
+ * A record is any value with a JSON form, and is read as its JSON: a `Date` as text, a `Map` as an empty object,
+ * without undefined fields. Collections and keys are any text. An app can implement its own storage with the first
+ * three functions. `storageTests` of `@sluice/stores/testing` tests it.
  */
 export interface RecordStorage {
   /**
-   * Reads all records of a collection, by key. Leaves out damaged records, and records in the format of another
-   * version. Rejects with the platform's error if the storage is not available, for example because cookies are turned
-   * off.
+   * Reads all records of a collection, by key. Skips damaged records and records in the format of another version.
+   * Rejects with the platform's error if the storage is unavailable, for example because the user blocks cookies.
    */
   read(collection: string): Promise<ReadonlyMap<string, unknown>>;
   /**
-   * Writes records as they are at the time of the call, all or none; `undefined` removes one. Writes of one storage object
-   * are kept in the order of the calls. Rejects with the platform's error if they cannot be kept
-   * (`QuotaExceededError`), and with a `TypeError` if one has no JSON.
+   * Writes records as they are at the time of the call, all or none. `undefined` removes a record. Writes of one
+   * storage object apply in the order of the calls. Rejects with the platform's error if the write fails
+   * (`QuotaExceededError`), and with a `TypeError` for a record without a JSON form.
    */
   write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void>;
   /**
-   * Calls `listener` with the records that other pages write from now on, `undefined` for those that they remove.
-   * Returns a function that ends the watching. A storage may report the page's own writes, too.
+   * Calls `listener` with the records that other pages write after the call, and with `undefined` for removed records.
+   * Returns a function that unsubscribes. A storage may also report the page's own writes.
    *
-   * @param onRefusal gets the platform's error where changes of other pages cannot be watched; nothing is thrown
+   * @param onRefusal gets the platform's error if the storage cannot watch other pages; `watch` itself does not throw
    */
   watch(
     collection: string,
@@ -44,24 +43,25 @@ export interface RecordStorage {
     onRefusal?: (error: unknown) => void,
   ): () => void;
   /**
-   * Passes records to the watchers of other pages without keeping them. A chat calls it ten times a second for an answer
-   * in flight, and writes the answer once a second. Without it other tabs show the written text. It may lose records.
+   * Broadcasts records to the listeners of other pages without storing them. A chat broadcasts a response in flight ten
+   * times a second and writes it once a second. Without this function, other tabs show the written text. Broadcast
+   * records may get lost.
    */
   pass?(collection: string, changes: ReadonlyMap<string, unknown>): void;
   /**
-   * Removes a collection, and those whose names begin with its name and a slash: `drop("chat")` removes `chat` and
-   * `chat/a`, and not `chats`. Also damaged records. Watchers get each removed record as `undefined`. Without it,
-   * `signOut` removes only what this page knows of.
+   * Removes a collection, and all collections whose names begin with its name and a slash: `drop("chat")` removes
+   * `chat` and `chat/a`, but not `chats`. Also removes damaged records. Listeners get each removed record as
+   * `undefined`. Without this function, `signOut` removes only the records that this page knows.
    */
   drop?(collection: string): Promise<void>;
   /**
-   * Takes a lock that all users of the same data see, in any process; undefined while another one holds it. A batch uses
-   * it instead of a Web Lock, which the storages of a browser share anyway.
+   * Acquires a lock that all processes with the same data share; undefined while another process holds it. A batch uses
+   * it instead of a Web Lock.
    */
   lock?(name: string): Promise<StorageLock | undefined>;
   /**
-   * Present where a server keeps the records for several devices: a chat asks it who works on a message, and shows what is
-   * not sent yet. A storage of one browser has none, because its tabs see each other's Web Locks.
+   * Present if a server stores the records for several devices. A chat uses it to coordinate devices and to show unsent
+   * records. A storage of one browser does not need it, because its tabs share Web Locks.
    */
   readonly devices?: SharedDevices;
 }

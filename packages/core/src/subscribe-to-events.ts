@@ -2,11 +2,11 @@ import type { Client } from "./client.js";
 import type { ClientEvent } from "./vocabulary/events.js";
 
 /**
- * Calls `listener` with each event of a client from now on, after the option `onEvent`: for code that did not create
- * the client, such as a library or a panel. Warnings are printed as before: only `onEvent` stops that. An error that
- * `listener` throws is reported as uncaught and changes nothing. A listener that is added twice is called twice.
+ * Calls `listener` with each later event of a client, after the option `onEvent`. Use it in code that did not create
+ * the client, such as a library or a panel. The client still prints warnings: only `onEvent` stops that. Errors of
+ * `listener` are reported as uncaught and change nothing. A listener added twice runs twice.
  *
- * @returns a function that ends the subscription, also while an event is emitted
+ * @returns a function that unsubscribes, also during an event
  * @example
  * ```ts
  * const unsubscribe = subscribeToEvents(client, (event) => {

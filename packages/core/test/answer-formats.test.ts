@@ -59,7 +59,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
       });
   });
 
-  test("reads tool calls of either format", async () => {
+  test("reads tool calls of both formats", async () => {
     const call = { index: 0, id: "a", type: "function", function: { name: "pay", arguments: '{"to":"x"}' } };
     const text = frame({ tool_calls: [call] }) + frame({}, "tool_calls") + DONE;
     const toolCalls = [{ id: "a", name: "pay", input: { to: "x" } }];
@@ -79,7 +79,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
     });
   });
 
-  test("reports an event stream that breaks off as truncated", async () => {
+  test("reports a broken event stream as truncated", async () => {
     expect(await rejectionOf(ask(frame({ content: "Hello" }), "text/event-stream"))).toMatchObject({
       name: "StreamError",
       reason: "truncated",
@@ -126,14 +126,14 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
   });
 });
 
-test("streamChat reads JSON with [DONE] behind it in any pieces", async () => {
+test("streamChat reads JSON followed by [DONE] in any pieces", async () => {
   for (const size of [1, 7, 100]) {
     const { client } = clientOf(() => streamAnswer(inPieces(`${json}\n\n${DONE}`, size)));
     expect((await streamChat(client, question).result()).message.content).toBe("Hello");
   }
 });
 
-test("completeChat asks again for nothing that it has got as an event stream", async () => {
+test("completeChat does not repeat a request whose response was an event stream", async () => {
   const { client, requests } = clientOf(() => streamAnswer(streamed));
   await completeChat(client, question);
   expect(requests).toHaveLength(1);

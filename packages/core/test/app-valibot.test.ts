@@ -61,7 +61,7 @@ test.each<[string, () => void]>([
   expect(requests()).toEqual(usual);
 });
 
-test("messages are made from the facts of an issue", () => {
+test("messages are created from the fields of an issue", () => {
   const said = usual.flatMap(({ issues }) => issues.map(({ path, message }) => `${path} ${message}`));
   expect(said).toEqual([
     "messages.0.content expected string, got 7",

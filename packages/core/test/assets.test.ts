@@ -85,7 +85,7 @@ describe("createAsset", () => {
     }
   });
 
-  test("names the field at which an answer does not fit, and sends a request without checks", async () => {
+  test("names the invalid field of a response, and sends a request without checks", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: {} }));
     const other = { ...request, AssetType: "Video" };
     expect(await rejectionOf(createAsset(client, other, { checks: false }))).toMatchObject({
@@ -121,7 +121,7 @@ describe("getAsset", () => {
     expect(await requests[0]?.json()).toEqual({ Id: "a-1" });
   });
 
-  test("accepts a lookup that uses GET and makes its own record", async () => {
+  test("accepts a lookup that uses GET and returns its own record", async () => {
     const { client, requests } = clientOf(() => Response.json({ Result: { State: "Active" } }), {
       gateway: {
         assetLookup: async (id, request) => {
@@ -172,7 +172,7 @@ describe("watchAsset", () => {
   const waiting = (steps: readonly Step[], options: Partial<ClientOptions> = {}) =>
     polled(steps, 300_000, { gateway: { assetLookup: lookup }, ...options });
 
-  test("polls every 3 seconds until the asset is active, through failures that pass", async () => {
+  test("polls every 3 seconds until the asset is active, through temporary failures", async () => {
     const { client, advance, track, polledAt } = waiting([
       refusal(404),
       found("Processing"),

@@ -31,12 +31,12 @@ describe("a backoff", () => {
     expect([delays, backoff.failures]).toEqual([[], 0]);
   });
 
-  test("Progress begins the count and the waits again", async () => {
+  test("Progress restarts the count and the waits", async () => {
     const { backoff, delays, wait } = live();
     await wait();
     await wait();
     expect(backoff.failures).toBe(2);
-    backoff.progress();
+    backoff.reset();
     for (let nth = 0; nth < 3; nth += 1) await wait();
     expect(await rejectionOf(wait())).toBe(failure);
     expect(delays).toEqual([1000, 2000, 1000, 2000, 4000]);
@@ -46,12 +46,12 @@ describe("a backoff", () => {
     const { backoff, clock, wait } = live({}, () => 0);
     for (let nth = 0; nth < 100; nth += 1) {
       await wait({ retryAfterMs: 0 });
-      backoff.progress();
+      backoff.reset();
     }
     expect(clock.now()).toBeGreaterThanOrEqual(50_000);
   });
 
-  test("Retry-After makes a wait longer, up to the longest wait, and never shorter", async () => {
+  test("Retry-After makes a wait longer, up to the longest wait, but never shorter", async () => {
     const { delays, wait } = live();
     await wait({ retryAfterMs: 7000 });
     await wait({ retryAfterMs: 0 });
@@ -59,7 +59,7 @@ describe("a backoff", () => {
     expect(delays).toEqual([7000, 2000, 30_000]);
   });
 
-  test("The jitter halves a wait at most", async () => {
+  test("The jitter at most halves a wait", async () => {
     const { delays, wait } = live({}, () => 0);
     await wait();
     await wait();

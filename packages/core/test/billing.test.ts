@@ -39,7 +39,7 @@ describe.each([
     expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, billing });
   });
 
-  test("is sent three times where the connection keeps failing, and once without retries", async () => {
+  test("is sent three times if the connection keeps failing, and once without retries", async () => {
     const reset = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
     for (const [limit, posts] of [
       [2, 3],
@@ -77,7 +77,7 @@ describe.each([
     },
   );
 
-  test("may be billed if its answer breaks off, and is not billed if a rule is broken", async () => {
+  test("may be billed if its response breaks, and is not billed if a rule is broken", async () => {
     const cut = clientOf(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
     expect(await rejectionOf(ask(cut.client))).toMatchObject({ billing: "maybe" });
     const { client } = clientOf(() => refusal(500));
@@ -100,7 +100,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(never.requests).toHaveLength(3);
   });
 
-  test("is refused, and not unsent, where an attempt after a 429 makes no connection", async () => {
+  test("counts as refused, not unsent, if an attempt after a 429 cannot connect", async () => {
     const { client, ended } = withEnds((_, nth) => (nth === 1 ? refusal(429, soon) : unreachable()));
     expect(await rejectionOf(create(client))).toMatchObject({
       name: "ConnectionError",
@@ -156,7 +156,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     });
   });
 
-  test("is not sent by a fetch that takes no Request, and the error names the wrapper", async () => {
+  test("is not sent by a fetch that does not accept a Request, and the error names the wrapper", async () => {
     for (const words of ["url must be a string", "Invalid URL: [object Request]"]) {
       const { client, requests } = clientOf(() => Promise.reject(new TypeError(words)));
       expect(await rejectionOf(create(client))).toMatchObject({
@@ -168,7 +168,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     }
   });
 
-  test("may be billed if the answer breaks off, or is not JSON", async () => {
+  test("may be billed if the response breaks or is not JSON", async () => {
     const body = openBody();
     body.send('{"id":');
     body.drop();
@@ -224,7 +224,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(requests).toHaveLength(0);
   });
 
-  test("is not billed if the time ends while it waits for a repetition", async () => {
+  test("is not billed if the time ends while it waits for a retry", async () => {
     const clock = stoppedClock();
     const waiting = signalled();
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "20" }), {

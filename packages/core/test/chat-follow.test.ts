@@ -30,13 +30,13 @@ describe("an answer that is followed", () => {
     expect(attempts()).toEqual(["GET", "GET"]);
   });
 
-  test("is read on behind its last event after a cut", async () => {
+  test("continues after its last event when the connection broke", async () => {
     const { read, attempts } = following([{ bytes: firstEvent, ending: "drop" }]);
     expect((await read()).message.content).toBe("one two");
     expect(attempts()).toEqual(["GET", "GET after 1"]);
   });
 
-  test("ends as unknown to the proxy, when all servers say so for half a minute", async () => {
+  test("ends as unknown to the proxy when all servers say so for half a minute", async () => {
     const { clock, stream, attempts } = following(Array.from({ length: 5 }, () => refusal(404)));
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
     expect(error).toMatchObject({ name: "APIError", status: 404 });
@@ -55,7 +55,7 @@ describe("an answer that is followed", () => {
     expect(stream.streamId).toBe("s-1");
   });
 
-  test("ends by its limit where the proxy never answers", async () => {
+  test("ends at its limit if the proxy never responds", async () => {
     const clock = stoppedClock();
     const { client } = keptAnswer(events, [], { clock, fetch: () => new Promise(() => {}) });
     const stream = resumeChat(client, "s-1", { timeout: { totalMs: 5000 } });
@@ -88,7 +88,7 @@ describe("a client without `resume`", () => {
     },
   );
 
-  test("sends no request when its answer is stopped, and warns of it in development", async () => {
+  test("sends no request when its response is stopped, and warns in development", async () => {
     const { client, attempts } = plain([{ bytes: firstEvent, ending: "silence" }]);
     for await (const _ of streamChat(client, question)) break;
     expect(attempts()).toEqual(["POST"]);

@@ -152,7 +152,7 @@ describe("signing", () => {
     ]);
   });
 
-  test("redacts the key in an answer that repeats it", async () => {
+  test("redacts the key in a response that contains it", async () => {
     const { client } = clientOf(
       () => json({ error: { message: `bad key ${key}` } }, { status: 401 }),
       withKey,
@@ -167,7 +167,7 @@ describe("signing", () => {
     expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
   });
 
-  test("follows no redirect: the key goes to no other address", async () => {
+  test("follows no redirect, so that the key reaches no other address", async () => {
     const { client, requests } = clientOf(
       () => new Response(null, { status: 307, headers: { location: "https://evil.test/" } }),
       withKey,
@@ -190,7 +190,7 @@ describe("signing", () => {
     expect((error as Error).message).toMatch(/^HTTP redirect: /);
   });
 
-  test("leaves a request with a body to the usual cache", async () => {
+  test("leaves the cache of a request with a body unchanged", async () => {
     const { client, requests } = clientOf(() => json(completion), withKey);
     await completeChat(client, question);
     expect(requests[0]?.cache).toBe(new Request("https://gateway.example.com").cache);
@@ -256,7 +256,7 @@ describe("retry", () => {
     expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ billing: "maybe" });
   });
 
-  test("does not wait for a Retry-After beyond maxRetryAfterMs: the error has the waiting time", async () => {
+  test("does not wait for a Retry-After beyond maxRetryAfterMs, and the error has the wait", async () => {
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "3600" }));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       status: 429,
@@ -356,7 +356,7 @@ describe("retry", () => {
 });
 
 describe("completeChat", () => {
-  test("returns the whole answer as a turn", async () => {
+  test("returns the whole response", async () => {
     const { client, requests } = clientOf(() => json(completion, { headers: { "x-request-id": "r-1" } }));
     const turn = await completeChat(client, question);
     expect(turn).toMatchObject({
@@ -369,7 +369,7 @@ describe("completeChat", () => {
     expect(await requests[0]?.json()).toEqual(question);
   });
 
-  test("reads an answer that begins with a byte order mark", async () => {
+  test("reads a response that begins with a byte order mark", async () => {
     const { client } = clientOf(() => new Response(`\uFEFF${JSON.stringify(completion)}`));
     expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
   });
@@ -399,7 +399,7 @@ describe("completeChat", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("reads 32 MB of an answer at most, and closes the connection", async () => {
+  test("reads at most 32 MB of a response, and closes the connection", async () => {
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body));
     const error = rejectionOf(completeChat(client, question));
@@ -417,7 +417,7 @@ describe("completeChat", () => {
     expect(connection.cancelled).toBe(true);
   });
 
-  test("aborts in the middle of the body, and before an answer", async () => {
+  test("aborts within the body and before a response", async () => {
     const middle = new AbortController();
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body));
@@ -438,7 +438,7 @@ describe("completeChat", () => {
     expect(error).toMatchObject({ name: "AbortError" });
   });
 
-  test("aborts with the caller's signal also if the body ignores it", async () => {
+  test("aborts with the caller's signal even if the body ignores it", async () => {
     const controller = new AbortController();
     const { client } = clientOf(() => new Response(new ReadableStream({ start: () => controller.abort() })));
     expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({

@@ -103,7 +103,7 @@ describe.each(dresses)("%s", (_, text) => {
       },
     );
 
-  test.each(behind)("alone ends the stream as an error with its words, and %s follows", async (_, after) => {
+  test.each(behind)("ends the stream as an error with its message, and %s follows", async (_, after) => {
     for (const start of ["", ": comment\n\n", frame({ role: "assistant" })]) {
       const failure = await rejectionOf(streamed(start + text + after).result());
       if (!isGatewayError(failure)) throw failure;
@@ -112,7 +112,7 @@ describe.each(dresses)("%s", (_, text) => {
     }
   });
 
-  test("is the same error in any cut", async () => {
+  test("is the same error with any split", async () => {
     const [, before] = content[0] as (typeof content)[number];
     for (const size of [1, 7]) {
       const failure = await rejectionOf(streamed(inPieces(before + text + DONE, size)).result());
@@ -129,7 +129,7 @@ const held = [
   "an error of an extension",
 ];
 
-test.each(held)("%s ends the stream at once, also where the connection stays open", async (name) => {
+test.each(held)("%s ends the stream at once, even if the connection stays open", async (name) => {
   const [, text = ""] = dresses.find(([dress]) => dress === name) ?? [];
   for (const before of [frame({ content: "Hello" }), ": comment\n\n"]) {
     const connection = openBody();
@@ -142,7 +142,7 @@ test.each(held)("%s ends the stream at once, also where the connection stays ope
   }
 });
 
-test("A bare error before any event ends the call at once, also where a stream follows", async () => {
+test("A bare error before any event ends the call at once, even if a stream follows", async () => {
   const connection = openBody();
   const { client } = clientOf(() => new Response(connection.body));
   const failure = rejectionOf(streamChat(client, question).result());
@@ -151,7 +151,7 @@ test("A bare error before any event ends the call at once, also where a stream f
   expect(await failure).toMatchObject({ name: "APIError", message: WORDS, code: "503" });
 });
 
-test("The last words in the frame of an error stay in the partial answer", async () => {
+test("The last text in an error frame stays in the partial message", async () => {
   const text =
     frame({ content: "Hello" }) + choice({ delta: { content: " you" }, finish_reason: "error", error });
   expect(await rejectionOf(streamed(text + DONE).result())).toMatchObject({
@@ -216,7 +216,7 @@ test("An error is found in a frame that is like those before it", async () => {
   });
 });
 
-test("An answer about errors is an answer", async () => {
+test("A response about errors is a response", async () => {
   const parts = ['{"error":{"message":"x"}}\n', "error: none\n\n", "<html></html>", 'data: {"error":1}\n\n'];
   const calls = [{ index: 0, id: "a", function: { name: "log", arguments: '{"error":"none"}' } }];
   const text =
@@ -225,7 +225,7 @@ test("An answer about errors is an answer", async () => {
   expect(turn).toMatchObject({ outcome: "tool-calls", message: { content: parts.join("") } });
 });
 
-test("Lines and events that are no error do not end an answer", async () => {
+test("Lines and events that are not errors do not end a response", async () => {
   const stray = 'keep-alive\n{"type":"ping"}\n retry\n data: {"x":1}\nevent: ping\ndata: pong\n\nid\n\n';
   const text = frame({ content: "a" }) + stray + frame({ content: "b" }, "stop");
   expect(await streamed(text + DONE).result()).toMatchObject({
@@ -234,7 +234,7 @@ test("Lines and events that are no error do not end an answer", async () => {
   });
 });
 
-test("A text in place of the rest is the reason, unless a finish_reason came", async () => {
+test("A text instead of the rest is the reason, unless a finish_reason came", async () => {
   const begun = frame({ content: "Hello" });
   const words = "upstream connect error or disconnect/reset before headers";
   const done = await rejectionOf(streamed(`${begun}${words}\n\n${DONE}`).result());
@@ -250,7 +250,7 @@ test("A text in place of the rest is the reason, unless a finish_reason came", a
   expect((await streamed(`${finished}${words}\n\n${DONE}`).result()).outcome).toBe("complete");
 });
 
-test("An error whose JSON the connection has cut is a cut", async () => {
+test("An error whose JSON is truncated is a truncated stream", async () => {
   for (const half of [
     'error: {"message":"over',
     '{"error":{"message":"over',
@@ -264,7 +264,7 @@ test("An error whose JSON the connection has cut is a cut", async () => {
     });
 });
 
-test("100,000 stray lines cost linear time and no memory to speak of", async () => {
+test("100,000 stray lines cost linear time and little memory", async () => {
   const stray = '{"a":[1,\n]}\nno field\n'.repeat(100_000);
   const text = frame({ content: "a" }) + stray + frame({ content: "b" }, "stop") + DONE;
   expect((await streamed(text).result()).message.content).toBe("ab");

@@ -49,7 +49,7 @@ test("A finish_reason that is blank in every chunk but the last ends nothing ear
   expect(await rejectionOf(turnOf(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
 });
 
-test("An answer that stops after its usage, without a reason and [DONE], is truncated, not complete", async () => {
+test("A response that stops after its usage, without a reason and [DONE], is truncated, not complete", async () => {
   const error = await rejectionOf(turnOf(frame({ content: "Hello" }) + event({ choices: [], usage })));
   expect(error).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content: "Hello" } });
 });

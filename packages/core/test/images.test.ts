@@ -118,7 +118,7 @@ describe("generateImages", () => {
     expect(await requests[0]?.json()).toEqual(request);
   });
 
-  test("keeps failed images in their places", async () => {
+  test("keeps failed images at their positions", async () => {
     const data = [
       image,
       { error: { code: "policy", message: "not allowed" } },

@@ -46,7 +46,7 @@ function frozenPage(answer: () => Response) {
   }
 }
 
-test("A refusal that came while the page was frozen is a refusal, and no timeout", async () => {
+test("A rejection that came while the page was frozen is a rejection, not a timeout", async () => {
   const page = frozenPage(() =>
     Response.json({ error: { message: "no credit", code: "x" } }, { status: 402 }),
   );
@@ -57,7 +57,7 @@ test("A refusal that came while the page was frozen is a refusal, and no timeout
   expect(page.requests).toHaveLength(1);
 });
 
-test("An answer that came while the page was frozen is read", async () => {
+test("A response that came while the page was frozen is read", async () => {
   const page = frozenPage(() => streamAnswer(textAnswer("Hello")));
   const stream = streamChat(page.client, {
     model: "alpha-v4.1-flash",

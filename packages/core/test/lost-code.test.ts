@@ -52,8 +52,8 @@ describe("a request whose code for failures is lost", () => {
   });
 });
 
-test("An answer whose body is no stream can't be read without transport/odd-body, and says so once", async () => {
-  const { completeChat, streamChat, client, requests } = await clientWithout(["transport/odd-body"], () =>
+test("A response without a standard stream can't be read without transport/node-body, and the client warns once", async () => {
+  const { completeChat, streamChat, client, requests } = await clientWithout(["transport/node-body"], () =>
     Object.defineProperty(Response.json({}), "body", { value: undefined }),
   );
   await expect(completeChat(client, question)).rejects.toMatchObject({

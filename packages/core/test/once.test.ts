@@ -12,7 +12,7 @@ const failing = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `failed with ${status}` } }, { status, headers });
 
 describe.each(creates)("%s behind a proxy", (_, create, answer) => {
-  test("pays once where the proxy remembers answers, and the first answer was lost", async () => {
+  test("pays once if the proxy remembers responses and the first response was lost", async () => {
     const proxy = openOnce(() => Response.json(answer));
     proxy.lose();
     await create(proxy.page());
@@ -20,14 +20,14 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     expect(proxy.asked.map(({ url }) => new URL(url).pathname)).toEqual(["/health"]);
   });
 
-  test("sends again what was lost on its way, with the same key", async () => {
+  test("sends a lost request again with the same key", async () => {
     const proxy = openOnce(() => Response.json(answer));
     proxy.lose("request");
     await create(proxy.page());
     expect([proxy.sent.length, proxy.keys.length, new Set(proxy.keys).size]).toEqual([1, 2, 1]);
   });
 
-  test.each([408, 500, 502, 503])("is repeated after a %i whose answer has the offer", async (status) => {
+  test.each([408, 500, 502, 503])("is repeated after a %i whose response has the offer", async (status) => {
     const { client, requests } = clientOf(
       (_, nth) =>
         nth === 1 ? failing(status, { "x-sluice-offers": "video-watch, once" }) : Response.json(answer),
@@ -48,7 +48,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     },
   );
 
-  test("has a new key for each call, and the caller's where there is one", async () => {
+  test("has a new key for each call, or the caller's key", async () => {
     const proxy = openOnce(() => Response.json(answer));
     const client = proxy.page();
     await create(client);
@@ -59,7 +59,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     expect(proxy.keys[0]).not.toBe(proxy.keys[1]);
   });
 
-  test("is not sent again where its caller aborts during the question for the offers", async () => {
+  test("is not sent again if its caller aborts during the request for the offers", async () => {
     const controller = new AbortController();
     const { client, requests } = clientOf(({ url }) => {
       if (!url.endsWith("/health")) throw new TypeError("fetch failed");
@@ -99,7 +99,7 @@ describe("the question for the offers", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("is asked again after a moment, so that a short gap of the network costs nothing", async () => {
+  test("is fetched again after a moment, so that a short network failure costs nothing", async () => {
     const clock = stoppedClock();
     let gap = 3;
     const { client, requests } = clientOf(
@@ -116,7 +116,7 @@ describe("the question for the offers", () => {
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(2);
   });
 
-  test("is not asked after a request that never left, a refusal, or without repeats", async () => {
+  test("is not fetched after an unsent request, a rejection, or without retries", async () => {
     const unsent = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
     const lost = () => Promise.reject(new TypeError("fetch failed"));
     for (const [respond, options] of [
@@ -157,7 +157,7 @@ describe("the idempotency-key", () => {
     expect(requests.map(keyOf)).toEqual([null]);
   });
 
-  test("is not part of a query, also where the lookup of an asset is a POST", async () => {
+  test("is not part of a query, even if the lookup of an asset is a POST", async () => {
     const { client, requests } = clientOf(() => Response.json({ Status: "Active" }), {
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
@@ -165,7 +165,7 @@ describe("the idempotency-key", () => {
     expect(requests.map((request) => [request.method, keyOf(request)])).toEqual([["POST", null]]);
   });
 
-  test("is refused before anything is sent if no header can have it", async () => {
+  test("is refused before anything is sent if a header cannot contain it", async () => {
     const { client, requests } = clientOf(() => streamAnswer(text));
     const failed = rejectionOf(streamChat(client, question, { idempotencyKey: "a\nb" }).result());
     expect(await failed).toMatchObject({ name: "ConfigurationError" });

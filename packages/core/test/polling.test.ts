@@ -89,7 +89,7 @@ describe("watching", () => {
     expect(seen.at(-1)).toMatchObject({ url: video, urlSource: "data.result_url" });
   });
 
-  test("counts the interval from the answer, and varies it by up to 10 %", async () => {
+  test("counts the interval from the response, and varies it by up to 10 %", async () => {
     const slow = watched([queued, success], {}, {});
     await slow.minutes(1);
     const early = watched([queued, success], {}, { random: () => 0 });
@@ -117,7 +117,7 @@ describe("watching", () => {
     expect(polledAt).toEqual([0]);
   });
 
-  test("waits for an answer before it counts the interval", async () => {
+  test("starts the interval only after a response", async () => {
     const slow: Step = async () => {
       await task.gateway.sleep(20_000);
       return queued();
@@ -127,7 +127,7 @@ describe("watching", () => {
     expect(task.polledAt).toEqual([0, 35]);
   });
 
-  test("never shows progress going back", async () => {
+  test("never lets progress decrease", async () => {
     const { seen, over, minutes } = watched([
       running("40%"),
       running("20%"),
@@ -156,7 +156,7 @@ describe("watching", () => {
     expect(seen).toMatchObject([{ state: "unknown", rawStatus: "REVIEW" }]);
   });
 
-  test("ends with a failed task, which is not an error of the watching", async () => {
+  test("ends with a failed task without an error of the watch", async () => {
     const { seen, over, minutes } = watched([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     await minutes(1);
     await over;
@@ -193,7 +193,7 @@ describe("continues after every failure that may pass", () => {
     expect(polledAt[1]).toBeLessThan(601);
   });
 
-  test("polls again after a query without an answer in time", async () => {
+  test("polls again after a query has timed out", async () => {
     const never = () => new Promise<Response>(() => {});
     const { polledAt, seen, over, minutes } = watched([never, success]);
     await minutes(5);
@@ -202,7 +202,7 @@ describe("continues after every failure that may pass", () => {
     expect(polledAt).toEqual([0, 75.001]);
   });
 
-  test("treats an answer nested 20,000 levels deep as unreadable", async () => {
+  test("treats a response nested 20,000 levels deep as unreadable", async () => {
     const deep = `${'{"data":['.repeat(10_000)}1${"]}".repeat(10_000)}`;
     const { seen, over, minutes } = watched([() => new Response(deep), success]);
     await minutes(2);
@@ -233,7 +233,7 @@ describe("continues after every failure that may pass", () => {
     expect(polledAt).toEqual([0, 15, 30]);
   });
 
-  test("ends with a 404 for a task that was seen before only after two minutes of them", async () => {
+  test("ends for a known task only after two minutes of 404s", async () => {
     const passing = watched([queued, ...Array.from({ length: 7 }, () => refusal(404)), success]);
     await passing.minutes(3);
     await passing.over;
@@ -250,7 +250,7 @@ describe("continues after every failure that may pass", () => {
     await slow.over;
   });
 
-  test.each(strangers)("counts a 404 with %s apart from those of the gateway", async (_, stranger) => {
+  test.each(strangers)("counts a 404 with %s separately from those of the gateway", async (_, stranger) => {
     const absent = Array.from({ length: 5 }, () => refusal(404));
     const passing = watched([stranger, stranger, stranger, queued, ...absent, stranger, ...absent, success]);
     await passing.minutes(5);
@@ -289,7 +289,7 @@ describe("continues after every failure that may pass", () => {
     },
   );
 
-  test("counts answers without a task apart from 404s", async () => {
+  test("counts responses without a task separately from 404s", async () => {
     const absent = Array.from({ length: 5 }, () => refusal(404));
     const { seen, over, minutes } = watched([queued, ...absent, nonsense, ...absent, nonsense, success]);
     await minutes(5);
@@ -297,7 +297,7 @@ describe("continues after every failure that may pass", () => {
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
-  test("waits ten minutes at most, however long Retry-After is", async () => {
+  test("waits at most ten minutes, even if Retry-After is longer", async () => {
     const { polledAt, over, minutes, seen } = watched([
       queued,
       refusal(429, { "retry-after": "86400" }),
@@ -358,7 +358,7 @@ describe("the end of waiting", () => {
     expect((await watchVideoTask(client, handle).result()).url).toBe(video);
   });
 
-  test("result() beside a loop sends no query of its own", async () => {
+  test("result() sends no extra query during a loop", async () => {
     const { client, polledAt } = polledBy(success);
     const watch = watchVideoTask(client, handle);
     const result = watch.result();
@@ -370,7 +370,7 @@ describe("the end of waiting", () => {
     expect(() => watch[Symbol.asyncIterator]()).toThrow("already read");
   });
 
-  test("result() rejects when the loop beside it is left", async () => {
+  test("result() rejects when the loop ends early", async () => {
     const { client } = polledBy(running());
     const watch = watchVideoTask(client, handle);
     const result = rejectionOf(watch.result());
@@ -390,7 +390,7 @@ describe("the end of waiting", () => {
     });
   });
 
-  test("the deadline ends it after 30 minutes, and the error names the way to continue", async () => {
+  test("the deadline ends the watch after 30 minutes, and the error says how to continue", async () => {
     const { over, minutes, hasEnded } = watched([queued]);
     await minutes(29.9);
     expect(hasEnded()).toBe(false);
@@ -412,7 +412,7 @@ describe("the end of waiting", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test("the caller's abort ends it at once: during a wait, in flight, and before the start", async () => {
+  test("the caller's abort ends the watch at once: during a wait, in flight, and before the start", async () => {
     const never = () => new Promise<Response>(() => {});
     for (const steps of [[queued], [never]]) {
       const controller = new AbortController();
@@ -438,7 +438,7 @@ describe("the end of waiting", () => {
     expect(polledAt).toEqual([0]);
   });
 
-  test("a task whose time is over has expired after 30 seconds of 404, with its handle", async () => {
+  test("a task past its retention time expires after 30 seconds of 404, with its handle", async () => {
     const { client, track, advance } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = track(rejectionOf(watchVideoTask(client, old).result()));
@@ -455,7 +455,7 @@ describe("the end of waiting", () => {
     });
   });
 
-  test("a task that was seen before has expired at its first 404 after its time", async () => {
+  test("a known task expires at its first 404 after its retention time", async () => {
     const { client, polledAt } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = watchVideoTask(client, old, { seenBefore: true }).result();
@@ -480,7 +480,7 @@ describe("the end of waiting", () => {
     expect(polledAt).toHaveLength(3);
   });
 
-  test("an error as JSON has the handle, and no signature", async () => {
+  test("the JSON of an error has the handle, but no signature", async () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = polledBy(failed);
     const json = JSON.stringify(await rejectionOf(watchVideoTask(client, handle).result()));

@@ -135,14 +135,14 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
     }
   });
 
-  test("names the address that was asked", async () => {
+  test("names the requested address", async () => {
     const { client } = clientOf(() => at(new Response("", { status: 404 })));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       message: expect.stringMatching(/; https:\/\/app\.test\/v1\/x is neither the gateway nor the proxy$/),
     });
   });
 
-  test("is told from a path that the proxy does not have, and from a redirect, which are wrong addresses, too", async () => {
+  test("is distinguished from a path that the proxy does not serve and from a redirect, which are wrong addresses too", async () => {
     const headers = { "x-sluice-source": "proxy" };
     const error = { message: "there is nothing at this path", code: "not_found" };
     const answers = [

@@ -26,7 +26,7 @@ async function failOf(page: string, passes: readonly RequestMode[]) {
   return { asked, error };
 }
 
-test("A server that answers, but allows no code of this page to read it, has refused its origin", async () => {
+test("A reachable server whose responses the page may not read has refused its origin", async () => {
   const { error } = await failOf("http://localhost:5173/chat", ["no-cors"]);
   expect(error).toMatchObject({ name: "ConnectionError", reason: "origin-refused" });
   expect(error.message).toContain("list http://localhost:5173 in the proxy's `origins`");
@@ -57,7 +57,7 @@ test("A `fetch` of the app's own is not asked past: the platform's may lead else
   expect(asked).not.toHaveBeenCalled();
 });
 
-test("A page of users asks nothing more of the server", async () => {
+test("A page in production sends no extra request to the server", async () => {
   const { asked, error } = await failOf("https://app.test/chat", ["no-cors"]);
   expect(error.message).toContain("CORS may be the reason");
   expect(error.reason).toBeUndefined();

@@ -93,7 +93,7 @@ describe("`retryNow`", () => {
     expect(retryNow(client, callId)).toBe(false);
   });
 
-  test("allows no attempt beyond the limit, and obeys a refusal that comes again", async () => {
+  test("allows no attempt beyond the limit, and accepts a repeated rejection", async () => {
     const { client, clock, sent } = gateway(busy(), busy(), busy(), busy({ "retry-after": "20" }));
     const answer = rejectionOf(completeChat(client, question));
     for (let nth = 0; nth < 3; nth += 1) {
@@ -105,7 +105,7 @@ describe("`retryNow`", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("leaves a wait that is stopped to the caller's signal", async () => {
+  test("leaves a stopped wait to the caller's signal", async () => {
     const { client, clock, sent } = gateway(busy());
     const stop = new AbortController();
     const waiting = retried(client);
@@ -118,7 +118,7 @@ describe("`retryNow`", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("reads on a kept answer at once", async () => {
+  test("continues a stored response at once", async () => {
     const clock = stoppedClock();
     const events = [frame({ content: "Hi" }), frame({ content: " there" }), frame({}, "stop"), DONE];
     const { client, requests } = keptAnswer(

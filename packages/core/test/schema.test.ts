@@ -1,10 +1,10 @@
 import { streamChat } from "@sluice/core";
 import {
-  chatModelOf,
   chatModels,
-  imageModelOf,
+  findChatModel,
+  findImageModel,
+  findVideoModel,
   imageModels,
-  videoModelOf,
   videoModels,
 } from "@sluice/core/internal";
 import { checkRequest } from "@sluice/core/schemas";
@@ -351,11 +351,11 @@ test("checks: false sends a request unchanged that the tables do not know", asyn
 
 test("A model is found in its table by any text, and no other text finds anything", () => {
   const id: string = "delta-5.3";
-  expect(chatModelOf(id)?.maxTokens).toBe(131_072);
+  expect(findChatModel(id)?.maxTokens).toBe(131_072);
   for (const [table, find] of [
-    [chatModels, chatModelOf],
-    [imageModels, imageModelOf],
-    [videoModels, videoModelOf],
+    [chatModels, findChatModel],
+    [imageModels, findImageModel],
+    [videoModels, findVideoModel],
   ] as const) {
     for (const [name, row] of Object.entries(table)) expect(find(name)).toBe(row);
     for (const name of ["", "delta-5.4", "constructor", "__proto__", "toString"])

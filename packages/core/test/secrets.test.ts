@@ -87,7 +87,7 @@ describe("a key in an answer is in no error and no event", () => {
     }
   });
 
-  test("is removed from an answer under 200 that does not fit, or is not JSON", async () => {
+  test("is removed from a 200 response that does not fit the spec or is not JSON", async () => {
     for (const body of [
       JSON.stringify({ choices: said }),
       JSON.stringify({ error: fields }),
@@ -128,7 +128,7 @@ describe("a key in an answer is in no error and no event", () => {
 });
 
 describe("a key that was replaced", () => {
-  test("is redacted in an answer that comes after the change", async () => {
+  test("is redacted in a response that arrives after the change", async () => {
     const keys = ["first_key_0123456789", "second_key_012345678"];
     let given = 0;
     const answers: ((response: Response) => void)[] = [];

@@ -2,7 +2,7 @@ import { streamChat } from "@sluice/core";
 import { expect, test } from "vitest";
 import { clientOf, DONE, frame, question, streamAnswer } from "./support/gateway.js";
 
-test("100,000 deltas wait for a loop that is paused, and come in order", async () => {
+test("100,000 deltas wait for a paused loop and arrive in order", async () => {
   const count = 100_000;
   const frames = Array.from({ length: count }, (_, nth) => frame({ content: `${nth};` }));
   const { client } = clientOf(() => streamAnswer(frames.join("") + frame({}, "stop") + DONE));

@@ -74,7 +74,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     expect([turns.size, count]).toEqual([1, deltasOfAll.length]);
   });
 
-  test("A loop beside a result() gets every delta, whichever begins", async () => {
+  test("A loop beside a result() gets every delta, in any order of the calls", async () => {
     for (const isFirst of [true, false]) {
       const stream = streamChat(gateway(), question);
       const before = isFirst ? stream.result() : undefined;
@@ -85,7 +85,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     }
   });
 
-  test("Reads that do not wait for each other get every delta in order beside a result()", async () => {
+  test("Concurrent reads get every delta in order beside a result()", async () => {
     const stream = streamChat(gateway(), question);
     const iterator = stream[Symbol.asyncIterator]();
     const early = Array.from({ length: 5 }, () => iterator.next());
@@ -97,7 +97,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     expect((await result).outcome).toBe("complete");
   });
 
-  test("A loop that was left makes the result an AbortError, also of an earlier result()", async () => {
+  test("Leaving a loop rejects the result with an AbortError, even of an earlier result()", async () => {
     const stream = streamChat(gateway(), question);
     const iterator = stream[Symbol.asyncIterator]();
     await iterator.next();
@@ -133,7 +133,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     expect(read).toBe(text);
   });
 
-  test("A response that nobody reads does not hold up result()", async () => {
+  test("An unread response does not block result()", async () => {
     const stream = streamChat(gateway(), question);
     const response = await toResponse(stream);
     expect((await stream.result()).message.content).toBe(text);
@@ -141,7 +141,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     expect((await again.result()).message.content).toBe(text);
   });
 
-  test("A response with one slow side gives both sides the whole answer", async () => {
+  test("A response with one slow consumer gives both consumers everything", async () => {
     const stream = streamChat(gateway(), question);
     const response = await toResponse(stream);
     const copy = response.clone();
@@ -166,7 +166,7 @@ describe("result() beside a loop that is paused", () => {
     return { connection, stream, iterator, result };
   }
 
-  test("An error comes to the result at once, and to the loop after the deltas that were read", async () => {
+  test("An error reaches the result at once, and the loop after the deltas before it", async () => {
     const { connection, iterator, result } = await paused();
     connection.send(frame({ content: "three" }));
     await connection.wanted();
@@ -189,7 +189,7 @@ describe("result() beside a loop that is paused", () => {
     expect(stream.snapshot.content).toBe("one two ");
   });
 
-  test("A loop that is left meanwhile ends the result", async () => {
+  test("Leaving the loop meanwhile rejects the result", async () => {
     const { iterator, result } = await paused();
     await iterator.return?.();
     expect(await rejectionOf(result)).toMatchObject({ name: "AbortError" });
@@ -207,7 +207,7 @@ describe("result() beside a loop that is paused", () => {
   });
 });
 
-test("An answer of the emulator is whole at `finish`, at the first delta, and with the loop behind it", async () => {
+test("A response of the emulator is whole at `finish`, at the first delta, and with the loop behind it", async () => {
   const chat = () => ({ content: text, reasoning: "Hm." });
   const emulator = createEmulator({ chat, speed: 20 });
   const client = createClient({ baseURL: "https://gateway.test", fetch: emulator.fetch });

@@ -2,7 +2,7 @@ import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
-import { createAnswerReader } from "../src/chat/protocol/answer-reader.js";
+import { createResponseReader } from "../src/chat/protocol/response-reader.js";
 import { textAnswer } from "./support/answers.js";
 import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 import { type CallStream, callStreams } from "./support/tool-call-streams.js";
@@ -10,12 +10,12 @@ import { type CallStream, callStreams } from "./support/tool-call-streams.js";
 /** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
 function read({ chunks }: CallStream) {
   const fold = createFold();
-  const answer = createAnswerReader(fold.add, () => {});
+  const answer = createResponseReader(fold.add, () => {});
   for (const tool_calls of chunks) answer.read({ choices: [{ index: 0, delta: { tool_calls } }] });
   answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
   if (answer.problem) return undefined;
   answer.finish();
-  return answer.turn(fold.message, { totalMs: 0 }).toolCalls;
+  return answer.createResult(fold.message, { totalMs: 0 }).toolCalls;
 }
 
 /** Returns the calls that a chat runs: none where one has broken arguments. */
@@ -108,7 +108,7 @@ describe("a gateway without ids of tool calls", () => {
     expect((await sent(1)).map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
   });
 
-  test("gets no second call for a name that is repeated behind whole arguments", async () => {
+  test("gets no second call for a name that repeats after complete arguments", async () => {
     const { chat, ran } = answers(call("delete_note", '{"id":7}'), call("delete_note", ""));
     expect(await chat.send("Delete 7")).toMatchObject({ outcome: "error" });
     expect(ran).toEqual([]);
@@ -136,7 +136,7 @@ describe("a tool call without a name", () => {
     expect(calls.map(({ function: fn }) => fn)).toMatchObject([{ name: "pay" }]);
   });
 
-  test("is not sent again from a thread that an earlier version has stored", async () => {
+  test("is not sent again from a chat that an earlier version has stored", async () => {
     const toolCalls = ["", "pay"].map((name) => ({
       id: `call-${name}`,
       name,
@@ -160,7 +160,7 @@ describe("a tool call without a name", () => {
     ]);
   });
 
-  test("makes a whole answer a ResponseError that names the field", async () => {
+  test("turns a whole response into a ResponseError that names the field", async () => {
     const message = { role: "assistant", content: null, tool_calls: [nameless] };
     const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
@@ -185,7 +185,7 @@ test.each(["completeChat", "streamChat"])(
   },
 );
 
-test("warns of an answer that announces tool calls and has none", async () => {
+test("warns about a response that announces tool calls but has none", async () => {
   const rules: string[] = [];
   const onEvent = (event: { type: string; issue?: { rule: string } }) => {
     if (event.issue) rules.push(event.issue.rule);
@@ -198,7 +198,7 @@ test("warns of an answer that announces tool calls and has none", async () => {
   expect(rules).toEqual(["chat.stream.calls-missing"]);
 });
 
-test("gives the next client each call of an answer without ids", async () => {
+test("sends the next client each call of a response without ids", async () => {
   const entry = (name: string, text: string) =>
     frame({ tool_calls: [{ index: 0, function: { name, arguments: text } }] });
   const text =

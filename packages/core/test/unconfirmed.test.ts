@@ -64,7 +64,7 @@ describe("An answer without a finish_reason", () => {
     expect(await streamChat(client, question).result()).toMatchObject({ outcome: "unconfirmed", usage });
   });
 
-  test("ends a turn of a chat without an error, and the chat goes on", async () => {
+  test("ends a turn of a chat without an error, and the chat continues", async () => {
     const { chat, sent } = chatOf([half, textAnswer(" mg.")]);
     const turn = await chat.send("How much?");
     expect(turn).toMatchObject({ outcome: "unconfirmed", messages: [{}, { outcome: "unconfirmed" }] });
@@ -113,7 +113,7 @@ describe("The tools of an answer", () => {
     expect(await chat.send("Go on")).toMatchObject({ outcome: "complete" });
   });
 
-  test.each(["tool_calls", "stop"])("do not run beside a call that is cut, also after %s", async (reason) => {
+  test.each(["tool_calls", "stop"])("do not run beside a truncated call, even after %s", async (reason) => {
     const { chat, sent } = chatWith(called([whole, cut], frame({}, reason) + DONE));
     const turn = await chat.send("Pay x");
     expect(turn.messages[1]?.toolCalls).toMatchObject([
@@ -125,14 +125,14 @@ describe("The tools of an answer", () => {
     expect((await sent(1)).filter(({ role }) => role === "tool")).toHaveLength(2);
   });
 
-  test("do not wait for an approval beside a call that is cut", async () => {
+  test("do not wait for an approval beside a truncated call", async () => {
     const careful = defineTool({ name: "pay", inputSchema: { type: "object" }, needsApproval: true });
     const { chat } = chatWith(called([whole, cut], frame({}, "tool_calls") + DONE), careful as typeof pay);
     await chat.send("Pay x");
     expect(chat.getSnapshot().pendingActions).toEqual([]);
   });
 
-  test("run where all calls are whole", async () => {
+  test("run if all calls are complete", async () => {
     const { chat } = chatWith(callAnswer({ a: ["pay", '{"to":"x"}'], b: ["pay", ""] }));
     expect(await chat.send("Pay x")).toMatchObject({ outcome: "complete" });
     expect(paid).toEqual([{ to: "x" }, {}]);

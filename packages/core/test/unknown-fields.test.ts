@@ -58,7 +58,7 @@ test("a name of a million letters is warned about like any other", () => {
   );
 });
 
-test("fields inside a request are warned about by their path, and those of a list once", () => {
+test("warnings name nested fields by their path, and fields of a list once", () => {
   const call = {
     id: "c-1",
     type: "function",
@@ -90,7 +90,7 @@ test("fields inside a request are warned about by their path, and those of a lis
   ]);
 });
 
-test("images, videos and assets accept unknown fields, too", () => {
+test("images, videos and assets also accept unknown fields", () => {
   const image = { model: "gamma-image-5-0-260128", prompt: "A reef", n: 1, logo_info: { opcity: 1 } };
   expect(checkRequest(image).issues).toEqual([]);
   expect(saidOf(checkRequest(image).warnings)).toEqual([
@@ -133,7 +133,7 @@ test("an unknown field does not hide a broken rule", () => {
   ]);
 });
 
-test("the error of a missing field names the field that was probably meant", () => {
+test("the error of a missing field suggests a misspelled field", () => {
   const { issues } = checkRequest({ model: "delta-5.3", message: messages });
   expect(saidOf(issues)).toEqual(["messages is required; did you misspell it as `message`?"]);
 });
@@ -179,7 +179,7 @@ describe("the error of a misspelt model names the model that was probably meant"
     expect(issue?.message.endsWith(`; did you mean \`${meant}\`?`)).toBe(true);
   });
 
-  test("no model is suggested for a model of another maker", () => {
+  test("no model is suggested for a model of another vendor", () => {
     expect(checkRequest({ ...delta, model: "gpt-4o" }).issues[0]?.message).toBe(
       `must be one of ${Object.keys(models).join(", ")}`,
     );

@@ -80,7 +80,7 @@ describe("the last frame", () => {
     expect(task).toMatchObject({ state: "succeeded", url: video, lastFrameURL: frame });
   });
 
-  test("is absent where it is no address", () => {
+  test("is absent if it is not an address", () => {
     const content = { video_url: video, last_frame_url: "" };
     expect(parseVideoTask(enveloped({ status: "SUCCESS", content }))).not.toHaveProperty("lastFrameURL");
   });
@@ -146,7 +146,7 @@ describe("progress", () => {
 });
 
 describe("times", () => {
-  test("are Unix milliseconds, and 0 means not known yet", () => {
+  test("are Unix milliseconds, and 0 means unknown", () => {
     const task = parseVideoTask(
       enveloped({ status: "QUEUED", submit_time: created, start_time: 0, finish_time: 0 }),
     );

@@ -43,7 +43,7 @@ test("a query has no body, and no type of one", async () => {
   ]);
 });
 
-test("warns of a video in the answer for another task", async () => {
+test("warns about a video in the response for another task", async () => {
   const warnings: unknown[] = [];
   const onEvent = (event: { type: string; issue?: object }) => event.issue && warnings.push(event.issue);
   for (const [task_id, count] of [
@@ -103,7 +103,7 @@ describe("createVideoTask", () => {
     expect(created).toEqual({ id: "t-1", model: "gamma-video-2.0", createdAt: seconds * 1000 });
   });
 
-  test("takes the model from the request, and the id from task_id, if the receipt has less", async () => {
+  test("reads the model from the request and the id from task_id if the receipt lacks them", async () => {
     const { client } = clientOf(() => Response.json({ task_id: "t-2", status: "queued" }));
     expect(await createVideoTask(client, request)).toMatchObject({ id: "t-2", model: "beta3.0-video" });
   });
@@ -149,7 +149,7 @@ describe("getVideoTask", () => {
     );
   });
 
-  test("is answered by no cache", async () => {
+  test("is never served from a cache", async () => {
     const { client, requests } = taskOf([queued]);
     await getVideoTask(client, handle);
     expect(requests[0]?.cache).toBe("no-store");
@@ -176,7 +176,7 @@ describe("getVideoTask", () => {
     },
   );
 
-  test("returns a failed task as an answer, and throws a failed query with the handle", async () => {
+  test("returns a failed task, and throws a failed query with the handle", async () => {
     const failure = taskOf([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     expect(await getVideoTask(failure.client, handle)).toMatchObject({ state: "failed", reason: "policy" });
     const broken = taskOf([() => Response.json({ code: "db_error", message: "try later", data: null })]);
@@ -188,13 +188,13 @@ describe("getVideoTask", () => {
     });
   });
 
-  test("returns a failed task as an answer in the bare form, too", async () => {
+  test("returns a failed task of an unwrapped response", async () => {
     const bare = { id: "t-1", status: "failed", error: { code: "policy", message: "not allowed" } };
     const { client } = taskOf([() => Response.json(bare)]);
     expect(await getVideoTask(client, handle)).toMatchObject({ state: "failed", reason: "not allowed" });
   });
 
-  test("throws that an unknown id has expired if its time is over, otherwise that it was not found", async () => {
+  test("throws that an unknown id has expired after its retention time, otherwise that it was not found", async () => {
     const { client } = taskOf([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
@@ -218,7 +218,7 @@ describe("getVideoTask", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("reads answers with the parser of the client", async () => {
+  test("reads responses with the client's parser", async () => {
     const { client } = clientOf(() => Response.json({ job: { status: "queued" } }), {
       gateway: { parseVideoTask: (raw, known) => parseVideoTask((raw as { job: unknown }).job, known) },
     });

@@ -17,7 +17,7 @@ function answering(answers: readonly (() => Response)[]) {
 }
 
 describe("A loop over a task that is paused", () => {
-  test("It can await the whole wait for the same task, and gets its last snapshot later", async () => {
+  test("A paused loop can await another watch of the same task, and gets its last snapshot later", async () => {
     const { client, clock } = answering([() => answer("IN_PROGRESS"), success]);
     const tasks = watchVideoTask(client, "t-1")[Symbol.asyncIterator]();
     expect((await tasks.next()).value).toMatchObject({ state: "running" });
@@ -27,7 +27,7 @@ describe("A loop over a task that is paused", () => {
     expect((await tasks.next()).done).toBe(true);
   });
 
-  test("It can await the wait for an asset, too", async () => {
+  test("A paused loop can await the watch of an asset", async () => {
     const { client, clock } = answering([
       () => Response.json({ Status: "Processing" }),
       () => Response.json({ Status: "Active" }),
@@ -41,14 +41,14 @@ describe("A loop over a task that is paused", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("It polls nothing while it is paused, and a loop that is left alone holds nothing after its deadline", async () => {
+  test("A paused loop does not poll, and an abandoned loop holds nothing after its deadline", async () => {
     const { client, clock, requests } = answering([() => answer("IN_PROGRESS")]);
     await watchVideoTask(client, "t-1")[Symbol.asyncIterator]().next();
     await clock.advance(1_800_000);
     expect([requests.length, clock.sleeping()]).toEqual([1, 0]);
   });
 
-  test("It loses the connection of pushed events after a minute, and polls when it goes on", async () => {
+  test("A paused loop loses the connection of pushed events after a minute, and polls when it continues", async () => {
     const events = openBody();
     const clock = stoppedClock();
     let polls = 0;
@@ -75,7 +75,7 @@ describe("A loop over a task that is paused", () => {
   });
 });
 
-test("The state of a task never goes back, whatever older answers come", async () => {
+test("The state of a task never goes back after older responses", async () => {
   const { client, clock } = answering([
     () => answer("QUEUED"),
     () => answer("IN_PROGRESS", { progress: "50%" }),

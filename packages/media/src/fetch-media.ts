@@ -8,14 +8,14 @@ import {
   ValidationError,
 } from "@sluice/core";
 import {
-  atLimit,
-  bodyReaderOf,
+  callAtLimit,
+  createBodyReader,
   type Exchange,
-  errorOf,
   openExchange,
   readBody,
-  signedType,
-  unlessAborted,
+  readRefusal,
+  readSignedType,
+  rejectOnAbort,
 } from "@sluice/core/internal/media";
 import { blobOfDataURI } from "./checks/data-uri.js";
 
@@ -106,18 +106,18 @@ function requestFor(url: string | URL, signal: AbortSignal): Request {
 async function answerOf(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
   signal.throwIfAborted();
   const answered = new AbortController();
-  atLimit(client.clock, firstChunkMs, answered.signal, () =>
+  callAtLimit(client.clock, firstChunkMs, answered.signal, () =>
     abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
   );
   try {
-    return await unlessAborted(client.fetch(request), signal);
+    return await rejectOnAbort(client.fetch(request), signal);
   } finally {
     answered.abort(null);
   }
 }
 
 async function refusalOf(client: Client, { signal }: Exchange, response: Response): Promise<Error> {
-  const error = await errorOf(response, client, signal);
+  const error = await readRefusal(response, client, signal);
   const isGone = [403, 404, 410].includes(error.status);
   error.message = `HTTP ${error.status}: the file could not be read${isGone ? "; its link has ended" : ""}`;
   return error;
@@ -127,7 +127,7 @@ async function piecesOf(client: Client, exchange: Exchange, response: Response, 
   const declared = Number(response.headers.get("content-length"));
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  const reader = readBody(client, exchange, bodyReaderOf(response), {
+  const reader = readBody(client, exchange, createBodyReader(response), {
     use(bytes) {
       size += bytes?.length ?? 0;
       if (size > maxBytes) throw tooLarge(maxBytes);
@@ -152,7 +152,7 @@ async function piecesOf(client: Client, exchange: Exchange, response: Response, 
 async function typed(file: Blob, { headers }: Response): Promise<Blob> {
   if (file.size === 0) throw new ResponseError("the file is empty", { path: "", body: "" });
   const named = (headers.get("content-type") ?? "").replace(/;.*/, "").trim().toLowerCase();
-  const type = (await signedType(file)) ?? named;
+  const type = (await readSignedType(file)) ?? named;
   if (/^text\/|^application\/(json|xml)$/.test(type))
     throw new ResponseError(`the file is of type ${type}, and no media`, {
       path: "",

@@ -1,12 +1,17 @@
 import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { isRecord } from "./is-record.js";
-import { ofPieces } from "./money.js";
-import { type Prices, type Rates, rateTableOf } from "./prices.js";
+import { pricePieces } from "./money.js";
+import { type Prices, type Rates, readRateTable } from "./prices.js";
 import { type Cost, createTally, type Known, type Tally } from "./tally.js";
-import { chatCost, imageCost } from "./usage-cost.js";
-import { known, reportedFacts, requestedFacts, videoCost } from "./video-cost.js";
+import { calculateChatCost, calculateImageCost } from "./usage-cost.js";
+import {
+  calculateVideoCost,
+  omitUndefined,
+  readReportedMetadata,
+  readRequestMetadata,
+} from "./video-cost.js";
 
-/** A result together with its request. The request has what the gateway does not report. */
+/** A result with its request, which has data that the gateway does not report. */
 interface RequestedResult {
   /** The request as it was sent, with its `model`. */
   readonly request: object;
@@ -14,7 +19,7 @@ interface RequestedResult {
   readonly result: Result;
 }
 
-/** A request and the `usage` of its response: what a server knows of it. */
+/** A request and the `usage` of its response, as a server knows them. */
 interface RequestedUsage {
   /** The request as it was sent, with its `model`. */
   readonly request: object;
@@ -22,7 +27,7 @@ interface RequestedUsage {
   readonly usage: unknown;
 }
 
-/** A request of a batch: a member of `batch.getItems()`, or what `onResult` gets. */
+/** A request of a batch: an item of `batch.getItems()`, or the argument of `onResult`. */
 interface PricedItem {
   /** Kind of the request. */
   readonly kind: "image" | "video" | "chat";
@@ -36,13 +41,13 @@ interface PricedItem {
   readonly error?: Error;
 }
 
-/** A result. Batches keep it without `raw`. */
+/** A result. Batches store it without `raw`. */
 type Result = WithoutRaw<ChatResult | ImageResult | VideoTask>;
 type WithoutRaw<T> = T extends unknown ? Omit<T, "raw"> : never;
 
 /** A message of a chat store. */
 interface PricedMessage {
-  /** Author of the message. Only a response has a cost. */
+  /** Author of the message. Only assistant messages cost money. */
   readonly role: "system" | "user" | "assistant";
   /** Model of the response. */
   readonly model?: string;
@@ -50,7 +55,7 @@ interface PricedMessage {
   readonly usage?: ChatUsage;
   /** End of the response; absent while it is in flight. */
   readonly outcome?: string;
-  /** Error of a response that did not end well. */
+  /** Error of a failed response. */
   readonly error?: Error;
 }
 
@@ -62,7 +67,7 @@ interface PricedNode {
   readonly message: PricedMessage;
 }
 
-/** A value that has a cost, or several of them: see {@link calculateCost}. */
+/** One or more values with a cost: see {@link calculateCost}. */
 export type Priced =
   | PricedMessage
   | PricedNode
@@ -75,17 +80,18 @@ export type Priced =
   | Iterable<Priced>;
 
 /**
- * Calculates the cost of one value, or of several. An unknown cost is in `missing`; it never counts as free.
+ * Calculates the cost of one or more values. Lists unknown costs in `missing`: they never count as free.
  *
- * - a message of a thread, or a list of them: `messages` for the shown ones, `store.getThread()` for all that were paid
- * - a {@link ChatResult}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
- *   the gateway does not report
- * - `{ request, usage }`, for a server that knows no more of a response
+ * - messages of a chat: `messages` for the shown ones, `store.getThread()` for all paid ones
+ * - a {@link ChatResult}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose
+ *   length the gateway does not report
+ * - `{ request, usage }`, for a server that only knows the usage
  * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
  * - events of `onEvent`. Only `end` events have a cost
  * - other costs: `calculateCost([a, b], prices)` adds them exactly
  *
- * @throws {TypeError} for a table that {@link definePrices} refuses, for any other value, and for a cost in another currency
+ * @throws {TypeError} for an invalid table (see {@link definePrices}), an unsupported value, or a cost in another
+ *   currency
  * @example
  * ```ts
  * const prices = definePrices({ currency: "EUR", models: { "delta-5.3": { input: 0.5, output: 2 } } });
@@ -95,7 +101,7 @@ export type Priced =
  * ```
  */
 export function calculateCost(value: Priced, prices: Prices): Cost {
-  const tally = createTally(rateTableOf(prices));
+  const tally = createTally(readRateTable(prices));
   count(value, tally, undefined);
   return tally.cost();
 }
@@ -125,7 +131,9 @@ function countUsage(usage: unknown, tally: Tally, { model, size }: Fields): void
   // all images of a request have one size
   const sizes = counts["generated_images"] === undefined ? undefined : [size as string | undefined];
   tally.add(model as string | undefined, (rates) =>
-    counts["prompt_tokens"] === undefined ? imageCost(rates, usage, sizes) : chatCost(rates, usage),
+    counts["prompt_tokens"] === undefined
+      ? calculateImageCost(rates, usage, sizes)
+      : calculateChatCost(rates, usage),
   );
 }
 
@@ -136,10 +144,10 @@ function isList(value: unknown): value is Iterable<unknown> {
 function countMessage({ role, model, usage, outcome, error }: PricedMessage, tally: Tally): void {
   if (role !== "assistant" || (!usage && isFree(error))) return;
   if (!usage && outcome === undefined) tally.miss("not-ended", model);
-  else tally.add(model, (rates) => chatCost(rates, usage));
+  else tally.add(model, (rates) => calculateChatCost(rates, usage));
 }
 
-/** Returns true for the error of a request that the gateway did not accept. */
+/** Returns true for the error of a request that was not billed. */
 function isFree(error: unknown): boolean {
   return (error as { readonly billing?: unknown } | undefined)?.billing === "none";
 }
@@ -151,14 +159,14 @@ function countItem({ model, state, result, error }: PricedItem, tally: Tally): v
 }
 
 function countTurn({ model, usage }: ChatResult, tally: Tally): void {
-  tally.add(model, (rates) => chatCost(rates, usage));
+  tally.add(model, (rates) => calculateChatCost(rates, usage));
 }
 
 function countImages({ model, usage, images }: ImageResult, tally: Tally, request: Fields | undefined): void {
   const made = images.filter(({ error }) => !error);
   const requested = request?.["size"] as string | undefined;
   tally.add(model, (rates) =>
-    imageCost(
+    calculateImageCost(
       rates,
       usage,
       made.map(({ size = requested }) => size),
@@ -170,25 +178,27 @@ function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined):
   const model = task.model ?? (request?.["model"] as string | undefined);
   if (task.state !== "succeeded") return tally.miss("not-ended", model);
   const unknown = { seconds: undefined, resolution: undefined, hasAudio: undefined, inputSeconds: undefined };
-  const requested = request ? requestedFacts(request) : { ...unknown, tokens: undefined };
-  tally.add(model, (rates) => videoCost(rates, { ...requested, ...known(reportedFacts(task.raw)) }));
+  const requested = request ? readRequestMetadata(request) : { ...unknown, tokens: undefined };
+  tally.add(model, (rates) =>
+    calculateVideoCost(rates, { ...requested, ...omitUndefined(readReportedMetadata(task.raw)) }),
+  );
 }
 
-/** Counters of the cost of a call that ended, by the kind of the call. Files cost nothing. */
-const ofCalls: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => Known } = {
-  chat: chatCost,
-  image: (rates, usage) => imageCost(rates, usage, undefined),
-  // an event tells neither the length nor the size of a video
+/** Calculates the cost of an ended call, by its kind. Files cost nothing. */
+const callCosts: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => Known } = {
+  chat: calculateChatCost,
+  image: (rates, usage) => calculateImageCost(rates, usage, undefined),
+  // an event contains neither the length nor the size of a video
   video: () => "no-usage",
-  asset: (rates) => (typeof rates.asset === "bigint" ? ofPieces(rates.asset, 1) : "no-price"),
+  asset: (rates) => (typeof rates.asset === "bigint" ? pricePieces(rates.asset, 1) : "no-price"),
   epsilon: () => "no-usage",
 };
 
 function countEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;
   const { kind, model, usage, outcome, error, path } = event;
-  const cost = ofCalls[kind];
-  // a query has no model and costs nothing; a create call of epsilon has no model either
+  const cost = callCosts[kind];
+  // a query without a model is free. A create call of epsilon also lacks a model
   if (!cost || (model === undefined && !/2video$/.test(path))) return;
   if (!usage && (outcome === "not-sent" || isFree(error))) return;
   if (!usage && FAILED.includes(outcome)) tally.miss("no-usage", model);

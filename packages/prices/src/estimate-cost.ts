@@ -1,36 +1,36 @@
 import type { ChatRequest, ImageRequest, VideoRequest } from "@sluice/core";
-import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
+import { findChatModel, findImageModel, findVideoModel } from "@sluice/core/internal";
 import { isRecord } from "./is-record.js";
-import { ofPieces, ofTokens, writeAmount } from "./money.js";
-import { type Prices, type Rates, rateTableOf } from "./prices.js";
-import { type Cost, createTally, type Known, type MissingReason, rateOf } from "./tally.js";
-import { countOf, requestedFacts, videoCost } from "./video-cost.js";
+import { pricePieces, priceTokens, writeAmount } from "./money.js";
+import { type Prices, type Rates, readRateTable } from "./prices.js";
+import { type Cost, createTally, findRate, type Known, type MissingReason } from "./tally.js";
+import { calculateVideoCost, readCount, readRequestMetadata } from "./video-cost.js";
 
-/** The cost of a request before it is sent. `amount` is the maximum. */
+/** The estimated cost of a request. `amount` is the maximum. */
 export interface Estimate extends Cost {
-  /** The minimum cost of the request if it succeeds. Equals `amount` where the fields of the request decide the cost. */
+  /** The minimum cost of a successful request. Equals `amount` if the request's fields decide the cost. */
   readonly min: number;
 }
 
-/** The `model`, and the fields of the request that decide its cost. */
+/** The `model` and the fields that decide the cost. */
 interface PartialRequest {
   /** Id of the model. */
   readonly model: string;
   readonly [field: string]: unknown;
 }
 
-/** Minimum and maximum of a cost, or why the maximum is not known. */
+/** Minimum and maximum of a cost, or the reason why the maximum is unknown. */
 type Range = MissingReason | { readonly min: bigint; readonly max: bigint };
 
 /**
- * Estimates the cost of a request before it is sent. The `model` and the fields that decide the cost are enough.
+ * Estimates the cost of a request before it is sent. It needs only the `model` and the fields that decide the cost.
  *
  * - images: their number and size. A sequence costs from one image to `max_images`
  * - videos: length, resolution and sound, with the model's defaults. With the duration -1 the model chooses
- * - chats: an upper bound. One token for each byte of the request, because no tokenizer makes more, 10,000 for each image,
- *   and `max_tokens`
+ * - chats: an upper bound. One token per byte of the request, because no tokenizer produces more, 10,000 per image, and
+ *   `max_tokens`
  *
- * @throws {TypeError} for a table that {@link definePrices} refuses
+ * @throws {TypeError} for an invalid table (see {@link definePrices})
  * @example
  * ```ts
  * const prices = definePrices({ currency: "EUR", models: { "beta3.0-video": { second: { "720P": 0.05 } } } });
@@ -44,10 +44,10 @@ export function estimateCost(
   request: ChatRequest | ImageRequest | VideoRequest | PartialRequest,
   prices: Prices,
 ): Estimate {
-  const tally = createTally(rateTableOf(prices));
+  const tally = createTally(readRateTable(prices));
   let min = 0n;
   tally.add(request.model, (rates) => {
-    const range = rangeOf(rates, request as Request);
+    const range = estimateRange(rates, request as Request);
     if (typeof range === "string") return range;
     min = range.min;
     return range.max;
@@ -57,61 +57,61 @@ export function estimateCost(
 
 type Request = Readonly<Record<string, unknown>> & { readonly model: string };
 
-function rangeOf(rates: Rates, request: Request): Range {
+function estimateRange(rates: Rates, request: Request): Range {
   const { model } = request;
-  if (rates.asset !== undefined) return exactly(ofPieces(rates.asset as bigint, 1));
-  if (rates.image !== undefined || imageModelOf(model)) return imageRange(rates, request);
-  if (rates.second !== undefined || videoModelOf(model)) return videoRange(rates, request);
-  return chatRange(rates, request);
+  if (rates.asset !== undefined) return toExactRange(pricePieces(rates.asset as bigint, 1));
+  if (rates.image !== undefined || findImageModel(model)) return estimateImages(rates, request);
+  if (rates.second !== undefined || findVideoModel(model)) return estimateVideo(rates, request);
+  return estimateChat(rates, request);
 }
 
-function imageRange(rates: Rates, { size, n, ...request }: Request): Range {
+function estimateImages(rates: Rates, { size, n, ...request }: Request): Range {
   if (rates.image === undefined) return rates.output === undefined ? "no-price" : "no-usage";
-  const price = rateOf(rates, "image", size as string | undefined);
+  const price = findRate(rates, "image", size as string | undefined);
   if (typeof price !== "bigint") return price;
   const sequence = request["sequential_image_generation"];
   const isOne = sequence === undefined || sequence === "disabled";
   const options = request["sequential_image_generation_options"];
   const max = isOne
-    ? countOf(countResponses(n))
+    ? readCount(countResponses(n))
     : isRecord(options)
-      ? countOf(options["max_images"])
+      ? readCount(options["max_images"])
       : undefined;
-  if (isOne && max) return exactly(ofPieces(price, max));
-  return max ? { min: ofPieces(price, 1), max: ofPieces(price, max) } : "no-limit";
+  if (isOne && max) return toExactRange(pricePieces(price, max));
+  return max ? { min: pricePieces(price, 1), max: pricePieces(price, max) } : "no-limit";
 }
 
-function videoRange(rates: Rates, request: Request): Range {
-  const facts = requestedFacts(request);
+function estimateVideo(rates: Rates, request: Request): Range {
+  const metadata = readRequestMetadata(request);
   const { duration }: { readonly duration?: Readonly<Record<string, number>> } =
-    videoModelOf(request.model) ?? {};
-  const isChosen = facts.seconds === undefined && duration?.["auto"] !== undefined;
+    findVideoModel(request.model) ?? {};
+  const isChosen = metadata.seconds === undefined && duration?.["auto"] !== undefined;
   const [min, max] = isChosen
-    ? [duration["min"], duration["max"]].map((seconds) => videoCost(rates, { ...facts, seconds }))
-    : [videoCost(rates, facts), videoCost(rates, facts)];
-  return rangeFrom(min, max);
+    ? [duration["min"], duration["max"]].map((seconds) => calculateVideoCost(rates, { ...metadata, seconds }))
+    : [calculateVideoCost(rates, metadata), calculateVideoCost(rates, metadata)];
+  return toRange(min, max);
 }
 
-function rangeFrom(min: Known | undefined, max: Known | undefined): Range {
+function toRange(min: Known | undefined, max: Known | undefined): Range {
   if (typeof max !== "bigint" || typeof min !== "bigint") return (max ?? "no-usage") as MissingReason;
   return { min, max };
 }
 
-function chatRange(rates: Rates, request: Request): Range {
+function estimateChat(rates: Rates, request: Request): Range {
   const { input, output } = rates as Partial<Record<keyof Rates, bigint>>;
   if (input === undefined || output === undefined) return "no-price";
-  const max = countOf(request["max_tokens"]) ?? chatModelOf(request.model)?.maxTokens;
+  const max = readCount(request["max_tokens"]) ?? findChatModel(request.model)?.maxTokens;
   if (max === undefined) return "no-limit";
-  const tokens = countOf(max * countResponses(request["n"]));
+  const tokens = readCount(max * countResponses(request["n"]));
   if (tokens === undefined) return "no-limit";
-  return { min: 0n, max: ofTokens(input, countRequestTokens(request)) + ofTokens(output, tokens) };
+  return { min: 0n, max: priceTokens(input, countRequestTokens(request)) + priceTokens(output, tokens) };
 }
 
 function countResponses(n: unknown): number {
   return Math.max(1, Math.ceil(Number(n)) || 1);
 }
 
-/** A data URI counts as an image, not by its bytes. Text that only looks like a data URI counts as text. */
+/** Counts a data URI as an image, not by its bytes. Text that only looks like a data URI counts as text. */
 function countRequestTokens(request: Request): number {
   const images = [request["messages"]].flat().flatMap((message) => findImages(message as Message));
   const embedded = images.reduce((sum, url) => sum + (/^data:/i.test(url) ? url.length : 0), 0);
@@ -130,6 +130,6 @@ function findImages(message: Message): readonly string[] {
   return urls.filter((url) => typeof url === "string");
 }
 
-function exactly(cost: bigint): Range {
+function toExactRange(cost: bigint): Range {
   return { min: cost, max: cost };
 }

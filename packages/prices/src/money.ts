@@ -1,45 +1,51 @@
 /*
- * Exact sums of money. An amount is a whole number of trillionths of the currency: a price with six decimals for a million
- * tokens is such a number for one token.
+ * Exact sums of money. An amount is a whole number of trillionths of the currency: a price per million tokens with six
+ * decimals is such a number per token.
  */
 
-/** Decimals of a price that count. */
+/** Number of significant decimals of a price. */
 const PRICE_DECIMALS = 6;
 const DECIMALS = 12;
 const ONE = 10n ** BigInt(DECIMALS);
-/** From here on `toFixed` writes an exponent. */
+/** Limit of an amount, above which `toFixed` writes an exponent. */
 const TOO_MUCH = 1e15;
 
-/** Reads a price as a whole number of millionths of the currency; undefined for what is no price. */
+/** Reads a price as a whole number of millionths of the currency; undefined for an invalid price. */
 export function readPrice(value: unknown): bigint | undefined {
   if (typeof value !== "number" || !(value >= 0) || value >= TOO_MUCH) return undefined;
   const price = BigInt(value.toFixed(PRICE_DECIMALS).replace(".", ""));
-  // a price that is rounded to nothing would make something free
+  // a price that rounds to zero would make something free
   return price === 0n && value > 0 ? undefined : price;
 }
 
-/** Returns the cost of tokens, whose price is for a million of them. */
-export function ofTokens(price: bigint, tokens: number): bigint {
+/** Returns the cost of tokens, by the price of a million tokens. */
+export function priceTokens(price: bigint, tokens: number): bigint {
   return price * BigInt(tokens);
 }
 
-/** Returns the cost of whole things, such as images. */
-export function ofPieces(price: bigint, pieces: number): bigint {
+/** Returns the cost of countable items, such as images. */
+export function pricePieces(price: bigint, pieces: number): bigint {
   return price * BigInt(pieces) * 1_000_000n;
 }
 
-/** Returns the cost of seconds, counted in milliseconds. */
-export function ofSeconds(price: bigint, seconds: number): bigint {
+/** Returns the cost of seconds, rounded to milliseconds. */
+export function priceSeconds(price: bigint, seconds: number): bigint {
   return price * BigInt(Math.round(seconds * 1000)) * 1000n;
 }
 
-/** Writes an amount as the nearest number. It is exact up to 15 digits, so that {@link readAmount} gives the amount again. */
+/**
+ * Converts an amount to the nearest number. It is exact up to 15 digits, so that {@link readAmount} restores the
+ * amount.
+ */
 export function writeAmount(exact: bigint): number {
   const fraction = String(exact % ONE).padStart(DECIMALS, "0");
   return Number(`${exact / ONE}.${fraction}`);
 }
 
-/** Reads a number as an amount by its shortest decimals, without the noise of binary fractions; undefined for no amount. */
+/**
+ * Reads a number as an amount by its shortest decimals, without binary rounding errors; undefined for an invalid
+ * amount.
+ */
 export function readAmount(value: number): bigint | undefined {
   if (!(value >= 0) || value >= TOO_MUCH) return undefined;
   const shortest = String(value);

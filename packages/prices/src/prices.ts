@@ -1,57 +1,55 @@
 import { isRecord } from "./is-record.js";
 import { readPrice } from "./money.js";
 
-/** One price, or a price for each size or resolution: `{ "720p": 0.05, "1080p": 0.1 }`. Upper and lower case are the same. */
+/** One price, or a price for each size or resolution: `{ "720p": 0.05, "1080p": 0.1 }`. Keys are case-insensitive. */
 export type Price = number | { readonly [sizeOrResolution: string]: number };
 
 /**
- * Prices of one model, in the currency of the table. Only what the model is billed by is given: `input` and `output` for a
- * chat model, `image` or `output` for an image model, `second` or `output` for a video model. Each price counts to six
- * decimals.
+ * Prices of one model, in the currency of the table. Set only the prices that the model is billed with: `input` and
+ * `output` for a chat model, `image` or `output` for an image model, `second` or `output` for a video model. A price
+ * may have six decimals.
  */
 export interface ModelPrices {
   /** Price of a million tokens of the request. */
   readonly input?: number;
-  /** Price of a million tokens of the request that the gateway had in its cache. @default `input` */
+  /** Price of a million tokens of the request from the gateway's cache. @default `input` */
   readonly cachedInput?: number;
   /**
-   * Price of a million tokens of the answer, thinking included. For an image or video model that is billed by tokens: of
-   * a million tokens of its pictures.
+   * Price of a million tokens of the response, including thinking. For an image or video model that is billed by
+   * tokens: of a million tokens of its images or videos.
    */
   readonly output?: number;
-  /** Price of one image; by its size, `{ "2048x2048": 0.03 }`, where sizes differ. */
+  /** Price of one image, or prices by size: `{ "2048x2048": 0.03 }`. */
   readonly image?: Price;
-  /** Price of one second of a video; by its resolution, `{ "720p": 0.05 }`, where resolutions differ. */
+  /** Price of one second of a video, or prices by resolution: `{ "720p": 0.05 }`. */
   readonly second?: Price;
   /** Price of one second of a video with a sound track. @default `second` */
   readonly secondWithAudio?: Price;
-  /** Price of one second of the videos that a request refers to. @default nothing */
+  /** Price of one second of a reference video. @default nothing */
   readonly inputSecond?: Price;
   /** Price of one registration of an asset. */
   readonly asset?: number;
 }
 
-/** The prices that an app pays, given by the app: Sluice ships none. Plain JSON. */
+/** The prices that an app pays. Sluice does not ship prices. Plain JSON. */
 export interface Prices {
-  /**
-   * Currency of all prices: a code that `Intl.NumberFormat` can show, `"EUR"`, or a name of your own, `"credits"`.
-   */
+  /** Currency of all prices: a code for `Intl.NumberFormat`, `"EUR"`, or any name, `"credits"`. */
   readonly currency: string;
   /** Prices by the id of the model. */
   readonly models: { readonly [model: string]: ModelPrices };
 }
 
-/** Prices of a model, read. Each field has a price, or one for each size. */
+/** Parsed prices of a model. Each field has one price, or a price for each size. */
 export type Rates = { readonly [Field in keyof ModelPrices]: Rate };
 type Rate = bigint | ReadonlyMap<string, bigint>;
 
-/** A table whose prices are read. */
+/** A parsed table of prices. */
 export interface RateTable {
   readonly currency: string;
   readonly models: ReadonlyMap<string, Rates>;
 }
 
-/** The fields, and for each if it may depend on a size or a resolution. */
+/** The fields. True for a field that may depend on a size or a resolution. */
 const FIELDS: Readonly<Record<keyof ModelPrices, boolean>> = {
   input: false,
   cachedInput: false,
@@ -63,7 +61,7 @@ const FIELDS: Readonly<Record<keyof ModelPrices, boolean>> = {
   asset: false,
 };
 
-/** Fields that mean nothing without another one. */
+/** Fields that require another field. */
 const NEEDS: Partial<Record<keyof ModelPrices, keyof ModelPrices>> = {
   cachedInput: "input",
   secondWithAudio: "second",
@@ -73,10 +71,11 @@ const NEEDS: Partial<Record<keyof ModelPrices, keyof ModelPrices>> = {
 const read = new WeakMap<Prices, RateTable>();
 
 /**
- * Checks a table of prices, and returns it. Also for a table that comes from a server as JSON. Don't change it later.
+ * Checks a table of prices and returns it. Also use it for a table that comes from a server as JSON. Do not modify the
+ * table later.
  *
- * @throws {TypeError} that names the field: a price that is negative or no number, or has its first digit after the sixth
- * decimal; an unknown field; a model without prices
+ * @throws {TypeError} that names the field: an invalid or negative price, or a price below the sixth decimal; an
+ *   unknown field; a model without prices
  * @example
  * ```ts
  * const prices = definePrices({
@@ -90,57 +89,59 @@ const read = new WeakMap<Prices, RateTable>();
  * ```
  */
 export function definePrices<const Table extends Prices>(prices: Table): Table {
-  rateTableOf(prices);
+  readRateTable(prices);
   return prices;
 }
 
-/** Reads a table, once. */
-export function rateTableOf(prices: Prices): RateTable {
+/** Reads a table and caches the result. */
+export function readRateTable(prices: Prices): RateTable {
   const known = isRecord(prices) ? read.get(prices) : undefined;
   if (known) return known;
   const { currency, models } = isRecord(prices) ? prices : ({} as Partial<Prices>);
-  if (typeof currency !== "string" || currency === "") throw wrong("currency", "give a text, EUR");
-  if (!isRecord(models)) throw wrong("models", "give the prices of each model");
+  if (typeof currency !== "string" || currency === "") throw createPriceError("currency", "give a text, EUR");
+  if (!isRecord(models)) throw createPriceError("models", "give the prices of each model");
   const rates = Object.entries(models).map(
-    ([model, row]) => [model, ratesOf(row, `models.${model}`)] as const,
+    ([model, row]) => [model, readRates(row, `models.${model}`)] as const,
   );
   const table = { currency, models: new Map(rates) };
   read.set(prices, table);
   return table;
 }
 
-function ratesOf(row: unknown, path: string): Rates {
-  if (!isRecord(row)) throw wrong(path, "give its prices, { input: 0.5, output: 2 }");
+function readRates(row: unknown, path: string): Rates {
+  if (!isRecord(row)) throw createPriceError(path, "give its prices, { input: 0.5, output: 2 }");
   const given = Object.entries(row).filter(([, price]) => price !== undefined);
-  if (given.length === 0) throw wrong(path, "has no price; leave the model out if its prices are not known");
+  if (given.length === 0)
+    throw createPriceError(path, "has no price; leave the model out if its prices are not known");
   const rates = given.map(([field, price]) => {
     if (!Object.hasOwn(FIELDS, field))
-      throw wrong(`${path}.${field}`, `give one of ${Object.keys(FIELDS).join(", ")}`);
+      throw createPriceError(`${path}.${field}`, `give one of ${Object.keys(FIELDS).join(", ")}`);
     const needed = NEEDS[field as keyof ModelPrices];
-    if (needed && row[needed] === undefined) throw wrong(`${path}.${field}`, `give ${needed} as well`);
-    return [field, rateOf(price, `${path}.${field}`, FIELDS[field as keyof ModelPrices])] as const;
+    if (needed && row[needed] === undefined)
+      throw createPriceError(`${path}.${field}`, `give ${needed} as well`);
+    return [field, readRate(price, `${path}.${field}`, FIELDS[field as keyof ModelPrices])] as const;
   });
   const { input = 0n, cachedInput = 0n } = Object.fromEntries(rates) as Partial<Record<string, bigint>>;
   if (cachedInput > input)
-    throw wrong(`${path}.cachedInput`, "is more than input; what is cached costs less");
+    throw createPriceError(`${path}.cachedInput`, "is more than input; what is cached costs less");
   return Object.fromEntries(rates) as Rates;
 }
 
-function rateOf(price: unknown, path: string, mayDepend: boolean): Rate {
-  if (!isRecord(price) || !mayDepend) return priceAt(price, path);
+function readRate(price: unknown, path: string, mayDepend: boolean): Rate {
+  if (!isRecord(price) || !mayDepend) return assertPrice(price, path);
   const entries = Object.entries(price).map(
-    ([size, one]) => [size.toLowerCase(), priceAt(one, `${path}.${size}`)] as const,
+    ([size, one]) => [size.toLowerCase(), assertPrice(one, `${path}.${size}`)] as const,
   );
-  if (entries.length === 0) throw wrong(path, "has no price");
+  if (entries.length === 0) throw createPriceError(path, "has no price");
   return new Map(entries);
 }
 
-function priceAt(value: unknown, path: string): bigint {
+function assertPrice(value: unknown, path: string): bigint {
   const price = readPrice(value);
-  if (price === undefined) throw wrong(path, "give a number from 0 up, of six decimals");
+  if (price === undefined) throw createPriceError(path, "give a number from 0 up, of six decimals");
   return price;
 }
 
-function wrong(path: string, text: string): TypeError {
+function createPriceError(path: string, text: string): TypeError {
   return new TypeError(`prices: ${path}: ${text}`);
 }

@@ -2,48 +2,48 @@ import { readAmount, writeAmount } from "./money.js";
 import type { ModelPrices, Rates, RateTable } from "./prices.js";
 
 /**
- * Why a cost is not known.
+ * Reason why a cost is unknown.
  *
- * - `unknown-model`: the table has no prices of the model
- * - `no-price`: the model's prices have none for this, such as for its size or its resolution
- * - `no-usage`: the gateway did not report what it is billed by. In an estimate: it is known afterwards only
- * - `no-limit`: estimates only. The request may cost any amount, because it has no limit
- * - `not-ended`: the answer or the task is in flight, or a task failed and nothing says if it is billed
+ * - `unknown-model`: the table lacks the model
+ * - `no-price`: the model lacks a price for this usage, for example for a size or a resolution
+ * - `no-usage`: the gateway did not report the billed quantity. In an estimate: the quantity is only known afterwards
+ * - `no-limit`: only in estimates. The request and its cost are unlimited
+ * - `not-ended`: the response or the task is in flight, or a task failed and may be billed
  */
 export type MissingReason = "unknown-model" | "no-price" | "no-usage" | "no-limit" | "not-ended";
 
-/** Things whose cost is not known. */
+/** Items with an unknown cost. */
 export interface MissingCost {
-  /** Why it is not known. */
+  /** Reason why the cost is unknown. */
   readonly reason: MissingReason;
-  /** Model of the things; absent where it is not known. */
+  /** Model of the items; absent if unknown. */
   readonly model?: string;
-  /** Number of things. */
+  /** Number of items. */
   readonly count: number;
 }
 
 /** An amount of money. Plain JSON. */
 export interface Cost {
   /**
-   * Sum of all costs that are known, in the currency; exact up to 15 digits. `calculateCost([a, b], prices)` adds costs without
-   * the errors of fractions, unlike `+`.
+   * Sum of all known costs, in the currency; exact up to 15 digits. `calculateCost([a, b], prices)` adds costs without
+   * rounding errors, unlike `+`.
    */
   readonly amount: number;
   /** Currency, as in the table. */
   readonly currency: string;
-  /** Things that are not in `amount`, because their cost is not known. Empty where `amount` is the whole cost. */
+  /** Items with an unknown cost, which are not in `amount`. Empty if `amount` is the whole cost. */
   readonly missing: readonly MissingCost[];
 }
 
-/** An exact cost, or why it is not known. */
+/** An exact cost, or the reason why it is unknown. */
 export type Known = bigint | MissingReason;
 
 /** A sum of costs. */
 export interface Tally {
   readonly table: RateTable;
-  /** Adds the cost of one thing of a model. `count` gets the prices of the model. */
+  /** Adds the cost of one item of a model. `count` gets the prices of the model. */
   add(model: string | undefined, count: (rates: Rates) => Known): void;
-  /** Adds one thing whose cost is not known. */
+  /** Adds items with an unknown cost. */
   miss(reason: MissingReason, model: string | undefined, count?: number): void;
   /** Adds a cost. */
   addCost(cost: Cost): void;
@@ -86,9 +86,9 @@ export function createTally(table: RateTable): Tally {
 /**
  * Finds a price of a model.
  *
- * @param size the size or resolution; undefined where it is not known
+ * @param size the size or resolution; undefined if unknown
  */
-export function rateOf(rates: Rates, field: keyof ModelPrices, size: string | undefined): Known {
+export function findRate(rates: Rates, field: keyof ModelPrices, size: string | undefined): Known {
   const rate = rates[field];
   if (rate === undefined) return "no-price";
   if (typeof rate === "bigint") return rate;

@@ -1,48 +1,48 @@
-import { videoModelOf } from "@sluice/core/internal";
+import { findVideoModel } from "@sluice/core/internal";
 import { isRecord } from "./is-record.js";
-import { ofSeconds, ofTokens } from "./money.js";
+import { priceSeconds, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
-import { type Known, rateOf } from "./tally.js";
+import { findRate, type Known } from "./tally.js";
 
-/** The facts that decide the cost of a video. A fact that is undefined is not known. */
-export interface VideoFacts {
+/** The metadata that decides the cost of a video. Undefined fields are unknown. */
+export interface VideoMetadata {
   readonly seconds: number | undefined;
   readonly resolution: string | undefined;
   readonly hasAudio: boolean | undefined;
-  /** Seconds of the videos that the request refers to. */
+  /** Seconds of the request's reference videos. */
   readonly inputSeconds: number | undefined;
   readonly tokens: number | undefined;
 }
 
-/** Counts the cost of a video: by its seconds where the model has a price for them, otherwise by its tokens. */
-export function videoCost(rates: Rates, facts: VideoFacts): Known {
-  const { seconds, resolution, tokens, inputSeconds } = facts;
+/** Calculates the cost of a video: by seconds if the model has a price per second, otherwise by tokens. */
+export function calculateVideoCost(rates: Rates, metadata: VideoMetadata): Known {
+  const { seconds, resolution, tokens, inputSeconds } = metadata;
   if (rates.second === undefined) {
     if (rates.output === undefined) return "no-price";
-    return tokens === undefined ? "no-usage" : ofTokens(rates.output as bigint, tokens);
+    return tokens === undefined ? "no-usage" : priceTokens(rates.output as bigint, tokens);
   }
-  const price = secondPrice(rates, facts);
+  const price = findSecondPrice(rates, metadata);
   if (typeof price !== "bigint") return price;
-  const inputPrice = rates.inputSecond === undefined ? 0n : rateOf(rates, "inputSecond", resolution);
+  const inputPrice = rates.inputSecond === undefined ? 0n : findRate(rates, "inputSecond", resolution);
   if (typeof inputPrice !== "bigint") return inputPrice;
   if (seconds === undefined || (inputPrice > 0n && inputSeconds === undefined)) return "no-usage";
-  return ofSeconds(price, seconds) + ofSeconds(inputPrice, inputSeconds ?? 0);
+  return priceSeconds(price, seconds) + priceSeconds(inputPrice, inputSeconds ?? 0);
 }
 
-function secondPrice(rates: Rates, { resolution, hasAudio }: VideoFacts): Known {
-  const silent = rateOf(rates, "second", resolution);
+function findSecondPrice(rates: Rates, { resolution, hasAudio }: VideoMetadata): Known {
+  const silent = findRate(rates, "second", resolution);
   if (rates.secondWithAudio === undefined) return silent;
-  const loud = rateOf(rates, "secondWithAudio", resolution);
+  const loud = findRate(rates, "secondWithAudio", resolution);
   if (hasAudio !== undefined) return hasAudio ? loud : silent;
   return silent === loud ? silent : "no-usage";
 }
 
-/** Reads the facts of a request. Fields that it leaves out have the model's default, where the spec shows one. */
-export function requestedFacts(request: object): VideoFacts {
+/** Reads the metadata from a request. Missing fields have the model's default, if the spec shows one. */
+export function readRequestMetadata(request: object): VideoMetadata {
   const { model, parameters, input, content, ...fields } = request as Readonly<Record<string, unknown>>;
   const of = isRecord(parameters) ? { ...fields, ...parameters } : fields;
-  const row: Defaults = videoModelOf(String(model)) ?? {};
-  const duration = numberOf(of["duration"] ?? row.durationDefault);
+  const row: Defaults = findVideoModel(String(model)) ?? {};
+  const duration = readNumber(of["duration"] ?? row.durationDefault);
   const resolution = of["resolution"] ?? row.resolutionDefault;
   const audio = of["audio"] ?? of["generate_audio"] ?? row.audioDefault ?? row.generateAudioDefault;
   const items = [isRecord(input) ? input["media"] : [], content].flat();
@@ -62,44 +62,47 @@ interface Defaults {
   readonly resolutionDefault?: string;
   readonly audioDefault?: boolean;
   readonly generateAudioDefault?: boolean;
-  /** False for a model whose videos are always silent. */
+  /** False for a model without sound. */
   readonly generateAudio?: boolean;
 }
 
 /**
- * Reads the facts that an answer about a task reports: `usage` of beta models, and the fields beside it of others. They
- * stand in `data`, as deep as the answer is wrapped (spec, Video task).
+ * Reads the metadata from a task response: `usage` of beta models, and sibling fields of other models. The response may
+ * wrap them in several levels of `data` (spec, Video task).
  */
-export function reportedFacts(raw: unknown): Partial<VideoFacts> {
-  let facts: Partial<VideoFacts> = {};
-  for (let at = raw; isRecord(at); at = at["data"]) facts = { ...facts, ...known(factsAt(at)) };
-  return facts;
+export function readReportedMetadata(raw: unknown): Partial<VideoMetadata> {
+  let metadata: Partial<VideoMetadata> = {};
+  for (let at = raw; isRecord(at); at = at["data"])
+    metadata = { ...metadata, ...omitUndefined(readMetadata(at)) };
+  return metadata;
 }
 
-function factsAt(at: Readonly<Record<string, unknown>>): Partial<VideoFacts> {
+function readMetadata(at: Readonly<Record<string, unknown>>): Partial<VideoMetadata> {
   const usage = isRecord(at["usage"]) ? at["usage"] : {};
   const { SR, output_video_duration: made, duration, input_video_duration: given } = usage;
   const { resolution } = at;
   return {
-    seconds: numberOf(made) ?? numberOf(duration) ?? numberOf(at["duration"]),
+    seconds: readNumber(made) ?? readNumber(duration) ?? readNumber(at["duration"]),
     resolution:
-      numberOf(SR) === undefined ? (typeof resolution === "string" ? resolution : undefined) : `${SR}p`,
-    inputSeconds: numberOf(given),
-    tokens: countOf(usage["completion_tokens"]) ?? countOf(usage["total_tokens"]),
+      readNumber(SR) === undefined ? (typeof resolution === "string" ? resolution : undefined) : `${SR}p`,
+    inputSeconds: readNumber(given),
+    tokens: readCount(usage["completion_tokens"]) ?? readCount(usage["total_tokens"]),
   };
 }
 
-/** Leaves out the fields that are undefined. */
-export function known<Facts extends object>(facts: Facts): Partial<Facts> {
-  return Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined)) as Partial<Facts>;
+/** Removes undefined fields. */
+export function omitUndefined<Fields extends object>(fields: Fields): Partial<Fields> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Partial<Fields>;
 }
 
-/** Reads a quantity; undefined for what is none, as -1 is, with which the model chooses. */
-function numberOf(value: unknown): number | undefined {
+/** Reads a quantity; undefined for other values, such as -1, which lets the model choose. */
+function readNumber(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value < Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 
-/** Reads a count; undefined for what is none. */
-export function countOf(value: unknown): number | undefined {
+/** Reads a count; undefined for other values. */
+export function readCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }

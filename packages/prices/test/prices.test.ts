@@ -44,7 +44,7 @@ const task = (model: string, raw: object): VideoTask => ({
 const coins = (amount: number, missing: Cost["missing"] = []) => ({ amount, currency: "coins", missing });
 
 describe("chats", () => {
-  test("an answer costs its tokens", () => {
+  test("a response costs its tokens", () => {
     expect(calculateCost(answer(), prices)).toEqual(coins(0.0018));
   });
 
@@ -57,7 +57,7 @@ describe("chats", () => {
     expect(calculateCost(answer({ usage }), prices)).toEqual(coins(0.0018));
   });
 
-  test("a conversation costs its answers, those of hidden branches too", () => {
+  test("a conversation costs its responses, including those of hidden branches", () => {
     const node = (message: ChatMessage) => ({ id: message.id, parentId: undefined, message });
     expect(calculateCost([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
     expect(calculateCost([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
@@ -65,7 +65,7 @@ describe("chats", () => {
     );
   });
 
-  test("what is not known is said, and not counted as free", () => {
+  test("an unknown cost is listed as missing and never counts as free", () => {
     const { usage: _, ...unreported } = answer();
     const { outcome: _outcome, ...inFlight } = unreported;
     const halfRead = answer({ usage: { prompt_tokens: 5 } as never });
@@ -85,7 +85,7 @@ describe("chats", () => {
     );
   });
 
-  test("an answer that the gateway refused costs nothing, one that broke off is not known", () => {
+  test("a rejected request costs nothing, and the cost of a broken response is unknown", () => {
     const { usage: _, ...lost } = answer({ outcome: "error" });
     const failed = (billing: string) => ({ ...lost, error: Object.assign(new Error("lost"), { billing }) });
     expect(calculateCost([failed("none")], prices)).toEqual(coins(0));
@@ -125,7 +125,7 @@ describe("chats", () => {
     expect(calculateCost({ request, usage: undefined }, prices).missing).toHaveLength(1);
   });
 
-  test("an estimate without max_tokens takes the most that the model writes, or is open", () => {
+  test("an estimate without max_tokens uses the model's maximum, or is unlimited", () => {
     expect(estimateCost({ model: "delta-5.3" }, prices).amount).toBeGreaterThan(131_072 * 2.4e-6);
     const table = { currency: "coins", models: { "new-1": { input: 1, output: 1 } } };
     expect(estimateCost({ model: "new-1" }, table).missing).toEqual([
@@ -146,7 +146,7 @@ describe("images", () => {
     ...fields,
   });
 
-  test("images cost their number, or their sizes; those that failed cost nothing", () => {
+  test("images cost by their number or their sizes, and failed images cost nothing", () => {
     expect(calculateCost(made("gamma-image-5-0-260128"), prices)).toEqual(coins(0.06));
     expect(calculateCost(made("gamma-image-4-0-250828"), prices)).toEqual(coins(0.1));
     const usage = { generated_images: 2, output_tokens: 8000, total_tokens: 8200 };
@@ -154,7 +154,7 @@ describe("images", () => {
     expect(calculateCost(made("tokens-image"), prices).missing[0]?.reason).toBe("no-usage");
   });
 
-  test("the request tells the size where the answer does not", () => {
+  test("the request gives the size if the response does not", () => {
     const result = made("gamma-image-4-0-250828", { images: [{ url: "https://files.example/1.png" }] });
     expect(calculateCost(result, prices).missing[0]?.reason).toBe("no-usage");
     expect(calculateCost({ request: { size: "4096x4096" }, result }, prices)).toEqual(coins(0.08));
@@ -183,12 +183,12 @@ describe("images", () => {
 describe("videos", () => {
   const usage = { SR: 720, duration: 8, input_video_duration: 2.5, output_video_duration: 8, video_count: 1 };
 
-  test("a film costs the seconds that the gateway reports, by its resolution", () => {
+  test("a video costs the seconds that the gateway reports, by its resolution", () => {
     const raw = { code: "success", data: { status: "SUCCESS", data: { usage } } };
     expect(calculateCost(task("beta3.0-video", raw), prices)).toEqual(coins(0.425));
   });
 
-  test("a film without usage needs its request", () => {
+  test("a video without usage needs its request", () => {
     const result = task("gamma-video-1-5-pro-251215", {
       code: "success",
       data: { status: "SUCCESS", data: {} },
@@ -201,12 +201,12 @@ describe("videos", () => {
     expect(calculateCost(chosen, prices).missing[0]?.reason).toBe("no-usage");
   });
 
-  test("a film that reports tokens costs its tokens", () => {
+  test("a video that reports tokens costs its tokens", () => {
     const raw = { status: "succeeded", usage: { completion_tokens: 100_000, total_tokens: 100_000 } };
     expect(calculateCost(task("gamma-video-fast", raw), prices)).toEqual(coins(0.4));
   });
 
-  test("a film that has not ended, or failed, has no known cost", () => {
+  test("a pending or failed video has no known cost", () => {
     const {
       url: _,
       urlSource: _source,
@@ -237,7 +237,7 @@ describe("videos", () => {
   });
 });
 
-test("a batch costs its results; requests whose end is not known are said", () => {
+test("a batch costs its results, and requests with an unknown result are listed as missing", () => {
   const { raw: _, ...film } = task("gamma-video-1-5-pro-251215", {});
   const images = { model: "gamma-image-5-0-260128", images: [{ url: "https://files.example/1.png" }] };
   const failed = (billing: string) => Object.assign(new Error("lost"), { billing });
@@ -289,7 +289,7 @@ describe("events", () => {
     expect(calculateCost(events, prices)).toEqual(coins(0.0628));
   });
 
-  test("calls whose cost no event tells are said", () => {
+  test("calls without a cost in their events are listed as missing", () => {
     const events = [
       end({ model: "delta-5.3", outcome: "truncated" }),
       end({ kind: "video", model: "beta3.0-video", outcome: "complete", path: "/v1/video/generations" }),
@@ -327,7 +327,7 @@ describe("sums", () => {
     expect(calculateCost(halves, prices).amount).toBe(amount);
   });
 
-  test("costs are added without the errors of fractions", () => {
+  test("costs are added without rounding errors", () => {
     const of = (amount: number): Cost => ({ amount, currency: "coins", missing: [] });
     expect(0.1 + 0.2).not.toBe(0.3);
     expect(calculateCost([of(0.1), of(0.2)], prices).amount).toBe(0.3);
@@ -340,7 +340,7 @@ describe("sums", () => {
     ).toBe(0.000_001);
   });
 
-  test("a cost survives JSON, with what it misses", () => {
+  test("a cost survives JSON, with its missing costs", () => {
     const cost = calculateCost([answer(), answer({ model: "new-1" })], prices);
     expect(calculateCost([JSON.parse(JSON.stringify(cost)), cost], prices)).toEqual(
       coins(0.0036, [{ reason: "unknown-model", model: "new-1", count: 2 }]),
@@ -352,7 +352,7 @@ describe("sums", () => {
     expect(() => calculateCost([answer(), other], prices)).toThrow("calculateCost: adds shells to coins");
   });
 
-  test("a thing that has no cost is an error that names it", () => {
+  test("a value without a cost is an error that names it", () => {
     expect(() => calculateCost({ url: "https://files.example" } as never, prices)).toThrow(
       "knows no cost of { url }",
     );
@@ -387,7 +387,7 @@ describe("tables", () => {
     expect(() => calculateCost(answer(), table)).toThrow(text);
   });
 
-  test("a model's name is never one of an object's own", () => {
+  test("a model named like an Object.prototype property has no price", () => {
     expect(calculateCost(answer({ model: "constructor" }), prices).missing[0]?.reason).toBe("unknown-model");
   });
 });

@@ -2,45 +2,45 @@ import type { Store } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
 import { type ErrorMessages, errorMessages } from "@sluice/stores";
 
-/** An image that goes with the next message. */
+/** An image for the next message. */
 export interface Attachment {
   /** Id of the attachment in this list. */
   readonly id: string;
   /** The file as the user chose it. */
   readonly file: File;
-  /** The image as it is sent: the file, or a smaller copy. */
+  /** The image to send: the file or a smaller copy. */
   readonly image: Blob;
-  /** Address of a preview, for `src`. It is revoked when the attachment is removed or its component is unmounted. */
+  /** Address of a preview, for `src`. Revoked when the attachment is removed or its component unmounts. */
   readonly previewUrl: string;
-  /** True while the file is checked and made smaller. */
+  /** True while the file is checked and downscaled. */
   readonly isPreparing: boolean;
 }
 
 type Problem = keyof ErrorMessages["attachments"];
 
-/** A file that was not taken, and the reason. */
+/** A rejected file and the reason. */
 export interface AttachmentProblem {
   /** Id of the problem in this list. */
   readonly id: string;
   /** The file. */
   readonly file: File;
-  /** Reason why it was not taken: `type`, `size`, `number` (of attachments), or `unreadable`. */
+  /** Reason of the rejection: `type`, `size`, `number` (of attachments), or `unreadable`. */
   readonly problem: Problem;
-  /** The reason in words, with the file's name. */
+  /** The reason as a text with the file's name. */
   readonly message: string;
 }
 
 /** Options of `useAttachments`. All may change at any time. */
 export interface UseAttachmentsOptions {
-  /** Most attachments of one message. The spec gives no limit. @default 10 */
+  /** Largest number of attachments per message. The spec sets no limit. @default 10 */
   readonly max?: number | undefined;
-  /** Largest size of one image, in bytes. The spec gives no limit. @default 5_242_880 */
+  /** Largest size of one image, in bytes. The spec sets no limit. @default 5_242_880 */
   readonly maxBytes?: number | undefined;
   /** Longest side of an image, in pixels; used by `downscale`. @default 2048 */
   readonly maxSide?: number | undefined;
   /**
-   * Makes larger images fit `maxSide` and `maxBytes`. A copy is a JPEG without transparency and animation; an image
-   * within the limits is sent as it is. Where there is no canvas, nothing is made smaller.
+   * Downscales larger images to `maxSide` and `maxBytes`. The copy is a JPEG without transparency and animation. Images
+   * within the limits are sent unchanged. Does nothing on a platform without canvas.
    *
    * @default true
    */
@@ -51,15 +51,15 @@ export interface UseAttachmentsOptions {
 
 /** Snapshot of the attachments. */
 export interface AttachmentState {
-  /** The attachments, in the order in which they were added. */
+  /** The attachments, in the order of their addition. */
   readonly attachments: readonly Attachment[];
-  /** Files that were not taken, until `dismiss`, `clear` or the next `add`. */
+  /** Rejected files, until `dismiss`, `clear` or the next `add`. */
   readonly problems: readonly AttachmentProblem[];
 }
 
 /** Store of the attachments of one message. */
 export interface AttachmentStore extends Store<AttachmentState> {
-  /** Checks files and adds those that fit. The others become `problems`. */
+  /** Checks files and adds the accepted ones. The others become `problems`. */
   readonly add: (files: Iterable<File>) => void;
   /** Removes an attachment by its id. */
   readonly remove: (id: string) => void;
@@ -67,17 +67,17 @@ export interface AttachmentStore extends Store<AttachmentState> {
   readonly clear: () => void;
   /** Removes all problems. */
   readonly dismiss: () => void;
-  /** Keeps the previews of its one component until the returned function was called and `LINGER_MS` have passed. */
+  /** Holds the previews for a component. The returned function releases them after `LINGER_MS`. */
   readonly hold: () => () => void;
 }
 
-/** Types of images that models see (spec, Model `alpha-v4.1-flash`), for `accept` of an input. */
+/** Image types that models accept (spec, Model `alpha-v4.1-flash`), for `accept` of an input. */
 export const acceptedTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/** Time that previews are kept without a component: it covers the moment between two mounts. */
+/** Time to keep previews without a component. It covers the moment between two mounts. */
 const LINGER_MS = 1000;
 
-/** Creates the store of the attachments of one message; `read` returns the options at the time of their use. */
+/** Creates the store of one message's attachments. `read` returns the current options. */
 export function createAttachmentStore(read: () => UseAttachmentsOptions): AttachmentStore {
   let attachments: readonly Attachment[] = [];
   let problems: readonly AttachmentProblem[] = [];
@@ -100,7 +100,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   }
 
   function attach(file: File): void {
-    const id = nextId();
+    const id = createId();
     const previewUrl = URL.createObjectURL(file);
     attachments = [...attachments, { id, file, image: file, previewUrl, isPreparing: true }];
     prepare(file, read()).then(
@@ -132,7 +132,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
       /\{(\w+)\}/g,
       (whole, name: string) => details[name] ?? whole,
     );
-    problems = [...problems, { id: nextId(), file, problem, message }];
+    problems = [...problems, { id: createId(), file, problem, message }];
   }
 
   function remove(id: string): void {
@@ -162,7 +162,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
     };
   }
 
-  /** Revokes all previews. A hidden component that is shown again gets new ones. */
+  /** Revokes all previews. A hidden component gets new ones when it is shown again. */
   function revokeAll(): void {
     for (const { previewUrl } of attachments) URL.revokeObjectURL(previewUrl);
     attachments = attachments.map((attachment) => ({ ...attachment, previewUrl: "" }));
@@ -176,7 +176,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
     store.flush();
   }
 
-  function nextId(): string {
+  function createId(): string {
     count += 1;
     return String(count);
   }
@@ -185,12 +185,12 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
 const MEGABYTE = 1_048_576;
 const MAX_BYTES = 5 * MEGABYTE;
 
-/** Checks a file, and makes it smaller where that is wanted. */
+/** Checks a file and downscales it if necessary. */
 async function prepare(
   file: File,
   { maxBytes = MAX_BYTES, maxSide = 2048, downscale = true }: UseAttachmentsOptions,
 ): Promise<Blob | Problem> {
-  // loaded with the first file: most messages have none
+  // loaded with the first file, because most messages have none
   const { prepareImage } = await import("./prepare-image.js");
   return prepareImage(file, { maxBytes, maxSide, downscale });
 }

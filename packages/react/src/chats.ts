@@ -1,35 +1,38 @@
 import type { Client } from "@sluice/core";
 import { type ChatState, type ChatStore, type ChatStoreOptions, createChatStore } from "@sluice/stores";
-import { type PassView, passViewOf } from "./pass-view.js";
-import { sharedStores } from "./shared-stores.js";
+import { getPassView, type PassView } from "./render-pass.js";
+import { createSharedStores } from "./shared-stores.js";
 import type { ViewedStore } from "./use-store-part.js";
 
-/** The chats of each client. A chat with an id survives a route change, and the end of its answer. */
-export const chats = sharedStores<ChatStoreOptions, ChatStore>({
+/** The chats of each client. A chat with an id survives a route change, and lives on after its response has ended. */
+export const chats = createSharedStores<ChatStoreOptions, ChatStore>({
   create: createChatStore,
   dispose: (store) => store.close(),
-  // what the storage has not taken yet would be missing in the next store of this id
+  // the next store of this id would miss the records that the storage has not written yet
   isBusy: (store) =>
     store.getSnapshot().unsaved > 0 || ["submitted", "streaming"].includes(store.getSnapshot().status),
   lingerMs: 5 * 60_000,
 });
 
-/** Returns the versions of a chat. Its status is shown at once. */
-export function viewOfChat<State extends ChatState>(store: {
+/** Returns the view of a chat. Changes of its status are urgent. */
+export function getChatView<State extends ChatState>(store: {
   readonly getSnapshot: () => State;
 }): PassView<State> {
-  return passViewOf(store, ({ status }) => status);
+  return getPassView(store, ({ status }) => status);
 }
 
-const noChat: PassView<ChatState | undefined> = passViewOf({ getSnapshot: () => undefined }, () => undefined);
+const noChat: PassView<ChatState | undefined> = getPassView(
+  { getSnapshot: () => undefined },
+  () => undefined,
+);
 
-/** Returns the state of the chat with this id, as a store; its state is undefined while there is no such chat. */
-export function chatStateOf(client: Client, id: string): ViewedStore<ChatState | undefined> {
-  const registry = chats.of(client);
+/** Creates a store of the state of the chat with this id. The state is undefined while the chat does not exist. */
+export function createChatState(client: Client, id: string): ViewedStore<ChatState | undefined> {
+  const registry = chats.get(client);
   return {
     view() {
       const chat = registry.peek(id);
-      return chat ? viewOfChat(chat) : noChat;
+      return chat ? getChatView(chat) : noChat;
     },
     subscribe(listener) {
       let chat = registry.peek(id);

@@ -3,15 +3,15 @@ import type { ChatStore, ImageStore } from "@sluice/stores";
 import { chats } from "./chats.js";
 import { images } from "./images.js";
 
-/** Stores of one kind, which the hooks of a client share. */
+/** Stores of one kind that the hooks of a client share. */
 interface HookStoreList<Store> {
   /** The stores by their keys: the `id` of the hook, or an object for a hook without one. */
   readonly entries: ReadonlyMap<unknown, HookStore<Store>>;
-  /** Calls `listener` when a store is added or removed. Returns the function that ends the calls. */
+  /** Calls `listener` when a store is added or removed. Returns a function that unsubscribes. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-/** A store, and the number of components that show it. */
+/** A store and the number of components that show it. */
 interface HookStore<Store> {
   /** The store. */
   readonly value: Store;
@@ -38,5 +38,5 @@ interface HookStores {
  * ```
  */
 export function getHookStores(client: Client): HookStores {
-  return { chats: chats.of(client), images: images.of(client) };
+  return { chats: chats.get(client), images: images.get(client) };
 }

@@ -1,15 +1,15 @@
 import { createImageStore, type ImageState, type ImageStore, type ImageStoreOptions } from "@sluice/stores";
-import { type PassView, passViewOf } from "./pass-view.js";
-import { sharedStores } from "./shared-stores.js";
+import { getPassView, type PassView } from "./render-pass.js";
+import { createSharedStores } from "./shared-stores.js";
 
-/** The image stores of each client. Images cost money, so a store with an id is kept longer than a request may take. */
-export const images = sharedStores<ImageStoreOptions<string>, ImageStore<string>>({
+/** The image stores of each client. Images cost money, so a store with an id outlives the longest request. */
+export const images = createSharedStores<ImageStoreOptions<string>, ImageStore<string>>({
   create(client, read) {
     const store = createImageStore<string>(
       client,
       read as () => ImageStoreOptions<string> & { checks: false },
     );
-    viewOfImages(store);
+    getImageView(store);
     return store;
   },
   dispose: (store) => store.stop(),
@@ -17,9 +17,9 @@ export const images = sharedStores<ImageStoreOptions<string>, ImageStore<string>
   lingerMs: 15 * 60_000,
 });
 
-/** Returns the versions of an image store. */
-export function viewOfImages<State extends ImageState<string>>(store: {
+/** Returns the view of an image store. */
+export function getImageView<State extends ImageState<string>>(store: {
   readonly getSnapshot: () => State;
 }): PassView<State> {
-  return passViewOf(store, ({ status }) => status);
+  return getPassView(store, ({ status }) => status);
 }

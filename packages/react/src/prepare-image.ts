@@ -1,23 +1,23 @@
-import { signedTypeOf } from "@sluice/core/internal";
+import { findSignedType } from "@sluice/core/internal";
 
 const types = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/** Enough for the signature of each type, in bytes. */
+/** Number of bytes that contain the signature of every type. */
 const HEAD_BYTES = 32;
-/** Qualities to try, from no visible loss to a visible one. Below the last one, fewer pixels look better. */
+/** JPEG qualities to try, from no visible loss to a visible loss. Below the last one, fewer pixels look better. */
 const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
 const SHRINK = 0.8;
 
 /**
- * Checks a file by its bytes, and makes it smaller where that is wanted. Returns the image, or why it is not taken.
+ * Checks a file by its bytes and downscales it if necessary. Returns the image, or the reason of its rejection.
  *
- * @throws for an image that can't be read or decoded
+ * @throws for an unreadable image
  */
 export async function prepareImage(
   file: File,
   { maxBytes, maxSide, downscale }: { maxBytes: number; maxSide: number; downscale: boolean },
 ): Promise<Blob | "type" | "size" | "unreadable"> {
   if (file.size === 0) return "unreadable";
-  const type = signedTypeOf(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
+  const type = findSignedType(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
   if (type === undefined || !types.includes(type)) return "type";
   const bitmap = downscale ? await decode(file) : undefined;
   if (!bitmap) return file.size > maxBytes ? "size" : file;
@@ -29,7 +29,10 @@ export async function prepareImage(
   }
 }
 
-/** Decodes an image. Returns undefined on a platform without canvas, and where it takes no files, as in a simulated DOM. */
+/**
+ * Decodes an image. Returns undefined on a platform without canvas, or if its canvas does not accept files, as in a
+ * simulated DOM.
+ */
 async function decode(file: File): Promise<ImageBitmap | undefined> {
   if (typeof createImageBitmap !== "function" || typeof OffscreenCanvas !== "function") return undefined;
   return createImageBitmap(file).catch((error) => {
@@ -38,7 +41,7 @@ async function decode(file: File): Promise<ImageBitmap | undefined> {
   });
 }
 
-/** Encodes an image as JPEG. Where its bytes do not fit, the quality goes down, then the size. */
+/** Encodes an image as JPEG. Lowers the quality and then the size until it fits. */
 async function shrink(bitmap: ImageBitmap, scale: number, maxBytes: number): Promise<Blob | "size"> {
   for (let smaller = scale; smaller > 0.01; smaller *= SHRINK) {
     const canvas = draw(bitmap, smaller);
@@ -56,7 +59,7 @@ function draw(bitmap: ImageBitmap, scale: number): OffscreenCanvas {
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext("2d");
   if (!context) throw new Error(`the browser has no canvas of ${width} × ${height} px`);
-  // a JPEG has no transparency
+  // a JPEG does not support transparency
   context.fillStyle = "#ffffff";
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = "high";

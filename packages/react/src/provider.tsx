@@ -50,7 +50,7 @@ export function useClientIfAny(): Client | undefined {
  */
 export function useClient(): Client {
   const client = useClientIfAny();
-  // also for the options of one: the first request would fail
+  // also rejects an options object, with which the first request would fail
   if (typeof client?.warn !== "function")
     throw new ConfigurationError("no client: wrap the app in <GatewayProvider client={createClient({ … })}>");
   return client;

@@ -4,38 +4,40 @@ import { createRegistry, type Registry } from "@sluice/core/internal";
 /** A kind of store that components share by id. */
 interface StoreKind<Options, Store> {
   readonly create: (client: Client, read: () => Options) => Store;
-  /** Ends the requests of a store that no component has shown for `lingerMs`. */
+  /** Disposes of a store that no component has shown for `lingerMs`. */
   readonly dispose: (store: Store) => void;
-  /** Returns true while a store has a request in flight: with an id, it is kept without components. */
+  /** Returns true while a store is busy. A busy store with an id stays without components. */
   readonly isBusy: (store: Store) => boolean;
-  /** Time that a store with an id is kept for the next component, in milliseconds. */
+  /** Time that a store with an id waits for the next component, in milliseconds. */
   readonly lingerMs: number;
 }
 
 /** A kind of store, with a registry for each client. */
 export interface SharedStores<Options, Store> extends StoreKind<Options, Store> {
-  readonly of: (client: Client) => Registry<Store>;
+  readonly get: (client: Client) => Registry<Store>;
 }
 
-/** Time that a store without an id is kept. It covers the time between two mounts. */
+/** Time that a store without an id waits, in milliseconds. It covers the moment between two mounts. */
 const UNNAMED_LINGER_MS = 1000;
 
-/** Most stores with an id that are kept for the next component. */
-const MOST_KEPT = 100;
+/** Largest number of stores that wait for the next component. */
+const MAX_LINGERING = 100;
 
 /** Creates the registries of one kind of store. */
-export function sharedStores<Options, Store>(kind: StoreKind<Options, Store>): SharedStores<Options, Store> {
+export function createSharedStores<Options, Store>(
+  kind: StoreKind<Options, Store>,
+): SharedStores<Options, Store> {
   const registries = new WeakMap<Client, Registry<Store>>();
-  return { ...kind, of };
+  return { ...kind, get: getRegistry };
 
-  function of(client: Client): Registry<Store> {
+  function getRegistry(client: Client): Registry<Store> {
     const known = registries.get(client);
     if (known) return known;
     const registry = createRegistry<Store>({
       dispose: kind.dispose,
       lingerMs: (key) => (isId(key) ? kind.lingerMs : UNNAMED_LINGER_MS),
       isBusy: (key, store) => isId(key) && kind.isBusy(store),
-      most: MOST_KEPT,
+      max: MAX_LINGERING,
       clock: client.clock,
     });
     registries.set(client, registry);

@@ -3,19 +3,19 @@ import { useTask } from "./use-task.js";
 
 /** Options of `useAsset`. All but `presence` may change at any time. */
 export interface UseAssetOptions extends AssetStoreOptions {
-  /** Id of an asset that exists already. @default none */
+  /** Id of an existing asset. @default none */
   readonly assetId?: string | undefined;
 }
 
-/** Result of `useAsset`: the state of the asset, and its verbs, which keep their identity. */
+/** Result of `useAsset`: the state of the asset and its methods, which keep their identity. */
 export interface UseAssetResult
   extends AssetState,
     Omit<AssetStore, "getSnapshot" | "subscribe" | "attach"> {}
 
 /**
- * Registers an image as an asset, and shows its progress until `data.uri` (`asset://…`) can be used in video requests.
+ * Registers an image as an asset and shows its progress until `data.uri` (`asset://…`) is ready for video requests.
  *
- * Rendering and mounting register nothing, and a double click registers once. The client needs `gateway: { assetLookup }`.
+ * Rendering and mounting register nothing. A double click registers once. The client needs `gateway: { assetLookup }`.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example

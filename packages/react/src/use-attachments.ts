@@ -1,5 +1,5 @@
 import type { ChatModel } from "@sluice/core";
-import { chatModelOf, chatModels } from "@sluice/core/internal";
+import { chatModels, findChatModel } from "@sluice/core/internal";
 import { onForget } from "@sluice/stores/internal";
 import {
   type ChangeEvent,
@@ -24,17 +24,17 @@ import { useNotedOptions } from "./use-noted-options.js";
 
 /** Props of an `<input>` that adds files. */
 export interface AttachmentInputProps {
-  /** Makes it a file input. */
+  /** Type of the input. */
   readonly type: "file";
-  /** Types of images that models see. */
+  /** Image types that models accept. */
   readonly accept: string;
   /** Lets the user choose several files. */
   readonly multiple: true;
-  /** Adds the chosen files, and empties the input so that the same file can be chosen again. */
+  /** Adds the chosen files and empties the input, so that the user can choose the same file again. */
   readonly onChange: (event: ChangeEvent<HTMLInputElement>) => void;
 }
 
-/** Props of an element that files can be dropped on. */
+/** Props of a drop target for files. */
 export interface AttachmentDropProps {
   /** Allows the drop of files. */
   readonly onDragOver: (event: DragEvent) => void;
@@ -46,31 +46,31 @@ export interface AttachmentDropProps {
 
 type AttachmentVerbs = Pick<AttachmentStore, "add" | "remove" | "clear" | "dismiss">;
 
-/** Result of `useAttachments`: the attachments, and verbs and props that keep their identity. */
+/** Result of `useAttachments`: the attachments, and methods and props that keep their identity. */
 export interface UseAttachmentsResult extends AttachmentState, AttachmentVerbs {
-  /** The images that are ready, for `images` of `send`. */
+  /** The prepared images, for `images` of `send`. */
   readonly images: readonly Blob[];
-  /** True while a file is checked or made smaller: wait with `send`. */
+  /** True while a file is checked or downscaled. Do not `send` yet. */
   readonly isPreparing: boolean;
-  /** True while there are attachments and the model sees no images. `send` would refuse them. */
+  /** True while there are attachments but the model lacks image input. `send` would reject them. */
   readonly isBlind: boolean;
-  /** Models that see images, while `isBlind`; else empty. */
+  /** Models with image input while `isBlind`, otherwise empty. */
   readonly switchTo: readonly ChatModel[];
-  /** True while files are dragged over the element that has `dropProps`. */
+  /** True while files are dragged over the element with `dropProps`. */
   readonly isDragging: boolean;
   /** Props of the `<input>` that adds files. */
   readonly inputProps: AttachmentInputProps;
-  /** Props of the element that files can be dropped on. */
+  /** Props of the drop target. */
   readonly dropProps: AttachmentDropProps;
-  /** Handler for `onPaste` of the text field. It takes images, and leaves pasted text alone. */
+  /** Handler for `onPaste` of the text field. Adds pasted images and ignores pasted text. */
   readonly onPaste: (event: ClipboardEvent) => void;
 }
 
 /**
- * Collects the images of the next chat message from a picker, the clipboard or a drop. It checks their type, size and
- * number, and the model's sight. Nothing is uploaded before `send`.
+ * Collects the images of the next chat message from a picker, the clipboard or a drop. Checks their type, size and
+ * number, and the model's image input. Nothing is uploaded before `send`.
  *
- * @param model the model that gets the message. One that this version does not know counts as seeing.
+ * @param model the model of the message. An unknown model counts as one with image input.
  * @example
  * ```tsx
  * function Composer({ send }: { send: (text: string, options: SendOptions) => void }) {
@@ -104,21 +104,21 @@ export function useAttachments(
   options: UseAttachmentsOptions = {},
 ): UseAttachmentsResult {
   useNotedOptions("useAttachments", options);
-  // another client is another user
+  // a different client means a different user
   const client = useClientIfAny();
-  const store = useLatest(options, createStoreOf).storeOf(client ?? page);
+  const store = useLatest(options, createStore).get(client ?? page);
   useEffect(() => client && onForget(client, store.clear), [client, store]);
   const { attachments, problems } = useSyncExternalStore(
     store.subscribe,
     store.getSnapshot,
     store.getSnapshot,
   );
-  // React hears of stores only after it has painted. The handler of the next event must know what was added before
+  // React reads a store only after it has painted, but the handler of the next event needs the added files
   const [, changed] = useReducer((count: number) => count + 1, 0);
   useEffect(() => store.hold(), [store]);
   const [isDragging, setDragging] = useState(false);
-  const verbs = useMemo(() => verbsOf(store, changed), [store]);
-  const handlers = useMemo(() => handlersOf(verbs.add, setDragging), [verbs]);
+  const verbs = useMemo(() => createVerbs(store, changed), [store]);
+  const handlers = useMemo(() => createHandlers(verbs.add, setDragging), [verbs]);
   const isBlind = attachments.length > 0 && !canSee(model);
   return {
     attachments,
@@ -133,20 +133,20 @@ export function useAttachments(
   };
 }
 
-/** Key of the components outside of a `GatewayProvider`, which have no client. */
+/** Key for components without a client, outside of a `GatewayProvider`. */
 const page = {};
 const none: readonly ChatModel[] = [];
 const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].seesImages);
 
-function createStoreOf(_: object, read: () => UseAttachmentsOptions): AttachmentStore {
+function createStore(_: object, read: () => UseAttachmentsOptions): AttachmentStore {
   return createAttachmentStore(read);
 }
 
 function canSee(model: string): boolean {
-  return chatModelOf(model)?.seesImages ?? true;
+  return findChatModel(model)?.seesImages ?? true;
 }
 
-function verbsOf({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {
+function createVerbs({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {
   return {
     add(files) {
       add(files);
@@ -167,7 +167,7 @@ function verbsOf({ add, remove, clear, dismiss }: AttachmentStore, changed: () =
   };
 }
 
-function handlersOf(add: AttachmentVerbs["add"], setDragging: (isDragging: boolean) => void) {
+function createHandlers(add: AttachmentVerbs["add"], setDragging: (isDragging: boolean) => void) {
   const inputProps: AttachmentInputProps = {
     type: "file",
     accept: acceptedTypes.join(","),
@@ -184,7 +184,7 @@ function handlersOf(add: AttachmentVerbs["add"], setDragging: (isDragging: boole
       setDragging(true);
     },
     onDragLeave({ currentTarget, relatedTarget }) {
-      // moving on to a child is leaving, too
+      // the event also fires when the pointer moves to a child
       if (!currentTarget.contains(relatedTarget as Node | null)) setDragging(false);
     },
     onDrop(event) {
@@ -197,7 +197,7 @@ function handlersOf(add: AttachmentVerbs["add"], setDragging: (isDragging: boole
   };
   const onPaste = (event: ClipboardEvent) => {
     const { files, types } = event.clipboardData;
-    // a text editor puts a picture of the text beside it
+    // text editors add an image of the copied text
     if (files.length === 0 || types.includes("text/plain")) return;
     event.preventDefault();
     add([...files]);

@@ -1,6 +1,6 @@
 import type { ChatModel } from "@sluice/core";
 import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/stores";
-import { chats, viewOfChat } from "./chats.js";
+import { chats, getChatView } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
 import { useStorePart } from "./use-store-part.js";
@@ -8,24 +8,25 @@ import { useStorePart } from "./use-store-part.js";
 /**
  * Options of `useChatStream`: `model`, its `params`, and all other options of a chat store.
  *
- * Components with the same `id` show the same chat, and the chat survives a route change: without components it is kept
- * until its answer has ended, and for 5 min more, together with at most 99 others. After that only a `storage` has it.
- * Without an `id` it ends one second after its component. A turn uses the options of the component that started it. `id`, `initialMessages`, `throttleMs`, `storage` and `runner` are read once, from the first
- * component. All others may change at any time.
+ * Components with the same `id` show the same chat, and the chat survives a route change. Without components, it stays
+ * in memory until its response has ended and for 5 more minutes, together with at most 99 other chats. After that, only
+ * a `storage` has it. Without an `id`, the chat ends one second after its component. A turn uses the options of the
+ * component that started it. `id`, `initialMessages`, `throttleMs`, `storage` and `runner` are read once, from the
+ * first component. All other options may change at any time.
  */
 export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;
 
-/** Result of `useChatStream`: the state of the chat, and its verbs, which keep their identity. */
+/** Result of `useChatStream`: the state of the chat and its methods, which keep their identity. */
 export interface UseChatStreamResult<Output = unknown>
   extends ChatState<Output>,
     Omit<ChatStore<Output>, "getSnapshot" | "subscribe" | "close" | "withOptions"> {}
 
 /**
- * Shows a chat whose answers stream.
+ * Shows a chat with streaming responses.
  *
- * Rendering and mounting send nothing. While an answer streams, the component renders at most once in `throttleMs`
- * (50 by default); the end is shown at once. Callbacks, parameters and tools are read when they are used. `send` and
- * the other verbs that return a promise never reject: they resolve to the turn.
+ * Rendering and mounting send nothing. While a response streams, the component renders at most once in `throttleMs` (50
+ * by default). It shows the end at once. The hook reads callbacks, parameters and tools when it uses them. `send` and
+ * the other methods that return a promise never reject: they resolve to the turn.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`, or for `storage` without `id`
  * @example
@@ -51,11 +52,11 @@ export function useChatStream<Output = unknown, const Model extends string = Cha
     given?.id,
     given,
   );
-  const state = useStorePart({ subscribe: store.subscribe, view: () => viewOfChat(store) }, whole);
+  const state = useStorePart({ subscribe: store.subscribe, view: () => getChatView(store) }, selectAll);
   const { getSnapshot, subscribe, close, withOptions, ...verbs } = store;
   return { ...state, ...verbs };
 }
 
-function whole<State>(state: State): State {
+function selectAll<State>(state: State): State {
   return state;
 }

@@ -12,35 +12,40 @@ import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";
 import { useNotedOptions } from "./use-noted-options.js";
 
-/** Options of `useConversations`. All but `activeId`, `folder` and `pageSize` are read once for each client and storage. */
+/**
+ * Options of `useConversations`. All except `activeId`, `folder` and `pageSize` are read once for each client and
+ * storage.
+ */
 export interface UseConversationsOptions extends ConversationListOptions {
-  /** Id of the conversation that is shown. It is listed from its first question on, also after a reload. */
+  /** Id of the shown conversation. The list contains it from its first message on, even after a reload. */
   readonly activeId?: string | undefined;
-  /** Name of a folder: the others are not shown. @default all are */
+  /** Name of a folder: shows only its conversations. @default all folders */
   readonly folder?: string | undefined;
-  /** Number of conversations that are shown at first, and more with each `showMore()`. @default 50 */
+  /** Number of conversations to show at first, and to add with each `showMore()`. @default 50 */
   readonly pageSize?: number | undefined;
 }
 
-/** Result of `useConversations`: the list, and its verbs, which keep their identity. */
+/** Result of `useConversations`: the list and its methods, which keep their identity. */
 export interface UseConversationsResult
   extends ConversationListState,
     Omit<ConversationList, "getSnapshot" | "subscribe" | "show"> {
-  /** The conversation with `activeId`, also where it is not on the shown pages; undefined before it is listed. */
+  /** The conversation with `activeId`, even if it is not on the shown pages; undefined before it is listed. */
   readonly active: Conversation | undefined;
-  /** Number of all conversations, or of those in `folder`. */
+  /** Number of all conversations, or of the conversations in `folder`. */
   readonly total: number;
-  /** True where `showMore()` shows more. */
+  /** True if `showMore()` has more to show. */
   readonly hasMore: boolean;
   /** Shows another page. */
   readonly showMore: () => void;
 }
 
 /**
- * Lists the conversations of this browser, in step over all tabs: `useChatStream({ id, storage })` shows one of them.
- * Titles come from the first question, and each conversation has a status. Use it in a component that stays mounted.
+ * Lists the conversations of this browser, synchronized across tabs. `useChatStream({ id, storage })` shows one of
+ * them. Titles come from the first message, and each conversation has a status. Use it in a component that stays
+ * mounted.
  *
- * Where the storage is refused, the list lasts as long as the page, and the client emits why. On a server it is empty.
+ * If the browser blocks the storage, the list lasts as long as the page, and the client emits the reason. On a server,
+ * the list is empty.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -99,7 +104,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
 
 const lists = new WeakMap<Client, Map<RecordStorage | undefined, ConversationList>>();
 
-/** Returns the list of a client's conversations in a storage: one for all components that show it. */
+/** Returns the list of a client's conversations in a storage. All components share it. */
 function getList(client: Client, options: ConversationListOptions): ConversationList {
   if (typeof window === "undefined") return createConversationList(client, options);
   const ofClient = lists.get(client) ?? new Map<RecordStorage | undefined, ConversationList>();

@@ -1,20 +1,20 @@
 import type { ImageModel } from "@sluice/core";
 import type { ImageOptionsFor, ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
 import { useSyncExternalStore } from "react";
-import { images, viewOfImages } from "./images.js";
+import { getImageView, images } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
 
-/** Options of `useImages`: those of an image store, and `id`. All but `id` may change at any time. */
+/** Options of `useImages`: the options of an image store, and `id`. All except `id` may change at any time. */
 export interface UseImagesOptions<Model extends string = ImageModel> extends ImageStoreOptions<Model> {
   /**
-   * Name that components share: those with the same `id` show the same images, also after a route change.
+   * Name of shared images: components with the same `id` show the same images, even after a route change.
    * @default none: the images belong to this component
    */
   readonly id?: string | undefined;
 }
 
-/** Result of `useImages`: the state of the images, and its verbs, which keep their identity. */
+/** Result of `useImages`: the state of the images and its methods, which keep their identity. */
 export interface UseImagesResult<Model extends string = ImageModel>
   extends ImageState<Model>,
     Omit<ImageStore<Model>, "getSnapshot" | "subscribe" | "withOptions"> {}
@@ -22,11 +22,10 @@ export interface UseImagesResult<Model extends string = ImageModel>
 /**
  * Generates images on request.
  *
- * Rendering and mounting send nothing, and a double click sends once. `generate` never rejects: it resolves to the
- * result or the error. Without an `id`, a request is aborted one second after its component is unmounted, and may be
- * billed. With an `id` it continues, and its images are kept for 15 min, those of
- * at most 100 ids. A component in a hidden `<Activity>` counts as
- * mounted.
+ * Rendering and mounting send nothing. A double click sends once. `generate` never rejects: it resolves to the result
+ * or the error. Without an `id`, a request aborts one second after its component unmounts, and may be billed. With an
+ * `id`, it continues, and its images stay in memory for 15 minutes, for at most 100 ids. A component in a hidden
+ * `<Activity>` counts as mounted.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -53,7 +52,7 @@ export function useImages<Model extends ImageModel | (string & {})>(
     options,
   );
   const { getSnapshot, subscribe, withOptions, ...verbs } = store;
-  // a page that hydrates shows what its server has rendered, also where another part of it has begun already
-  const state = useSyncExternalStore(subscribe, getSnapshot, () => viewOfImages(store).first.state);
+  // during hydration, shows the server's state, even if another part of the page has already started a request
+  const state = useSyncExternalStore(subscribe, getSnapshot, () => getImageView(store).first.state);
   return { ...state, ...verbs };
 }

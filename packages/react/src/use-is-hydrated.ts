@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from "react";
 
-const noSubscription = () => () => {};
+const subscribeNever = () => () => {};
 
-/** Returns false on a server and during hydration, when both must render the same. */
+/** Returns false on a server and during hydration, which must render the same. */
 export function useIsHydrated(): boolean {
   return useSyncExternalStore(
-    noSubscription,
+    subscribeNever,
     () => true,
     () => false,
   );

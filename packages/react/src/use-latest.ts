@@ -4,13 +4,13 @@ import { useInsertionEffect, useState } from "react";
 export interface Latest<Options, Source, Store> {
   /** Returns the options of the latest render. */
   readonly read: () => Options;
-  /** The component's store for a source, created once. */
-  readonly storeOf: (source: Source) => Store;
+  /** Returns the component's store for a source, created once. */
+  readonly get: (source: Source) => Store;
 }
 
 /**
- * Keeps the latest options of a component, and the stores that `create` makes of them. They are kept in state, because
- * a fast refresh runs a memo again.
+ * Keeps the latest options of a component, and the stores that `create` returns. They are in state, because a fast
+ * refresh reruns a memo.
  */
 export function useLatest<Options, Source extends object, Store>(
   options: Options,
@@ -28,13 +28,13 @@ function createLatest<Options, Source extends object, Store>(
   let options = initial;
   const stores = new WeakMap<Source, Store>();
   const read = () => options;
-  return { set, latest: { read, storeOf } };
+  return { set, latest: { read, get: getStore } };
 
   function set(next: Options): void {
     options = next;
   }
 
-  function storeOf(source: Source): Store {
+  function getStore(source: Source): Store {
     const known = stores.get(source);
     if (known) return known;
     const created = create(source, read);

@@ -5,27 +5,27 @@ import { useClient } from "./provider.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useLatest } from "./use-latest.js";
 
-/** A store that can make its verbs use the options of each of several components. */
+/** A store that several components share, each with its own options. */
 interface Shareable<Options, Store> {
   withOptions(read: () => Options): Store;
 }
 
 /**
- * Returns true on a server. One process renders for many users there, so stores must not be shared by id. Read at each
- * use: a test may make its page after this module was loaded.
+ * Returns true on a server, where one process renders for many users, so stores must not be shared by id. Evaluated at
+ * each use, because a test may create its page after this module has loaded.
  */
 const isOnServer = () => typeof window === "undefined";
 
 /**
- * An effect that is cleaned up only when its component is unmounted. `<Activity>` cleans up all other effects while it
- * hides a component. A React without `Activity` may skip insertion effects of a suspended component, so that an
- * ordinary effect is used there.
+ * An effect that is cleaned up only when its component unmounts. `<Activity>` cleans up all other effects while it
+ * hides a component. Older versions of React may skip insertion effects of a suspended component, so they use an
+ * ordinary effect.
  */
 const useLifetime = "Activity" in React ? useInsertionEffect : useEffect;
 
 /**
- * Finds or creates the store with this `id`; without an `id` the store belongs to the component. Its verbs use the
- * options of this component's latest render. The store is held until the component is unmounted.
+ * Finds or creates the store with this `id`. Without an `id`, the store belongs to the component. Its methods use the
+ * options of this component's latest render. The component holds the store until it unmounts.
  */
 export function useSharedStore<Options, Store extends Shareable<Options, Store>>(
   stores: SharedStores<Options, Store>,
@@ -36,19 +36,19 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
   if (typeof options !== "object") throw new ConfigurationError("the options are missing: give { model: … }");
   const own = useLatest(options, (shared: Store, read) => shared.withOptions(read));
   const key = id ?? own;
-  const registry = stores.of(client);
-  const create = () => createFor(stores, client, options, own.read);
+  const registry = stores.get(client);
+  const create = () => createStore(stores, client, options, own.read);
   const shared = isOnServer() ? create() : registry.get(key, create);
   useLifetime(() => registry.hold(key, shared), [registry, key, shared]);
   useEffect(() => registry.announce(shared), [registry, shared]);
-  return own.storeOf(shared);
+  return own.get(shared);
 }
 
 /**
- * Creates a store with the options of this render, which is not committed yet. Later, `read` returns the newest
+ * Creates a store with the options of this render, which is not committed yet. After that, `read` returns the latest
  * options.
  */
-function createFor<Options, Store>(
+function createStore<Options, Store>(
   stores: SharedStores<Options, Store>,
   client: Client,
   options: Options,

@@ -1,38 +1,38 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { newerOf, type PassView } from "./pass-view.js";
+import { type PassView, pickNewer } from "./render-pass.js";
 
-/** A store whose parts components show. */
+/** A store with a view for React. */
 export interface ViewedStore<State> {
   readonly subscribe: (listener: () => void) => () => void;
-  /** Returns the view of the store that is there now. */
+  /** Returns the current view. */
   readonly view: () => PassView<State>;
 }
 
-/** The last version that each component has given to React: an update that it has not rendered yet is given once. */
+/** The last version that each component has queued in React, to queue each version once. */
 const queued = new WeakMap<object, object>();
 
-/** Place of the first state while the page hydrates and the store has a newer one. */
+/** Marks a hydration during which the store already has a newer state. */
 const HYDRATING = Symbol();
 
 /**
  * Shows a part of a store's state. `select` must return the same object until something in it changes.
  *
- * A change of the headline renders at once. Any other change renders when React has time for it: each piece of an answer
- * would otherwise restart a transition that is in progress, and the transition could not end before the answer. All
- * components of a render pass show one version of the state, and a page that hydrates shows that of its server.
+ * A change of the headline renders at once. Other changes render when React has time: otherwise each delta would
+ * restart a transition in progress, and the transition could not end before the response. All components of a render
+ * pass show one version of the state. During hydration, they show the server's version.
  */
 export function useStorePart<State, Part>(
   { subscribe, view: viewNow }: ViewedStore<State>,
   select: (state: State) => Part,
 ): Part {
   const view = viewNow();
-  const urgentPart = () => select(viewNow().urgent().state);
-  const seen = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, urgentPart, () =>
-    view.newest() === view.first ? urgentPart() : HYDRATING,
+  const selectUrgent = () => select(viewNow().urgent().state);
+  const seen = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, selectUrgent, () =>
+    view.newest() === view.first ? selectUrgent() : HYDRATING,
   );
   const [kept, keep] = useState(() => ({ view, version: view.mounting() }));
   const own = kept.view === view ? kept.version : view.mounting();
-  const version = seen === HYDRATING ? view.first : newerOf(own, view.urgent());
+  const version = seen === HYDRATING ? view.first : pickNewer(own, view.urgent());
   const shown = select(version.state);
   useEffect(() => {
     const catchUp = () => {
@@ -40,20 +40,20 @@ export function useStorePart<State, Part>(
       const newest = current.newest();
       const part = select(newest.state);
       const isBehind = part !== shown;
-      current.waits(keep, isBehind);
-      // an urgent change is rendered by the subscription of React
+      current.wait(keep, isBehind);
+      // React's subscription renders an urgent change
       const isUrgent = newest === current.urgent() && part !== seen;
       if (!isBehind || isUrgent || queued.get(keep) === newest) return;
       queued.set(keep, newest);
       keep({ view: current, version: newest });
     };
-    view.committed(version);
+    view.commit(version);
     // the store may have changed since the render
     catchUp();
     const unsubscribe = subscribe(catchUp);
     return () => {
       unsubscribe();
-      view.waits(keep, false);
+      view.wait(keep, false);
     };
   });
   return shown;

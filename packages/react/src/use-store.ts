@@ -2,11 +2,11 @@ import type { Store } from "@sluice/core";
 import { useSyncExternalStore } from "react";
 
 /**
- * Shows a store: an upload, or your own. The component renders after each change.
+ * Shows a store, such as an upload or your own store. The component rerenders after each change.
  *
  * @param store the store; keep it outside the component or in its state
- * @param select returns the part to show, so that other changes render nothing. It must return the same object until
- * something in it changes. Default: the whole state
+ * @param select returns the part to show, so that other changes do not rerender. It must return the same object until
+ *   something in it changes. Default: the whole state
  * @example
  * ```tsx
  * function Upload({ client, file }: { client: Client; file: File }) {

@@ -8,12 +8,12 @@ interface TaskStore extends Store<object> {
   attach(id: string): void;
 }
 
-/** State of a store, and its verbs, which keep their identity. */
+/** State of a store and its methods, which keep their identity. */
 type Shown<Task extends TaskStore> = ReturnType<Task["getSnapshot"]> & Omit<Task, keyof TaskStore>;
 
 /**
- * Shows a task in a store of one component, which reads the options of the latest render. `id` is attached when it
- * changes, but not when effects run again: a newer task stays. Polls nothing unless it is enabled.
+ * Shows a task in the store of one component. The store reads the options of the latest render. Attaches `id` when it
+ * changes, but not when effects rerun, so a newer task stays. Polls only while enabled.
  */
 export function useTask<Options, Task extends TaskStore>(
   id: string | undefined,
@@ -22,7 +22,7 @@ export function useTask<Options, Task extends TaskStore>(
   enabled = true,
 ): Shown<Task> {
   const client = useClient();
-  const store = useLatest(options, create).storeOf(client);
+  const store = useLatest(options, create).get(client);
   const [attached] = useState<{ to?: Task; id?: string | undefined }>(() => ({}));
   useEffect(() => {
     if (attached.to === store && attached.id === id) return;
@@ -30,8 +30,8 @@ export function useTask<Options, Task extends TaskStore>(
     if (id !== undefined) store.attach(id);
   }, [attached, store, id]);
   const { getSnapshot, subscribe, attach: _, ...verbs } = store;
-  const state = useSyncExternalStore(enabled ? subscribe : noSubscription, getSnapshot, getSnapshot);
+  const state = useSyncExternalStore(enabled ? subscribe : subscribeNever, getSnapshot, getSnapshot);
   return { ...state, ...verbs } as Shown<Task>;
 }
 
-const noSubscription = () => () => {};
+const subscribeNever = () => () => {};

@@ -14,30 +14,33 @@ import { useIsHydrated } from "./use-is-hydrated.js";
 import { useNotedOptions } from "./use-noted-options.js";
 import { useTask } from "./use-task.js";
 
-/** Options of `useVideoTask`. All but `storage` and `presence` may change at any time. */
+/** Options of `useVideoTask`. All except `storage` and `presence` may change at any time. */
 export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
-  /** Id of a task that exists already, from a list or a URL. @default none */
+  /** Id of an existing task, from a list or a URL. @default none */
   readonly taskId?: string | undefined;
   /** False stops polling: the state of the task no longer changes. @default true */
   readonly enabled?: boolean | undefined;
-  /** Makes `data` of the finished task: `({ url }) => url`. @default the task itself */
+  /**
+   * url`. @default the task itself => Derives `data` from the finished task: `({ url }) => url`. @default the task
+   * itself => url`. @default the task itself
+   */
   readonly select?: ((task: SucceededVideoTask) => Data) | undefined;
 }
 
-/** Result of `useVideoTask`: the state of the task, and its verbs, which keep their identity. */
+/** Result of `useVideoTask`: the state of the task and its methods, which keep their identity. */
 export interface UseVideoTaskResult<Data = SucceededVideoTask>
   extends Omit<VideoTaskState, "data">,
     Omit<VideoTaskStore, "getSnapshot" | "subscribe" | "attach"> {
-  /** The finished task, or the result of `select`; undefined before. */
+  /** The finished task or the result of `select`; undefined before the end. */
   readonly data: Data | undefined;
 }
 
 /**
- * Submits a video task and shows its progress, in the terms of TanStack Query.
+ * Submits a video task and shows its progress, with the statuses of TanStack Query.
  *
- * Rendering and mounting create nothing. One tab polls a task for all components and tabs that show it, and none polls
- * while the page is hidden. Polling ends when the component is unmounted. The task continues at the gateway, and
- * `taskId` shows it again.
+ * Rendering and mounting create nothing. One tab polls a task for all components and tabs that show it. A hidden page
+ * does not poll. Polling ends when the component unmounts. The task continues at the gateway, and `taskId` shows it
+ * again.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -69,14 +72,16 @@ export function useVideoTask<Data = SucceededVideoTask>(
 
 /** Result of `useVideoTasks`. */
 export interface UseVideoTasksResult {
-  /** All tasks that were submitted and not removed, newest first. Those of other tabs and earlier loads are included. */
+  /**
+   * All submitted tasks, newest first, including tasks of other tabs and earlier page loads. Excludes removed tasks.
+   */
   readonly tasks: readonly VideoTaskEntry[];
   /** Removes a task from the list, by the `key` of its entry. The task continues at the gateway. */
   readonly remove: (key: string) => void;
 }
 
 /**
- * Lists the video tasks. Unfinished tasks are polled while the component is mounted.
+ * Lists the video tasks. Polls unfinished tasks while the component is mounted.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example

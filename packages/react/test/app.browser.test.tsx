@@ -61,7 +61,7 @@ const rows = (tab: Tab) => tab.list?.conversations.map(({ title, status }) => `$
 const isOpen = (tab: Tab) =>
   shows(() => [tab.list?.isRestoring, tab.chat?.isRestoring]).toEqual([false, false]);
 
-test("two tabs share the list through IndexedDB, and each shows that the other answers", async () => {
+test("two tabs share the list through IndexedDB, and each shows that the other one streams", async () => {
   const name = `list-${Math.random()}`;
   const id = `chat-${Math.random()}`;
   const line = openBody();
@@ -82,7 +82,7 @@ test("two tabs share the list through IndexedDB, and each shows that the other a
   await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
 });
 
-test("a large picture is made smaller, and its preview loads until it is removed", async () => {
+test("a large image is downscaled, and its preview loads until it is removed", async () => {
   const tab = open({ name: `images-${Math.random()}`, id: "a" });
   await isOpen(tab);
   const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 100 });

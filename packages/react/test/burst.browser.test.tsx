@@ -173,7 +173,7 @@ describe("while an answer streams", () => {
     expect(log.indexOf("view about")).toBeLessThan(log.indexOf("end of the body"));
   });
 
-  test("shows another view that takes long to render, too", async () => {
+  test("also shows another view that takes long to render", async () => {
     await open(until(() => count("view settings") > 0, { reads: 2000, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("settings"));

@@ -189,7 +189,7 @@ const modes = [
 ] as const;
 
 describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight", (_, Mode) => {
-  test("A video task goes on from its creation to its end, with one create and one poller", async () => {
+  test("A video task continues from its creation to its end, with one create and one poller", async () => {
     const { client, creates, queries, answer, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useVideo, Mode);
     await press();
@@ -210,7 +210,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect([creates(), queries.length]).toEqual([1, 2]);
   });
 
-  test("A task that was created after another was attached goes on", async () => {
+  test("A task that was created after another was attached continues", async () => {
     const { client, answer } = gateway();
     const { shown, press, sameHooks } = editor(client, useSecondVideo, Mode);
     expect(shown()).toContain("t-0");
@@ -221,7 +221,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect(shown()).toBe("second, state of first: t-1");
   });
 
-  test("An asset that is sent goes on", async () => {
+  test("An asset in flight continues", async () => {
     const { client, creates, answer } = gateway();
     const { shown, press, sameHooks } = editor(client, useHero, Mode);
     await press();
@@ -235,7 +235,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect(shown()).toContain("asset://a-1");
   });
 
-  test("Images go on", async () => {
+  test("Images in flight continue", async () => {
     const { client, creates, signals, answer, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useReef, Mode);
     await press();
@@ -248,7 +248,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect(shown()).toContain(picture);
   });
 
-  test("An answer of a chat goes on", async () => {
+  test("A response of a chat continues", async () => {
     const { client, creates, connection, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useAnswer, Mode);
     await press();

@@ -60,7 +60,7 @@ async function hydrated(begin: (connection: ReturnType<typeof openBody>) => Prom
   return { text, complaints };
 }
 
-test("A part hydrates with what its server rendered, and then shows the chat and the images of now", async () => {
+test("A part hydrates with the server's state, and then shows the current chat and images", async () => {
   const { text, complaints } = await hydrated(async (connection) => {
     void chat.send("Hello");
     void images.generate({ prompt: "A reef" });

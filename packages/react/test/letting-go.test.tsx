@@ -56,7 +56,7 @@ function page(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
   };
 }
 
-test.each([null, StrictMode])("A chat is let go five minutes after its last component", async (Mode) => {
+test.each([null, StrictMode])("A chat is disposed of five minutes after its last component", async (Mode) => {
   const { show, write, advance, text, clock } = page(Mode);
   await show("a");
   await write("Hello");
@@ -72,7 +72,7 @@ test.each([null, StrictMode])("A chat is let go five minutes after its last comp
   expect(text()).toBe("");
 });
 
-test("Of 150 chats that were shown, the newest hundred are kept", async () => {
+test("Of 150 shown chats, the newest hundred stay in memory", async () => {
   const { show, write, text, clock } = page();
   for (let nth = 0; nth < 150; nth += 1) {
     await show(`chat ${nth}`);
@@ -88,7 +88,7 @@ test("Of 150 chats that were shown, the newest hundred are kept", async () => {
   expect(text()).toBe("");
 });
 
-test("A chat whose answer streams is kept until the answer has ended, and five minutes more", async () => {
+test("A chat with a streaming response stays until the response has ended, and five minutes more", async () => {
   const { show, says, advance, text, connection, requests } = page();
   await show("a");
   await act(async () => {
@@ -106,7 +106,7 @@ test("A chat whose answer streams is kept until the answer has ended, and five m
   expect([text(), requests.length]).toEqual(["Why?, Because", 1]);
 });
 
-test("A chat is kept until its storage has taken it", async () => {
+test("A chat stays until its storage has written it", async () => {
   const memory = memoryStorage();
   let isFull = true;
   const storage: RecordStorage = {

@@ -11,7 +11,7 @@ function textsOf(value: unknown, path = ""): [string, string][] {
   );
 }
 
-test("the German texts say all that the English ones say, in other words", () => {
+test("the German texts contain all texts of the English ones, translated", () => {
   const originals = new Map(textsOf(english));
   const translated = textsOf(german);
   expect(translated.map(([path]) => path).sort()).toEqual([...originals.keys()].sort());
@@ -46,7 +46,7 @@ test("a set of texts that lacks a text does not compile", () => {
   expect([errors, offline.title]).toHaveLength(2);
 });
 
-test("no other module imports the German texts, so that no page loads them unasked", () => {
+test("no other module imports the German texts, so pages load them only on import", () => {
   const folder = `${import.meta.dirname}/../src/`;
   const sources = globSync("**/*.{ts,tsx}", { cwd: folder });
   expect(sources).toContain("de.ts");

@@ -18,7 +18,7 @@ function Row({ seen }: { seen: string[] }) {
   return null;
 }
 
-test("A component that is mounted later begins with the chat of then, not with that of the mount before", async () => {
+test("A component that mounts later starts with the current chat, not with the state of the previous mount", async () => {
   const { client } = clientOf(() => new Response(null, { status: 500 }));
   const [first, second]: [string[], string[]] = [[], []];
   const page = (isOpen: boolean) => (
@@ -35,7 +35,7 @@ test("A component that is mounted later begins with the chat of then, not with t
   expect([...new Set(second)]).toEqual(["Hello"]);
 });
 
-test("A component that is mounted later begins with the chat of now also where others have left", async () => {
+test("A component that mounts later starts with the current chat even if others have unmounted", async () => {
   const { client } = clientOf(() => new Response(null, { status: 500 }));
   const seen: string[] = [];
   const page = (isChatOpen: boolean, row?: string[]) => (
@@ -63,7 +63,7 @@ test("A component that is mounted later begins with the chat of now also where o
 // it renders for a reason of its own only
 const StillRow = memo(Row);
 
-test("Components that wait for a chat show it, as long as there is one", async () => {
+test("Components that wait for a chat show it while it exists", async () => {
   const clock = stoppedClock();
   const { client } = clientOf(() => new Response(null, { status: 500 }), { clock });
   const seen: string[] = [];
@@ -93,7 +93,7 @@ function Named({ id, seen }: { id: string; seen: string[] }) {
   return null;
 }
 
-test("A component that goes on to another chat never shows the messages of the one before", async () => {
+test("A component that switches to another chat never shows the messages of the previous one", async () => {
   const { client } = clientOf(() => new Response(null, { status: 500 }));
   const seen: string[] = [];
   const page = (id: string) => (

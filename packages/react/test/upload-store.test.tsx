@@ -45,7 +45,7 @@ test("a component uploads a file, shows its address, and forgets it", async () =
   expect(text()).toEqual(["idle", "undefined"]);
 });
 
-test("a component shows the refusal of a file", async () => {
+test("a component shows the rejection of a file", async () => {
   const { failures } = shown();
   failures.push(() => refused(415, "file_type"));
   press("upload");

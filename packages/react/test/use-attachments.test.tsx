@@ -114,7 +114,7 @@ test("an image can be pasted, and text beside a picture stays text", async () =>
   await isReady();
 });
 
-test("an image can be dropped, and the element shows that it takes it", async () => {
+test("an image can be dropped, and the element shows that it is a drop target", async () => {
   show();
   const form = screen.getByRole("form");
   // true is an event whose default the page leaves alone: the browser then takes no drop
@@ -127,7 +127,7 @@ test("an image can be dropped, and the element shows that it takes it", async ()
   await isReady();
 });
 
-test("Files that are dragged over a part of the element have not left it", () => {
+test("Files that are dragged over a child of the element have not left it", () => {
   show();
   const form = screen.getByRole("form");
   fireEvent.dragOver(form, { dataTransfer: { types: ["Files"], files: [] } });
@@ -159,7 +159,7 @@ test("The picker is empty after a choice, so that the same file can be chosen ag
   await isReady();
 });
 
-test("a file that is no image is refused, by its type or by its bytes", async () => {
+test("a file that is not an image is refused, by its type or by its bytes", async () => {
   show();
   add(new File(["hello"], "notes.txt", { type: "text/plain" }), png());
   expect([names(), problems()]).toEqual([["reef.png"], ["notes.txt: type"]]);
@@ -176,7 +176,7 @@ test("A file without a type is judged by its bytes", async () => {
   expect([names(), problems()]).toEqual([["reef"], []]);
 });
 
-test("A file that is removed before it was checked is no problem later", async () => {
+test("A file that is removed before its check causes no problem later", async () => {
   show();
   const fake = (name: string) => new File(["hello"], name, { type: "image/png" });
   add(fake("one.png"), fake("two.png"));
@@ -250,7 +250,7 @@ function withCanvas(
   return drawn;
 }
 
-test("An image of 2048 pixels is sent as it is, like one of a single pixel, and a wider one is made smaller", async () => {
+test("An image of up to 2048 pixels is sent unchanged, and a wider one is downscaled", async () => {
   const drawn = withCanvas();
   show();
   const files = [png(), wide(2048), wide(2049)] as const;
@@ -262,7 +262,7 @@ test("An image of 2048 pixels is sent as it is, like one of a single pixel, and 
   expect([wider?.type, drawn]).toEqual(["image/jpeg", [2048]]);
 });
 
-test("An image is not made smaller where that is not wanted", async () => {
+test("An image is not downscaled if the option is off", async () => {
   const drawn = withCanvas();
   show(undefined, { downscale: false });
   add(wide(2049));
@@ -279,7 +279,7 @@ test("A damaged image is unreadable where the page can decode images", async () 
   await waitFor(() => expect(problems()).toEqual(["reef.png: unreadable"]));
 });
 
-test("The quality goes down first, then the size, and what still does not fit is refused", async () => {
+test("The quality is lowered first, then the size, and an image that still does not fit is refused", async () => {
   const drawn = withCanvas(({ quality, width }) => (width < 90 && quality < 0.7 ? 5 : 50));
   show(undefined, { maxSide: 100, maxBytes: 10 });
   add(wide(200));
@@ -290,7 +290,7 @@ test("The quality goes down first, then the size, and what still does not fit is
   await waitFor(() => expect(problems()).toEqual(["300.png: size"]));
 });
 
-test("a model that sees nothing keeps the images and names the models that see", async () => {
+test("a model without image input keeps the images and names models with image input", async () => {
   const { setModel } = show("delta-5.3");
   expect(held.result).toMatchObject({ isBlind: false, switchTo: [] });
   add(png());
@@ -334,7 +334,7 @@ test("A component that StrictMode mounts twice keeps its previews", async () => 
   await act(() => settled());
 });
 
-test("Attachments are gone with all that their client forgets, and another client has its own", async () => {
+test("Signing out removes attachments, and another client has its own", async () => {
   const page = (client: ReturnType<typeof clientOf>["client"]) => (
     <GatewayProvider client={client}>
       <Composer />
@@ -391,7 +391,7 @@ test.skipIf(!Activity)("a component that was hidden for long shows its previews 
   expect([preview() === first, open.has(preview())]).toEqual([false, true]);
 });
 
-test("verbs and props keep their identity", async () => {
+test("methods and props keep their identity", async () => {
   const { setModel } = show();
   const { add: verb, inputProps, dropProps, onPaste } = held.result as UseAttachmentsResult;
   setModel("delta-5.3");

@@ -124,7 +124,7 @@ test("rows show the same chat in StrictMode, and after the chat's component is r
   expect(status()).toBe("ready");
 });
 
-test("tools are read at their use: an approval runs the function of the latest render", async () => {
+test("tools are read when they are used: an approval runs the function of the latest render", async () => {
   const { client } = clientOf((_, nth) =>
     streamAnswer(nth === 1 ? callAnswer({ a: ["add", "{}"] }) : textAnswer("Done")),
   );

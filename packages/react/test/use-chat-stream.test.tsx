@@ -136,7 +136,7 @@ async function says(
 }
 
 describe("useChatStream", () => {
-  test("rendering sends nothing, and an answer is shown as it grows until it is whole", async () => {
+  test("rendering sends nothing, and a response is shown as it grows until it is complete", async () => {
     const { clock, connection, requests } = live();
     expect([status(), requests.length]).toEqual(["ready", 0]);
     press("send");
@@ -231,7 +231,7 @@ describe("useChatStream", () => {
     );
   });
 
-  test("a cut answer is shown as an error with its text, and regenerate replaces it", async () => {
+  test("a truncated response is shown as an error with its text, and regenerate replaces it", async () => {
     const { clock, connection, connections } = live();
     press("send");
     await says(connection, frame({ content: "Hel" }), clock);
@@ -331,7 +331,7 @@ describe("useChatStream", () => {
     expect([requests.length, connection.cancelled]).toEqual([1, false]);
   });
 
-  test("a chat with an id is kept for five minutes without a component", async () => {
+  test("a chat with an id stays for five minutes without a component", async () => {
     const { clock, connection, show } = live(<Chat id="a" />);
     press("send");
     await says(connection, hello, clock);
@@ -366,7 +366,7 @@ describe("useChatStream", () => {
     expect(connection.cancelled).toBe(true);
   });
 
-  test("callbacks and parameters are read at their use", async () => {
+  test("callbacks and parameters are read when they are used", async () => {
     const finished: string[] = [];
     const { clock, connection, requests } = live(<Counted onFinish={(text) => finished.push(text)} />);
     press("count");

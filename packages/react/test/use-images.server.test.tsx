@@ -9,7 +9,7 @@ function Painter() {
   return <p>{status}</p>;
 }
 
-test("nothing is shared or kept on a server, and no timer runs", () => {
+test("nothing is shared or cached on a server, and no timer runs", () => {
   const clock = stoppedClock();
   const { client, requests } = clientOf(() => new Response(), { clock });
   const page = renderToString(

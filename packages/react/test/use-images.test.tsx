@@ -129,7 +129,7 @@ describe("useImages", () => {
     expect(screen.getByText("no error")).toBeTruthy();
   });
 
-  test("verbs keep their identity", async () => {
+  test("methods keep their identity", async () => {
     verbs.clear();
     const app = live();
     press("paint");
@@ -138,7 +138,7 @@ describe("useImages", () => {
     expect(verbs.size).toBe(3);
   });
 
-  test("parameters and callbacks are read at their use", async () => {
+  test("parameters and callbacks are read when they are used", async () => {
     const reported: string[] = [];
     const { requests, ...app } = live(<Counted onImages={(text) => reported.push(text)} />);
     press("count");

@@ -134,7 +134,7 @@ test("taskId attaches to a task, in StrictMode and after a remount without a sec
   expect(queries()).toBe(1);
 });
 
-test("callbacks are read at their use, and another taskId shows another task", async () => {
+test("callbacks are read when they are used, and another taskId shows another task", async () => {
   const reported: string[] = [];
   const { app, clock } = gatewayOf([{ status: "IN_PROGRESS" }, { status: "SUCCESS", result_url: url }]);
   const view = render(app(<Video taskId="t-0" onSuccess={() => reported.push("stale")} />));

@@ -77,7 +77,7 @@ describe("a registry", () => {
       dispose: (value) => disposed.push(value),
       isBusy: (_, value) => value === 0,
       lingerMs: () => 1000,
-      most: 100,
+      max: 100,
       clock,
     });
     const create = (nth: number) => shared.get(nth, () => nth);

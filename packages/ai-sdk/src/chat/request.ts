@@ -1,19 +1,19 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
-import { chatModelOf } from "@sluice/core/internal";
+import { findChatModel } from "@sluice/core/internal";
 import { fieldsOf } from "../base/provider-options.js";
 import { createWarnings, type Warnings } from "../base/warnings.js";
 import { messagesOf } from "./messages.js";
 
 type Options = LanguageModelV4CallOptions;
-type Row = ReturnType<typeof chatModelOf>;
+type Row = ReturnType<typeof findChatModel>;
 
 /**
  * Writes a call of the SDK as a request. Settings that the model does not have are left out, with a warning. A model that
  * the tables do not have gets all of them, without checks.
  */
 export async function requestOf(client: Client, model: string, options: Options, isStream = false) {
-  const row = chatModelOf(model);
+  const row = findChatModel(model);
   const warnings = createWarnings();
   const messages = await messagesOf(options.prompt, warnings);
   const body = {

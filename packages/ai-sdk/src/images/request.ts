@@ -1,6 +1,6 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { ImageRequest } from "@sluice/core";
-import { imageModelOf } from "@sluice/core/internal";
+import { findImageModel } from "@sluice/core/internal";
 import { addressOf } from "../base/files.js";
 import { fieldsOf } from "../base/provider-options.js";
 import { createWarnings, type Warnings } from "../base/warnings.js";
@@ -20,7 +20,7 @@ export async function requestOf(model: string, options: ImageModelV4CallOptions)
       functionality: "mask",
       message: "the image models have no mask; describe the change in the prompt. Nothing was sent",
     });
-  const row = imageModelOf(model);
+  const row = findImageModel(model);
   const warnings = createWarnings();
   const size = sizeOf(options, row?.sizes, warnings);
   const image = await Promise.all(files.map(addressOf));

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { within } from "@sluice/core/internal";
+import { awaitWithin } from "@sluice/core/internal";
 import type { UIMessage } from "ai";
 
 /**
@@ -59,7 +59,7 @@ export function createMemory(client: Client, storage: StreamStorage | undefined)
 
   async function attempt<Result>(ms: number, work: () => Promise<Result>): Promise<Result | undefined> {
     try {
-      return await within(client.clock, ms, work(), "the storage");
+      return await awaitWithin(client.clock, ms, work(), "the storage");
     } catch (cause) {
       const message = `failed, so that an answer may not continue after a reload: ${cause}`;
       client.warn({ path: "storage", message, rule: "ai-sdk.storage" });

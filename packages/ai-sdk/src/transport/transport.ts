@@ -1,5 +1,5 @@
 import { type ChatRequest, type Client, streamChat } from "@sluice/core";
-import { fingerprintOf, keepsKey, randomId } from "@sluice/core/internal";
+import { canReuseKey, createFingerprint, createRandomId } from "@sluice/core/internal";
 import {
   type ChatTransport,
   convertToModelMessages,
@@ -98,7 +98,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
       });
     } catch (error) {
       // an answer that can't be reached now may still be kept, under its id or under the key of its request
-      if (stream.streamId === undefined && !keepsKey(error)) await memory.remove(chatId);
+      if (stream.streamId === undefined && !canReuseKey(error)) await memory.remove(chatId);
       throw error;
     }
   }
@@ -113,9 +113,9 @@ function keyOf(
   request: ChatRequest,
   before: SentRequest | undefined,
 ): SentRequest | undefined {
-  const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
+  const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
   if (fingerprint === undefined) return undefined;
-  return before?.fingerprint === fingerprint ? before : { idempotencyKey: randomId(), fingerprint };
+  return before?.fingerprint === fingerprint ? before : { idempotencyKey: createRandomId(), fingerprint };
 }
 
 /** Creates the signal of an answer, which ends with the caller's or by `abort`. */

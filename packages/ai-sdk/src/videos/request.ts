@@ -3,7 +3,7 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
 import type { VideoRequest } from "@sluice/core";
-import { videoModelOf } from "@sluice/core/internal";
+import { findVideoModel } from "@sluice/core/internal";
 import { addressOf } from "../base/files.js";
 import { fieldsOf } from "../base/provider-options.js";
 import { createWarnings } from "../base/warnings.js";
@@ -20,7 +20,7 @@ interface Medium {
  * anything is sent: another resolution than the one that was asked for would be paid.
  */
 export async function requestOf(model: string, options: CallOptions) {
-  const row = videoModelOf(model);
+  const row = findVideoModel(model);
   const warnings = createWarnings();
   if (options.fps !== undefined) warnings.unsupported("fps");
   const media = await mediaOf(options);

@@ -1,11 +1,11 @@
 import type { Client } from "../client.js";
 import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
-import { withRoute } from "../transport/failure.js";
+import { addRouteAdvice } from "../transport/failure.js";
 import { readText } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 import { ResponseError } from "../vocabulary/errors.js";
 
-/** Copies that are looked for. */
+/** Copies to look up. */
 export interface ArchivedMediaQuery {
   /** Ids of video tasks. @default none */
   readonly tasks?: readonly string[] | undefined;
@@ -13,35 +13,36 @@ export interface ArchivedMediaQuery {
   readonly urls?: readonly string[] | undefined;
 }
 
-/** A copy of a film or an image, which the proxy keeps. */
+/** A copy of a video or an image that the proxy stores. */
 export interface ArchivedMedia {
   /** Id of the copy, for its owner. */
   readonly id: string;
   /** New address of the copy. It works for everyone who has it, until `expiresAt`. */
   readonly url: string;
-  /** End of the address; Unix milliseconds. */
+  /** Time at which the address expires; Unix milliseconds. */
   readonly expiresAt: number;
-  /** Time at which the copy is deleted; Unix milliseconds. */
+  /** Time at which the proxy deletes the copy; Unix milliseconds. */
   readonly keptUntil: number;
-  /** MIME type of the copy, as its first bytes show it. */
+  /** MIME type of the copy, detected from its first bytes. */
   readonly type: string;
   /** Size of the copy in bytes. */
   readonly bytes: number;
-  /** The copy of a film's last frame, for a task that has one. */
+  /** Copy of the video's last frame; absent without one. */
   readonly lastFrame?: ArchivedMedia;
 }
 
 const PATH = "/v1/archive";
 const FIRST_CHUNK_MS = 60_000;
-/** Most names in one request. */
-const MOST = 100;
+/** Largest number of names in one request. */
+const MAX_NAMES = 100;
 
 /**
- * Gets new links to the copies that a proxy keeps of films and images, by the ids of their tasks or by earlier links.
- * The gateway is not asked. Needs a proxy with `archive` of `@sluice/durable`.
+ * Gets new links to the copies that a proxy stores of videos and images, by task id or by earlier link. Sends nothing
+ * to the gateway. Needs a proxy with `archive` of `@sluice/durable`.
  *
- * @returns the copies by the names that were given; one that is missing is not copied, not yet, or was deleted
- * @throws {APIError} if the proxy refuses, or has no archive
+ * @returns the copies by the given ids and links. Entries without a copy are missing: the copy is pending, deleted or
+ * was never stored
+ * @throws {APIError} if the proxy refuses, or runs without an archive
  * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere
  * @example
  * ```ts
@@ -57,29 +58,33 @@ export async function getArchivedMedia(
 ): Promise<ReadonlyMap<string, ArchivedMedia>> {
   const all = [...tasks.map((name) => ({ tasks: [name] })), ...urls.map((name) => ({ urls: [name] }))];
   const found = new Map<string, ArchivedMedia>();
-  for (let at = 0; at < all.length; at += MOST) {
-    const names: ArchivedMediaQuery[] = all.slice(at, at + MOST);
+  for (let at = 0; at < all.length; at += MAX_NAMES) {
+    const names: ArchivedMediaQuery[] = all.slice(at, at + MAX_NAMES);
     const body = {
       tasks: names.flatMap(({ tasks = [] }) => tasks),
       urls: names.flatMap(({ urls = [] }) => urls),
     };
-    for (const { name, ...copy } of await filesOf(client, body, options)) found.set(name, copy);
+    for (const { name, ...copy } of await requestFiles(client, body, options)) found.set(name, copy);
   }
   return found;
 }
 
-type Answered = ArchivedMedia & { readonly name: string };
+type NamedCopy = ArchivedMedia & { readonly name: string };
 
-/** Sends one request. Not by `requestRecord`: a second chunk that needs it would make every page load more. */
-async function filesOf(client: Client, body: object, options: RequestOptions): Promise<readonly Answered[]> {
+/** Sends one request. Does not use `requestRecord`: if a second chunk needed it, every page would load more. */
+async function requestFiles(
+  client: Client,
+  body: object,
+  options: RequestOptions,
+): Promise<readonly NamedCopy[]> {
   const call = { kind: "archive", method: "post", path: PATH, body: () => body, repeat: "any" } as const;
   const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options);
-  let files: readonly Answered[];
+  let files: readonly NamedCopy[];
   try {
     const response = await send(client, exchange, { ...call, headers: options.headers });
-    files = filesIn(client.scrub(await readText(client, exchange, response)));
+    files = parseFiles(client.scrub(await readText(client, exchange, response)));
   } catch (error) {
-    withRoute(error, "its operator sets `archive` of `mediaStore` of @sluice/durable");
+    addRouteAdvice(error, "its operator sets `archive` of `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }
@@ -87,15 +92,15 @@ async function filesOf(client: Client, body: object, options: RequestOptions): P
   return files;
 }
 
-function filesIn(text: string): readonly Answered[] {
+function parseFiles(text: string): readonly NamedCopy[] {
   const json = parseJSON(text);
   const files = isRecord(json) ? json.files : undefined;
-  if (Array.isArray(files) && files.every(isAnswered)) return files;
+  if (Array.isArray(files) && files.every(isNamedCopy)) return files;
   throw new ResponseError("the answer of the archive has no files", { path: "files", body: excerpt(text) });
 }
 
-function isAnswered(file: unknown): file is Answered {
-  return isCopy(file) && typeof (file as Answered).name === "string";
+function isNamedCopy(file: unknown): file is NamedCopy {
+  return isCopy(file) && typeof (file as NamedCopy).name === "string";
 }
 
 function isCopy(file: unknown): boolean {

@@ -1,11 +1,11 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { idIn, requestRecord } from "../transport/json-response.js";
+import { findId, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssetHandle } from "../vocabulary/asset.js";
 import type { AssetRequest } from "./schema.js";
 import { checkAssetRequest } from "./schema.js";
-import { assetHandleOf } from "./watch.js";
+import { createAssetHandle } from "./watch.js";
 
 /** Five minutes: the image is part of the request's body. */
 const FIRST_CHUNK_MS = 300_000;
@@ -13,9 +13,9 @@ const FIRST_CHUNK_MS = 300_000;
 /** Options of `createAsset`. */
 export interface CreateAssetOptions<Checks extends boolean = boolean> extends RequestOptions<Checks> {
   /**
-   * Form in which a `File` or `Blob` is sent. `"data-uri"`: as text in JSON, a third larger than the file.
-   * `"multipart"`: as `multipart/form-data` with the same field names. The spec names both forms, but not the
-   * layout of the second one: that is our assumption.
+   * Encoding of a `File` or `Blob`. `"data-uri"`: text in JSON, a third larger than the file. `"multipart"`:
+   * `multipart/form-data` with the same field names. The spec names both encodings, but does not show the layout of
+   * `multipart`: ours is an assumption.
    *
    * @default "data-uri"
    */
@@ -26,14 +26,14 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
  * Registers an image in an asset group (spec, POST /gamma/asset/CreateAsset). Requests may use the asset once it is
  * active: see `watchAsset`.
  *
- * The request is repeated after a 429, which means that nothing was registered; after other failures only behind a proxy
- * that offers `once`. The error's `billing` shows if the asset may exist.
+ * The client repeats the request after a 429, which means that nothing was registered. It repeats it after other
+ * failures only behind a proxy that offers `once`. The error's `billing` shows if the asset may exist.
  *
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
- * @throws {ConnectionError} when there was no answer, or it broke off
+ * @throws {ConnectionError} when no response came, or the connection broke
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
- * @throws {ResponseError} when the answer has no `Id`
+ * @throws {ResponseError} when the response lacks an `Id`
  * @example
  * ```ts
  * const { uri } = await createAsset(client, {
@@ -59,14 +59,14 @@ export async function createAsset<const Model extends string, Checks extends boo
       subject: request,
       body() {
         assertAccepted(request, checkAssetRequest, client.warn, options);
-        return bodyOf(request as Partial<AssetRequest>, encoding, options);
+        return createBody(request as Partial<AssetRequest>, encoding, options);
       },
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
-        const id = idIn(answer, "Id", "id");
-        if (id === undefined) throw answer.misfit("Id");
-        return assetHandleOf(id);
+        const id = findId(answer, "Id", "id");
+        if (id === undefined) throw answer.mismatch("Id");
+        return createAssetHandle(id);
       },
     },
     options,
@@ -75,22 +75,22 @@ export async function createAsset<const Model extends string, Checks extends boo
   );
 }
 
-async function bodyOf(
+async function createBody(
   request: Partial<AssetRequest>,
   encoding: "data-uri" | "multipart",
   { signal }: RequestOptions,
 ): Promise<unknown> {
   const { URL: image, ...fields } = request;
   if (!(image instanceof Blob)) return request;
-  if (encoding === "data-uri") return { ...fields, URL: await textOf(image, signal) };
+  if (encoding === "data-uri") return { ...fields, URL: await encodeImage(image, signal) };
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
   form.append("URL", image);
   return form;
 }
 
-/** Makes a data URI. A file without a type becomes plain Base64, which the spec allows, too. */
-async function textOf(image: Blob, signal: AbortSignal | undefined): Promise<string> {
+/** Creates a data URI. A file without a type becomes plain Base64, which the spec also allows. */
+async function encodeImage(image: Blob, signal: AbortSignal | undefined): Promise<string> {
   const { toDataURI } = await import("../files/data-uri-later.js");
   const uri = await toDataURI(image, signal && { signal });
   return image.type ? uri : uri.slice(uri.indexOf(",") + 1);

@@ -25,9 +25,9 @@ const imageSource: v.GenericSchema<string | Blob> = v.lazy((input) =>
 );
 
 const registration = v.object({
-  /** The model that the registration is billed under. There is one such model. */
+  /** The model of the registration. The only one. */
   model: v.literal("gamma-asset"),
-  /** Id of an asset group that exists. The spec shows no way to create one. Not empty. */
+  /** Id of an existing asset group. The spec shows no way to create one. Not empty. */
   GroupId: required,
   /** Name of the asset. Not empty. */
   Name: required,
@@ -51,7 +51,7 @@ export const assetRequest: v.GenericSchema<AssetRequest> = registration;
 /**
  * Checks an asset registration, without sending anything.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about unknown fields
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: unknown fields
  */
 export function checkAssetRequest(request: unknown): CheckResult {
   return checkByModel(

@@ -1,20 +1,20 @@
-import { unlessAborted } from "../base/clock.js";
+import { rejectOnAbort } from "../base/clock.js";
 import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
-import { excerpt, isRecord, reasonIn } from "../transport/error-response.js";
+import { excerpt, findReason, isRecord } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 import {
+  addDetails,
   ConfigurationError,
-  jsonOf,
   ResponseError,
   TaskError,
+  toJSONText,
   ValidationError,
-  withDetails,
 } from "../vocabulary/errors.js";
 
-/** The words of assets, and the lookup of one. */
+/** The task definition of assets: their states, texts and lookup. */
 export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   name: "asset",
   success: "active",
@@ -24,7 +24,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   late: (ms) => `the asset was not ready after ${ms} ms (deadlineMs); wait again by its id`,
   route:
     "add assets to its `routes`, and set its `gateway.assetLookup` to the path that the client's assetLookup has",
-  handleOf: (asset) => assetHandleOf(typeof asset === "string" ? asset : asset.id),
+  toHandle: (asset) => createAssetHandle(typeof asset === "string" ? asset : asset.id),
   async read(client, handle, options) {
     const lookup = assertLookup(client, `the asset ${handle.id}`);
     const request = (path: string, body?: unknown) =>
@@ -43,12 +43,12 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
       );
     const looked =
       typeof lookup === "string" ? request(lookup, { Id: handle.id }) : lookup(handle.id, request);
-    return { task: assetOf(handle, await unlessAborted(looked, options.signal)) };
+    return { task: parseAsset(handle, await rejectOnAbort(looked, options.signal)) };
   },
-  failureOf(asset, handle) {
+  createFailure(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
     const message = `the asset ${asset.id} failed (${asset.rawStatus}${why}): register another image`;
-    return withDetails(new TaskError(message, { reason: "failed", task: asset }), { handle });
+    return addDetails(new TaskError(message, { reason: "failed", task: asset }), { handle });
   },
 });
 
@@ -56,8 +56,8 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
  * Looks up an asset once, through the client's `assetLookup`; the spec shows no endpoint for it.
  *
  * @param asset the handle that `createAsset` returned, also from JSON, or the id alone
- * @throws {ConfigurationError} when the client has no `assetLookup`
- * @throws {ResponseError} when the lookup's answer has no `Status`
+ * @throws {ConfigurationError} when the client lacks an `assetLookup`
+ * @throws {ResponseError} when the lookup's response lacks a `Status`
  * @throws the errors of the lookup. All errors of the library keep the `handle`.
  * @example
  * ```ts
@@ -98,9 +98,9 @@ export function watchAsset(
 }
 
 /**
- * Returns the client's lookup of assets.
+ * Returns the client's asset lookup.
  *
- * @throws {ConfigurationError} when it has none
+ * @throws {ConfigurationError} when the client has none
  */
 export function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
   if (assetLookup) return assetLookup;
@@ -108,26 +108,26 @@ export function assertLookup({ gateway: { assetLookup } }: Client, what: string)
 }
 
 /**
- * Makes the handle of an asset from its id.
+ * Creates the handle of an asset from its id.
  *
- * @throws {ValidationError} for an id that cannot be one
+ * @throws {ValidationError} for an invalid id
  */
-export function assetHandleOf(id: unknown): AssetHandle {
+export function createAssetHandle(id: unknown): AssetHandle {
   if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id)) return { id, uri: `asset://${id}` };
   const message = "must be the id of an asset, as createAsset() gives it";
   throw new ValidationError([{ path: "id", message, rule: "asset.id" }]);
 }
 
-function assetOf(handle: AssetHandle, raw: unknown): Asset {
+function parseAsset(handle: AssetHandle, raw: unknown): Asset {
   const { Status: status, URL: url } = isRecord(raw) ? raw : {};
   const path = typeof status !== "string" ? "Status" : "URL";
   if (typeof status !== "string" || !(url == null || typeof url === "string"))
     throw new ResponseError(`the asset lookup's answer does not fit the spec at ${path}`, {
       path,
-      body: excerpt(jsonOf(raw) ?? ""),
+      body: excerpt(toJSONText(raw) ?? ""),
     });
   const word = status.toLowerCase();
-  const reason = word === "failed" ? reasonOf(raw as Record<string, unknown>) : undefined;
+  const reason = word === "failed" ? findAssetReason(raw as Record<string, unknown>) : undefined;
   return {
     ...handle,
     state: word === "active" || word === "failed" ? word : "pending",
@@ -141,14 +141,14 @@ function assetOf(handle: AssetHandle, raw: unknown): Asset {
 const REASON_FIELDS = ["failreason", "reason", "error", "statusmessage", "message"];
 
 /** Finds the reason of a failure. The spec shows no field for it. */
-function reasonOf(raw: Record<string, unknown>): string | undefined {
-  const fields = plainNames(raw);
+function findAssetReason(raw: Record<string, unknown>): string | undefined {
+  const fields = normalizeNames(raw);
   const values = REASON_FIELDS.map((name) => fields[name]);
-  return reasonIn(values.map((value) => (isRecord(value) ? plainNames(value) : value)));
+  return findReason(values.map((value) => (isRecord(value) ? normalizeNames(value) : value)));
 }
 
-/** Writes the names of fields in one way: `FailReason` and `fail_reason` are one field. */
-function plainNames(fields: Record<string, unknown>): Record<string, unknown> {
+/** Normalizes field names: `FailReason` and `fail_reason` are the same field. */
+function normalizeNames(fields: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(fields);
   return Object.fromEntries(entries.map(([name, value]) => [name.replaceAll("_", "").toLowerCase(), value]));
 }

@@ -1,12 +1,12 @@
-import { type Clock, unlessAborted } from "./clock.js";
+import { type Clock, rejectOnAbort } from "./clock.js";
 
 /** Limits of a {@link Backoff}. */
 export interface BackoffLimits {
-  /** Number of waits in a row without progress. 0: the first failure is the end. */
+  /** Number of waits in a row without progress. 0: the first failure is final. */
   readonly limit: number;
   /** Longest first wait in milliseconds. Each further wait may be twice as long. */
   readonly firstMs: number;
-  /** Longest wait in milliseconds, also where `Retry-After` is longer. */
+  /** Longest wait in milliseconds. It also caps `Retry-After`. */
   readonly longestMs: number;
 }
 
@@ -18,25 +18,25 @@ export interface BackoffWait {
   readonly onWait?: ((wait: { readonly delayMs: number; readonly failures: number }) => void) | undefined;
 }
 
-/** Waits between the attempts at one thing, and their end. */
+/** Waits between attempts, up to a limit. */
 export interface Backoff {
   /** Number of failures in a row without progress. */
   readonly failures: number;
-  /** Notes progress: the failures before it no longer count. An answer alone is no progress. */
-  progress(): void;
+  /** Resets the failures after progress. A response alone does not count as progress. */
+  reset(): void;
   /**
-   * Waits before the next attempt: exponentially longer, with jitter, and as long as the `retryAfterMs` of `cause` asks,
-   * but never longer than `longestMs`.
+   * Waits before the next attempt: exponentially longer, with jitter. The wait is at least the `retryAfterMs` of
+   * `cause` and at most `longestMs`.
    *
    * @param cause the failure of the last attempt
-   * @throws `cause` after `limit` waits in a row without progress; the reason of the signal, at once
+   * @throws `cause` after `limit` waits in a row without progress; the signal's reason as soon as it aborts
    */
   wait(cause: unknown, options?: BackoffWait): Promise<void>;
 }
 
 /**
- * Creates the waits between the attempts at one thing. Attempts without progress are counted, not errors: a peer that
- * answers for ever, and never moves, also comes to an end.
+ * Creates a backoff. It counts attempts without progress, not errors. So it also ends if a server responds forever
+ * without new data.
  */
 export function createBackoff(
   { clock, random }: { readonly clock: Clock; readonly random: () => number },
@@ -47,21 +47,21 @@ export function createBackoff(
     get failures() {
       return failures;
     },
-    progress() {
+    reset() {
       failures = 0;
     },
     async wait(cause, { signal, onWait } = {}) {
       signal?.throwIfAborted();
       if (failures >= limit) throw cause;
       failures += 1;
-      const delayMs = delayBefore(failures, cause);
+      const delayMs = computeDelay(failures, cause);
       onWait?.({ delayMs, failures });
-      await unlessAborted(clock.sleep(delayMs, signal), signal);
+      await rejectOnAbort(clock.sleep(delayMs, signal), signal);
     },
   };
 
-  /** At least half of the exponential wait: a `Retry-After: 0` must not start a storm of requests. */
-  function delayBefore(nth: number, cause: unknown): number {
+  /** Waits at least half of the exponential delay, so that `Retry-After: 0` does not cause a storm of requests. */
+  function computeDelay(nth: number, cause: unknown): number {
     const askedMs = (cause as { readonly retryAfterMs?: number } | undefined)?.retryAfterMs ?? 0;
     const ownMs = (0.5 + random() / 2) * firstMs * 2 ** (nth - 1);
     return Math.min(longestMs, Math.max(ownMs, askedMs));

@@ -1,26 +1,26 @@
-/** Clock of all waits. Tests and simulations bring their own. */
+/** Clock of all waits. Tests and simulations replace it. */
 export interface Clock {
-  /** Milliseconds since some moment. The number never goes back; only differences mean anything. */
+  /** Milliseconds since an arbitrary moment. The value never decreases. Only differences are meaningful. */
   now(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Longest delay that `setTimeout` takes. With a longer one it fires at once. */
+/** Longest delay that `setTimeout` supports. A longer one fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The platform's own clock. */
-export const systemClock: Clock = { now: () => performance.now(), sleep: sleepOf(true) };
+/** The platform's clock. */
+export const systemClock: Clock = { now: () => performance.now(), sleep: createSleep(true) };
 
-/** The platform's own clock, for waits that keep no process alive. */
-const idleClock: Clock = { now: systemClock.now, sleep: sleepOf(false) };
+/** The platform's clock, for waits that do not keep the process alive. */
+const idleClock: Clock = { now: systemClock.now, sleep: createSleep(false) };
 
-/** Returns the clock of waits that keep no process alive. Only Node's timers do; a clock of a test stays as it is. */
-export function idle(clock: Clock): Clock {
+/** Returns a clock whose waits do not keep the process alive, as Node's timers do. Returns a test clock unchanged. */
+export function toIdleClock(clock: Clock): Clock {
   return clock === systemClock ? idleClock : clock;
 }
 
-function sleepOf(keepsAlive: boolean): Clock["sleep"] {
+function createSleep(keepsAlive: boolean): Clock["sleep"] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(
@@ -31,7 +31,7 @@ function sleepOf(keepsAlive: boolean): Clock["sleep"] {
         Math.min(ms, LONGEST_TIMER_MS),
       );
       if (!keepsAlive) (timer as { readonly unref?: () => void }).unref?.();
-      const ignoreAbort = onAbort(signal, () => {
+      const ignoreAbort = addAbortListener(signal, () => {
         clearTimeout(timer);
         reject(signal?.reason);
       });
@@ -39,29 +39,29 @@ function sleepOf(keepsAlive: boolean): Clock["sleep"] {
 }
 
 /**
- * Calls `act` when `signal` aborts, or at once if it has. Returns a function that removes the listener. The option
- * `signal` of `addEventListener` does not do it in Node: there the listener may stay as long as its target.
+ * Calls `act` when `signal` aborts, or at once if it is aborted. Returns a function that removes the listener. The
+ * option `signal` of `addEventListener` is not enough in Node, where the listener may live as long as its target.
  */
-export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
+export function addAbortListener(signal: AbortSignal | undefined, act: () => void): () => void {
   if (signal?.aborted) act();
   signal?.addEventListener("abort", act);
   return () => signal?.removeEventListener("abort", act);
 }
 
 /** Calls `act` after `ms` milliseconds, unless `cancelled` aborts first. Never calls it if `ms` is infinite. */
-export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
+export function callAfter(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
   if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
 }
 
 /**
- * Calls `late` at the end of a limit, as `after` does, but one task later: a page that was frozen finds its timer and the
- * answer together when it goes on, and the answer counts.
+ * Calls `late` after `ms` milliseconds and one more task. When a frozen page resumes, its timer and the response are
+ * due together, and the response must win.
  */
-export function atLimit(clock: Clock, ms: number, cancelled: AbortSignal, late: () => void): void {
-  after(clock, ms, cancelled, () => after(clock, 0, cancelled, late));
+export function callAtLimit(clock: Clock, ms: number, cancelled: AbortSignal, late: () => void): void {
+  callAfter(clock, ms, cancelled, () => callAfter(clock, 0, cancelled, late));
 }
 
-/** A piece of work in flight. Its signal aborts with the caller's signal, after a time limit, or by `abort`. */
+/** Work in flight. Its signal aborts with the caller's signal, after a time limit, or through `abort`. */
 export interface Span {
   readonly signal: AbortSignal;
   readonly abort: (reason: unknown) => void;
@@ -78,14 +78,14 @@ export function openSpan(
 ): Span {
   const controller = new AbortController();
   const ended = new AbortController();
-  // a caller's signal may live longer than thousands of spans: each span removes its listener
-  const ignoreCaller = onAbort(caller, () => controller.abort(caller?.reason));
-  after(clock, ms, ended.signal, () => controller.abort(late()));
+  // a caller's signal may outlive thousands of spans, so each span removes its listener
+  const ignoreCaller = addAbortListener(caller, () => controller.abort(caller?.reason));
+  callAfter(clock, ms, ended.signal, () => controller.abort(late()));
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    // `null` as everywhere where nothing reads the reason: without one, the platform makes an error with a stack, which
-    // took a tenth of a short call's time
+    // nothing reads this reason. Without `null` the platform would create an error with a stack, which took a tenth of
+    // a short call's time
     end() {
       ignoreCaller();
       ended.abort(null);
@@ -93,36 +93,38 @@ export function openSpan(
   };
 }
 
-/**
- * Awaits `promise`. Rejects with the signal's reason when the signal aborts, even if the work behind `promise` ignores
- * it.
- */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Awaits `promise`. Rejects with the signal's reason when the signal aborts, even if the work ignores the signal. */
+export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
-    const ignoreAbort = onAbort(signal, () => reject(signal?.reason));
+    const ignoreAbort = addAbortListener(signal, () => reject(signal?.reason));
     promise.then(resolve, reject).then(ignoreAbort);
   });
 }
 
 /**
- * Waits for `promise` for at most `ms` milliseconds. The work behind it continues, and its later result is ignored.
+ * Waits for `promise` for at most `ms` milliseconds. After that, the work continues and its result is ignored.
  *
  * @throws a `DOMException` named `TimeoutError` that begins with `what`; what `promise` rejects with
  */
-export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, what: string): Promise<T> {
+export async function awaitWithin<T>(
+  clock: Clock,
+  ms: number,
+  promise: Promise<T>,
+  what: string,
+): Promise<T> {
   const late = () => new DOMException(`${what} did not answer within ${ms} ms`, "TimeoutError");
   const { signal, end } = openSpan(clock, undefined, ms, late);
-  return unlessAborted(promise, signal).finally(end);
+  return rejectOnAbort(promise, signal).finally(end);
 }
 
 /**
  * Lets the browser handle input and render, then continues as soon as possible. `setTimeout(0)` is slower: browsers
- * make nested timers wait 4 ms, in a hidden page one second. `scheduler.yield` continues before timers and rendering,
- * so that no frame is painted while there are bytes to read.
+ * delay nested timers by 4 ms, and by one second in a hidden page. `scheduler.yield` continues before timers and
+ * rendering, so the page would not paint while bytes arrive.
  */
 export function yieldToHost(): Promise<void> {
   return new Promise((resolve) => {
-    // React Native has none
+    // React Native lacks `MessageChannel`
     if (!globalThis.MessageChannel) return void setTimeout(resolve);
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

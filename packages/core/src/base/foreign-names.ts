@@ -1,8 +1,8 @@
-import type { Instead } from "./unknown-options.js";
+import type { Advice } from "./unknown-options.js";
 
-/* Loaded in development. Names that people bring from other libraries, with what to write here. */
+/* Loaded in development. Names from other libraries, with their replacements here. */
 
-const give = (names: Instead): Instead =>
+const give = (names: Advice): Advice =>
   Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
 
 const send = give({
@@ -10,8 +10,8 @@ const send = give({
   abortSignal: "signal",
 });
 
-/** Names of a request's parameters in other libraries, and here. */
-const renamed: Instead = {
+/** Request parameters by their names in other libraries. */
+const renamed: Advice = {
   maxTokens: "max_tokens",
   maxOutputTokens: "max_tokens",
   max_completion_tokens: "max_tokens",
@@ -23,7 +23,7 @@ const params =
   "temperature max_tokens top_p stop thinking reasoning_effort response_format tool_choice".split(" ");
 const address = "the address is `baseURL` of createClient()";
 
-const functions: Readonly<Record<string, Instead>> = {
+const functions: Readonly<Record<string, Advice>> = {
   createClient: { ...send, ...give({ defaultHeaders: "headers", url: "baseURL" }) },
   "createChatStore or useChatStream": {
     ...give(Object.fromEntries(params.map((name) => [name, `params: { ${name} }`]))),
@@ -53,8 +53,8 @@ const functions: Readonly<Record<string, Instead>> = {
   }),
 };
 
-/** Returns what to write in place of options of other libraries. */
-export function insteadOf(of: string): Instead {
+/** Returns advice for the options of a function that have other names in other libraries. */
+export function findAdvice(of: string): Advice {
   return functions[of] ?? {};
 }
 
@@ -66,7 +66,7 @@ const afterRequest = Object.fromEntries(
   ]),
 );
 
-const fields: Readonly<Record<string, Instead>> = {
+const fields: Readonly<Record<string, Advice>> = {
   chat: {
     ...give(renamed),
     system: asSystem,
@@ -82,9 +82,9 @@ const fields: Readonly<Record<string, Instead>> = {
   video: give({ aspectRatio: "ratio" }),
 };
 
-/** Returns what to do with an unknown field of a request, by its path and the rule of the warning. */
-export function insteadOfField(path: string, rule: string): string | undefined {
+/** Returns advice for an unknown field of a request, by its path and the warning's rule. */
+export function findFieldAdvice(path: string, rule: string): string | undefined {
   if (!rule.endsWith(".unknown-field")) return undefined;
-  const known: Instead = { ...afterRequest, ...fields[rule.split(".")[0] ?? ""] };
+  const known: Advice = { ...afterRequest, ...fields[rule.split(".")[0] ?? ""] };
   return Object.hasOwn(known, path) ? known[path] : undefined;
 }

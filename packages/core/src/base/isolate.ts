@@ -1,6 +1,5 @@
 /**
- * Calls a function of the app. If it throws, the error is reported as uncaught, as with an event listener, and the
- * caller continues.
+ * Calls a function of the app. Reports its error as uncaught, as the platform does for event listeners, and continues.
  */
 export function isolate(call: () => void): void {
   try {

@@ -2,20 +2,20 @@ import { isolate } from "./isolate.js";
 
 /** A list of subscribers. */
 export interface Listeners<Args extends readonly unknown[]> {
-  /** Adds a listener. Returns a function that removes it. A listener that is added twice is called twice. */
+  /** Adds a listener. Returns a function that removes it. A listener added twice runs twice. */
   subscribe(listener: (...args: Args) => void): () => void;
   /**
-   * Calls each listener, in the order of their subscriptions. One that is added meanwhile is not called, and one that is
-   * removed meanwhile is called no more. An error that one throws is reported as uncaught.
+   * Calls the listeners in the order of their subscriptions. Skips listeners that are added or removed during the call.
+   * Reports their errors as uncaught.
    */
   notify(...args: Args): void;
 }
 
 /**
- * Creates a list of subscribers. Adding and removing one costs the same, whatever their number.
+ * Creates a list of subscribers. Adding and removing take constant time.
  *
  * @param onUse called before the first subscription. May return a function, which is called after the last subscriber
- * has left
+ *   has left
  */
 export function createListeners<Args extends readonly unknown[]>(
   onUse?: () => (() => void) | undefined,
@@ -24,7 +24,7 @@ export function createListeners<Args extends readonly unknown[]>(
   let endUse: (() => void) | undefined;
   return {
     subscribe(listener) {
-      // wrapped: a listener that is added twice is called twice
+      // wrapped, so that a listener added twice runs twice
       const entry = (...args: Args) => listener(...args);
       if (listeners.size === 0) endUse = onUse?.();
       listeners.add(entry);

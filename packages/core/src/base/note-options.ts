@@ -1,32 +1,32 @@
 import { ConfigurationError, type Issue, isGatewayError } from "../vocabulary/errors.js";
-import { didYouMean, nearest } from "./nearest.js";
+import { findNearest, formatSuggestion } from "./did-you-mean.js";
 import type { WithOptions } from "./option-names.js";
 import type { ReplacedClient } from "./use-hints.js";
 
 /*
- * Help for developers. Each function tests `process.env.NODE_ENV` itself: bundlers replace this expression where it
- * stands, and then drop the code and the files behind it. A page without a bundler has no `process`, and gets no help.
+ * Help for developers. Each function tests `process.env.NODE_ENV` itself, because bundlers replace the expression in
+ * place and then drop the dead code with its imports. A page without a bundler lacks `process` and gets no help.
  */
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-/** The part of a client that warnings need. */
+/** The fields of a client that warnings need. */
 interface Warner {
   /** Emits a warning. */
   readonly warn: (issue: Issue) => void;
 }
 
 /**
- * Warns of options that a function does not know or can't use, a moment later and once for each path: a misspelt option
- * has no effect, and only TypeScript would tell of it. In production, this function only checks the client.
+ * Warns about unknown and unusable options, asynchronously and once for each path. A misspelled option has no effect,
+ * and only TypeScript would report it. In production, this function only checks the client.
  *
- * @throws {ConfigurationError} where `client` was not made by `createClient`
+ * @throws {ConfigurationError} if `createClient` did not create `client`
  */
 export function noteOptions(of: WithOptions, options: unknown, client: Warner): void {
   assertClient(client);
   noteUnknownOptions(of, options, client);
 }
 
-/** Warns of such options where there is no client to check. In production, it does nothing. */
+/** Warns about unknown and unusable options, for a caller without a client. Does nothing in production. */
 export function noteUnknownOptions(of: WithOptions, options: unknown, client: Warner): void {
   try {
     if (process.env.NODE_ENV !== "production")
@@ -37,7 +37,7 @@ export function noteUnknownOptions(of: WithOptions, options: unknown, client: Wa
 }
 
 /**
- * Checks the first argument of a function, because it is easily forgotten.
+ * Checks the first argument of a function, which is easy to forget.
  *
  * @throws {ConfigurationError}
  */
@@ -46,7 +46,7 @@ export function assertClient(client: Warner | undefined): void {
     throw new ConfigurationError("the first argument must be a client made by createClient()");
 }
 
-/** Adds to a refused request what to write instead, in development, where that is known. Never rejects. */
+/** Adds advice to the error of a rejected request, in development. Never rejects. */
 export function explain(error: unknown, request: unknown): Promise<void> | undefined {
   try {
     if (process.env.NODE_ENV !== "production" && isGatewayError(error) && error.name === "ValidationError")
@@ -63,9 +63,9 @@ export function print(issue: Issue, options?: { readonly onEvent?: unknown }): v
 }
 
 /**
- * Warns if two subscribers of one chat have different models, because each one sends with its own. Not in production.
+ * Warns if two subscribers of one chat have different models, because each one sends with its model. Not in production.
  *
- * @returns a function that notes the end of the subscription
+ * @returns a function that ends the subscription
  */
 export function noteModel(
   client: Warner,
@@ -84,7 +84,7 @@ export function noteModel(
   };
 }
 
-/** Warns if a new client replaces one like it: a component has probably created both. Not in production. */
+/** Warns if a new client replaces an equal one: a component has probably created both. Not in production. */
 export function noteReplacedClient(before: ReplacedClient, client: ReplacedClient): void {
   try {
     if (process.env.NODE_ENV !== "production" && before !== client)
@@ -92,7 +92,7 @@ export function noteReplacedClient(before: ReplacedClient, client: ReplacedClien
   } catch {}
 }
 
-/** Prints an error that a store keeps in its state, if a developer made the mistake; not in production or with `onEvent`. */
+/** Prints an error of a store's state that a developer has to fix. Not in production or with `onEvent`. */
 export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEvent: boolean }): void {
   try {
     if (process.env.NODE_ENV !== "production" && isGatewayError(error) && !hasOnEvent)
@@ -100,10 +100,7 @@ export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEven
   } catch {}
 }
 
-/**
- * Warns of a response that the proxy stores, if the client has no `resume`: a lost connection ends it. Not in
- * production.
- */
+/** Warns about a stored response if the client lacks `resume`: a lost connection would end it. Not in production. */
 export function noteStored(response: Response, client: Warner): void {
   try {
     if (process.env.NODE_ENV !== "production" && response.headers.has("x-stream-id"))
@@ -116,33 +113,33 @@ export function noteStored(response: Response, client: Warner): void {
   } catch {}
 }
 
-/** Adds to `issue` the entry of `known` that was probably meant. Not in production. */
-export function hintAt(issue: { message: string }, given: unknown, known: readonly string[]): void {
+/** Suggests the entry of `known` that `given` probably means. Not in production. */
+export function addHint(issue: { message: string }, given: unknown, known: readonly string[]): void {
   try {
     if (process.env.NODE_ENV !== "production" && typeof given === "string")
-      issue.message += didYouMean(given, known);
+      issue.message += formatSuggestion(given, known);
   } catch {}
 }
 
-/** Adds to the `issue` of a missing field the one that was probably meant. Not in production. */
-export function hintAtMisspelling(issue: { message: string }, broken: Broken): void {
+/** Suggests a misspelled field for the `issue` of a missing field. Not in production. */
+export function addMisspellingHint(issue: { message: string }, broken: Broken): void {
   try {
     if (process.env.NODE_ENV !== "production" && !broken.message && broken.input === undefined) {
       const { input: around, key } = broken.path?.at(-1) ?? {};
-      const name = nearest(String(key), Object.keys(around ?? {}));
+      const name = findNearest(String(key), Object.keys(around ?? {}));
       if (name) issue.message += `; did you misspell it as \`${name}\`?`;
     }
   } catch {}
 }
 
-/** The parts of an issue of valibot that show a field that is missing. */
+/** The fields of a valibot issue that identify a missing field. */
 interface Broken {
   readonly message: string;
   readonly input: unknown;
   readonly path?: readonly { readonly input: unknown; readonly key: unknown }[] | undefined;
 }
 
-/** Passes each warning to `warn`. Not in production. */
+/** Emits each warning through `warn`. Not in production. */
 export function noteWarnings(
   checked: { readonly warnings: readonly Issue[] },
   warn: (issue: Issue) => void,

@@ -1,8 +1,8 @@
 import type { Issue } from "../vocabulary/errors.js";
 
-/* Loaded in development, when options are given: the values that would fail later, or be ignored. */
+/* Loaded in development: option values that would fail later or have no effect. */
 
-/** A kind of value: how it is told, and what to give. */
+/** A kind of value: its check, and the advice for other values. */
 type Kind = readonly [holds: (value: unknown) => boolean, remedy: string];
 
 const isFunction = (value: unknown) => typeof value === "function";
@@ -70,26 +70,26 @@ const kinds: Readonly<Record<string, Kind>> = {
   ],
 };
 
-/** Returns an issue for each option whose value can't be used, and for tools that share a name. */
-export function oddOptions(path: string, names: string, options: unknown): Issue[] {
+/** Returns an issue for each option with an unusable value, and for tools that share a name. */
+export function findUnusableOptions(path: string, names: string, options: unknown): Issue[] {
   if (!isObject(options)) return [];
   const known = names.split(/\s+/);
-  const issueOf = (at: string, message: string) => ({ path: at, message, rule: "options.kind" });
+  const createIssue = (at: string, message: string) => ({ path: at, message, rule: "options.kind" });
   const odd = Object.entries(options as object).flatMap(([name, value]) => {
     const [holds, remedy] = kinds[name] ?? [];
     if (!holds || !known.includes(name) || value === undefined || value === null || holds(value)) return [];
-    return issueOf(`${path}.${name}`, `can't be used: ${remedy}`);
+    return createIssue(`${path}.${name}`, `can't be used: ${remedy}`);
   });
-  // the fields of a signal are no own ones
+  // a signal inherits its fields, so the loop above does not see them
   const isSignal = "aborted" in (options as object);
-  const twice = sharedName((options as { tools?: unknown }).tools);
+  const twice = findSharedName((options as { tools?: unknown }).tools);
   return [
     ...odd,
-    ...(isSignal ? [issueOf(path, "is a signal: give { signal }")] : []),
+    ...(isSignal ? [createIssue(path, "is a signal: give { signal }")] : []),
     ...(twice === undefined
       ? []
       : [
-          issueOf(
+          createIssue(
             `${path}.tools`,
             `has two tools called "${twice}", and only the first would run: rename one`,
           ),
@@ -97,8 +97,8 @@ export function oddOptions(path: string, names: string, options: unknown): Issue
   ];
 }
 
-/** Returns the name of two tools. A call of the model names a tool, and only the first of that name would ever run. */
-function sharedName(tools: unknown): string | undefined {
+/** Returns a name that two tools share. The model calls a tool by name, so only the first one would run. */
+function findSharedName(tools: unknown): string | undefined {
   const names: readonly string[] = Array.isArray(tools) ? tools.map((tool) => tool?.name) : [];
   return names.find((name, at) => name !== undefined && names.indexOf(name) !== at);
 }

@@ -1,9 +1,9 @@
 import type { Issue } from "../vocabulary/errors.js";
-import { insteadOf } from "./foreign-names.js";
-import { oddOptions } from "./option-kinds.js";
-import { unknownOptions } from "./unknown-options.js";
+import { findAdvice } from "./foreign-names.js";
+import { findUnusableOptions } from "./option-kinds.js";
+import { findUnknownOptions } from "./unknown-options.js";
 
-/* Loaded in development, when options are given. `tests/rules/option-names.test.ts` compares the names with the types. */
+/* Loaded in development. `tests/rules/option-names.test.ts` compares the names with the types. */
 
 const sent = "headers timeout retry checks";
 const request = `signal ${sent} idempotencyKey`;
@@ -11,7 +11,7 @@ const watch = "presence intervalMs pollInBackground";
 /** The options of `TaskStoreOptions`. */
 const task = `${watch} whenBusy ${sent} onCreate onSuccess onError`;
 
-/** The options of each function, and of the hook that passes its own on to it. */
+/** The options of each function, and of its hook. */
 const functions = {
   createClient: `baseURL apiKey headers credentials user fetch timeout retry idempotencyKeys uploads
     resume gateway onEvent clock random dangerouslyAllowBrowser`,
@@ -39,29 +39,29 @@ const nested: Readonly<Record<string, string>> = {
   durations: "imageMs videoMs",
 };
 
-/** The beginning of paths that do not begin with the name of a function. */
+/** Path prefixes that differ from the name of the function. */
 const paths: Readonly<Record<string, string>> = { "a request": "options", "a message": "send" };
 
-/** The paths that each `warn` was told of. */
+/** The paths that were reported to each `warn`. */
 const told = new WeakMap<object, Set<string>>();
 
-/** Warns of each option that a function does not know or can't use, once for each path. */
+/** Warns about each unknown or unusable option, once for each path. */
 export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: Issue) => void): void {
   const paths = told.get(warn) ?? new Set();
   told.set(warn, paths);
-  for (const issue of issuesOfOptions(of, typeof options === "function" ? options() : options)) {
+  for (const issue of findOptionIssues(of, typeof options === "function" ? options() : options)) {
     if (paths.has(issue.path)) continue;
     paths.add(issue.path);
     warn(issue);
   }
 }
 
-/** A function with options, as its warnings call it. */
+/** A function with options, by its name in warnings. */
 export type WithOptions = keyof typeof functions;
 
-function issuesOfOptions(of: WithOptions, options: unknown): Issue[] {
+function findOptionIssues(of: WithOptions, options: unknown): Issue[] {
   const names = functions[of];
   const path = paths[of] ?? of.replace(/ .*/, "");
-  const known = { names, path, nested, instead: insteadOf(of) };
-  return [...unknownOptions(of, known, options), ...oddOptions(path, names, options)];
+  const known = { names, path, nested, instead: findAdvice(of) };
+  return [...findUnknownOptions(of, known, options), ...findUnusableOptions(path, names, options)];
 }

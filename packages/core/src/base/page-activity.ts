@@ -1,4 +1,4 @@
-/** Reason for a page not to poll: it is hidden or offline. */
+/** Reason why a page does not poll: it is hidden or offline. */
 export type Absence = "hidden" | "offline";
 
 /** Visibility and connection of a page. */
@@ -12,10 +12,10 @@ export interface Presence {
 /**
  * Returns the activity of this page. Servers and workers always count as visible and online.
  *
- * @param isCutOff returns true if the last request reached no server. The page is offline only if the browser has no
- *   network, too: a server on this machine answers without one.
+ * @param isCutOff returns true if the last request did not reach a server. The page is offline only if the browser also
+ *   reports no network, because a local server responds without one.
  */
-export function pagePresence(isCutOff: () => boolean): Presence {
+export function createPagePresence(isCutOff: () => boolean): Presence {
   return {
     get absence() {
       if (globalThis.navigator?.onLine === false && isCutOff()) return "offline";
@@ -25,7 +25,7 @@ export function pagePresence(isCutOff: () => boolean): Presence {
       const stopped = new AbortController();
       const { signal } = stopped;
       const { addEventListener: listen, document } = globalThis as Partial<typeof globalThis>;
-      // not `offline`: the next request finds out
+      // without `offline`: the next request notices it
       listen?.("online", listener, { signal });
       document?.addEventListener("visibilitychange", listener, { signal });
       return () => stopped.abort();

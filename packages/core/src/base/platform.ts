@@ -1,21 +1,23 @@
-import { asError, ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError, toError } from "../vocabulary/errors.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-/** Names that are used after a request has been sent: its answer would be paid and lost without them. */
+/** Globals that the client uses after it has sent a request. Without them, a paid response would be lost. */
 const needed = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";
 
 /**
- * Checks that this platform can read a response, before anything is sent. Globals are checked in development: a
- * developer learns of a missing one, and bundlers drop the code.
+ * Checks that this platform can read a response, before the client sends anything. Globals are checked only in
+ * development, where a developer notices a missing one.
  *
- * @throws {ConfigurationError} for a global that is missing, and for a prototype that changes JSON
+ * @throws {ConfigurationError} for a missing global, and for a prototype that changes JSON
  */
 export function assertPlatform(): void {
   assertGlobals();
-  // an old library may add it, and every list of a request would be sent as a text
+  // an old library may add `toJSON`, and every list of a request would be sent as text
   if (JSON.stringify([{}]) !== "[{}]")
-    throw refused("Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it");
+    throw createPlatformError(
+      "Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it",
+    );
 }
 
 function assertGlobals(): void {
@@ -25,7 +27,8 @@ function assertGlobals(): void {
     return;
   }
   const missing = needed.split(" ").find((name) => !(name in globalThis));
-  if (missing) throw refused(`this platform has no ${missing}: load a polyfill before the first import`);
+  if (missing)
+    throw createPlatformError(`this platform has no ${missing}: load a polyfill before the first import`);
 }
 
 /**
@@ -47,9 +50,9 @@ const TAKES_NO_REQUEST =
   "fetch: the function takes no Request: give `(request) => yourFetch(request.url, { … })`, as the guide for React Native shows";
 
 /**
- * Checks that the app's own `fetch` failed for another reason than the form of its argument, in development.
+ * Checks that the app's `fetch` accepts a `Request`, in development.
  *
- * @throws {ConfigurationError} nothing was sent
+ * @throws {ConfigurationError} if it does not; nothing was sent
  */
 export function assertFetch(client: { readonly hasOwnFetch: boolean }, cause: unknown): void {
   try {
@@ -57,12 +60,12 @@ export function assertFetch(client: { readonly hasOwnFetch: boolean }, cause: un
   } catch {
     return;
   }
-  if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
+  if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(toError(cause).message))
     throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
 }
 
 /**
- * Checks that objects have no fields but their own, which schemas would take for fields of a request. Only in
+ * Checks that `Object.prototype` lacks enumerable fields, which schemas would treat as fields of a request. Only in
  * development.
  *
  * @throws {ConfigurationError}
@@ -74,9 +77,11 @@ export function assertCleanObjects(): void {
     return;
   }
   for (const name in {})
-    throw refused(`Object.prototype has the enumerable field "${name}": define it with enumerable: false`);
+    throw createPlatformError(
+      `Object.prototype has the enumerable field "${name}": define it with enumerable: false`,
+    );
 }
 
-function refused(problem: string): ConfigurationError {
+function createPlatformError(problem: string): ConfigurationError {
   return new ConfigurationError(`${problem}; nothing was sent`);
 }

@@ -1,12 +1,12 @@
 import type { AnyGatewayError, Issue } from "../vocabulary/errors.js";
-import { insteadOfField } from "./foreign-names.js";
+import { findFieldAdvice } from "./foreign-names.js";
 
 const printed = new Set<string>();
-/** Largest number of warnings that are printed: names of unknown fields may be of any number. */
-const MOST_PRINTED = 1000;
+/** Largest number of printed warnings. Unknown fields can have any number of names. */
+const MAX_PRINTED = 1000;
 
 function isFirst(place: string): boolean {
-  if (printed.has(place) || printed.size === MOST_PRINTED) return false;
+  if (printed.has(place) || printed.size === MAX_PRINTED) return false;
   printed.add(place);
   return true;
 }
@@ -14,14 +14,14 @@ function isFirst(place: string): boolean {
 /** Prints a warning, once for each rule and path. Loaded in development, by a client without `onEvent`. */
 export function printWarning({ path, message, rule }: Issue): void {
   if (!isFirst(`${rule} ${path.replace(/\d+/g, "0")}`)) return;
-  const instead = message.endsWith("?") ? undefined : insteadOfField(path, rule);
-  // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
+  const instead = message.endsWith("?") ? undefined : findFieldAdvice(path, rule);
+  // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never see it
   console.warn(
     `@sluice/core: ${path ? `${path}: ` : ""}${message}${instead ? `; ${instead}` : ""} (${rule})`,
   );
 }
 
-/** Codes by which a proxy refuses what its operator or the app's developer has to change. */
+/** Proxy error codes that an operator or a developer has to fix. */
 const SETUP_CODES = [
   "origin_not_allowed",
   "model_not_allowed",
@@ -31,13 +31,13 @@ const SETUP_CODES = [
 ];
 
 /**
- * Prints the error of a mistake in the code or the setup, once for each message. A page shows its users other words, so
- * that the message would be nowhere.
+ * Prints an error that a mistake in the code or the setup caused, once for each message. The page shows another text to
+ * its users, so a developer would not see this one.
  */
 export function printMistake(error: AnyGatewayError): void {
   const { name, message } = error;
   if (!isMistake(error) || !isFirst(`${name} ${message}`)) return;
-  // biome-ignore lint/suspicious/noConsole: a developer would never learn of it
+  // biome-ignore lint/suspicious/noConsole: a developer would never see it
   console.warn(`@sluice/core: ${name}: ${message}`);
 }
 
@@ -46,7 +46,7 @@ function isMistake(error: AnyGatewayError): boolean {
     case "ConfigurationError":
       return true;
     case "ValidationError":
-      // a file is the user's choice
+      // the user chooses the files
       return error.issues.some(({ rule }) => !rule.startsWith("media."));
     case "ConnectionError":
       return error.reason !== undefined;

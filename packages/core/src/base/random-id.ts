@@ -1,13 +1,13 @@
-/** Makes an id of 128 random bits. Pages over plain http have no `randomUUID`. */
-export function randomId(): string {
-  return randomWords().join("-");
+/** Creates an id of 128 random bits. Pages over plain HTTP lack `randomUUID`. */
+export function createRandomId(): string {
+  return createRandomWords().join("-");
 }
 
-/** Makes 128 random bits. Some engines have no `crypto`: an id has to be unique there, and is no secret. */
-export function randomWords(): Uint32Array {
+/** Creates 128 random bits. Some engines lack `crypto`. An id must be unique, but is not a secret. */
+export function createRandomWords(): Uint32Array {
   const words = new Uint32Array(4);
   return globalThis.crypto ? crypto.getRandomValues(words) : words.map(() => Math.random() * 2 ** 32);
 }
 
-/** Ids and keys that this library makes: nothing else has the same one. */
+/** Matches the ids and keys that this library creates. */
 export const OWN = /^\d+(-\d+){3}$/;

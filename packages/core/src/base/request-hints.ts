@@ -2,11 +2,11 @@ import { chatModels } from "../vocabulary/chat-models.js";
 import type { Issue, ValidationError } from "../vocabulary/errors.js";
 import { imageModels, videoModels } from "../vocabulary/media-models.js";
 
-/* Loaded in development, for a request that was refused: the forms of other libraries, with what to write here. */
+/* Loaded in development for a rejected request: syntax of other libraries, with its replacement here. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A broken rule: its path without indexes, the value there, and the object around it. */
+/** A broken rule: its path without indexes, the value at the path, and the object that contains it. */
 interface Broken {
   readonly at: string;
   readonly value: unknown;
@@ -39,13 +39,13 @@ const parts: Fields = {
   file: "the models read text and images: send the file's text",
 };
 
-const oneOf = (names: Fields, value: unknown) =>
+const findEntry = (names: Fields, value: unknown) =>
   typeof value === "string" && Object.hasOwn(names, value) ? String(names[value]) : undefined;
-const hasAny = (around: Fields, ...names: readonly string[]) =>
+const findGiven = (around: Fields, ...names: readonly string[]) =>
   names.find((name) => around[name] !== undefined);
 
-/** Functions of the models, for a model that another function is asked with. */
-const model = ({ value }: Broken) => {
+/** Suggests the function that a model belongs to. */
+const suggestFunction = ({ value }: Broken) => {
   const is = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
   if (is(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
   if (is(imageModels)) return `${value} is an image model: use generateImages`;
@@ -55,17 +55,17 @@ const model = ({ value }: Broken) => {
 const chat: Readonly<Record<string, (broken: Broken) => string | undefined>> = {
   messages({ value, around }) {
     if (value !== undefined) return `write a list, [${USER}]`;
-    const other = hasAny(around, "prompt", "input", "contents");
+    const other = findGiven(around, "prompt", "input", "contents");
     return `write [${USER}]${other ? ` in place of \`${other}\`` : ""}`;
   },
-  model,
+  model: suggestFunction,
   "messages.*": () => `write ${USER}`,
-  "messages.*.role": ({ value }) => oneOf(roles, value),
+  "messages.*.role": ({ value }) => findEntry(roles, value),
   "messages.*.content": ({ value, around }) => {
     if (Array.isArray(around["parts"])) return "join the texts of `parts` into `content`";
     return around["role"] === "tool" && value ? "write text, JSON.stringify(result)" : undefined;
   },
-  "messages.*.content.*.type": ({ value }) => oneOf(parts, value),
+  "messages.*.content.*.type": ({ value }) => findEntry(parts, value),
   "messages.*.content.*.image_url": () => 'write { url: "https://…" }',
   tools: () => `write a list, [${TOOL}]`,
   "tools.*.function": ({ around }) =>
@@ -77,11 +77,11 @@ const chat: Readonly<Record<string, (broken: Broken) => string | undefined>> = {
 const hints: Readonly<Record<string, typeof chat>> = {
   chat,
   image: {
-    model,
-    prompt: ({ around }) => (hasAny(around, "messages", "input") ? 'write `prompt: "…"`' : undefined),
+    model: suggestFunction,
+    prompt: ({ around }) => (findGiven(around, "messages", "input") ? 'write `prompt: "…"`' : undefined),
   },
   video: {
-    model,
+    model: suggestFunction,
     input: ({ value, around }) =>
       typeof value === "string" || "prompt" in around ? "write `input: { prompt }`" : undefined,
     content: ({ around }) =>
@@ -89,31 +89,31 @@ const hints: Readonly<Record<string, typeof chat>> = {
   },
 };
 
-/** Adds to the issues of a refused request what to write instead, where that is known. Changes the error itself. */
+/** Adds advice to the issues of a rejected request. Modifies the error. */
 export function addHints(error: ValidationError, request: unknown): void {
   const { message: before } = error;
   const issues = error.issues.map((issue) => {
-    const hint = hintFor(issue, request);
-    // better than a name that is only similar
+    const hint = findHint(issue, request);
+    // replaces the suggestion of a similar name
     return hint ? { ...issue, message: `${issue.message.replace(/; did you .*/, "")}; ${hint}` } : issue;
   });
   const message = issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n");
-  // the stack repeats the message, and a terminal prints the stack
+  // the stack contains the message, and terminals print the stack
   Object.assign(error, { issues, message, stack: error.stack?.replace(before, () => message) });
 }
 
-function hintFor({ path, rule }: Issue, request: unknown): string | undefined {
+function findHint({ path, rule }: Issue, request: unknown): string | undefined {
   const [resource = ""] = rule.split(".");
   if (typeof request !== "object" || request === null)
     return `write the request as an object: { model: "…", ${resource === "chat" ? "messages" : "…"} }`;
   const steps = path.split(".");
   let around: unknown = request;
-  for (const step of steps.slice(0, -1)) around = fieldsOf(around)[step];
+  for (const step of steps.slice(0, -1)) around = toFields(around)[step];
   const at = path.replace(/\.\d+(?=\.|$)/g, ".*");
-  const fields = fieldsOf(around);
+  const fields = toFields(around);
   return hints[resource]?.[at]?.({ at, value: fields[steps.at(-1) ?? ""], around: fields });
 }
 
-function fieldsOf(value: unknown): Fields {
+function toFields(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

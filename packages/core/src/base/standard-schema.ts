@@ -2,7 +2,7 @@ import { ConfigurationError } from "../vocabulary/errors.js";
 
 /** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {
-  /** The part that all these libraries have in common. */
+  /** The properties that all these libraries share. */
   readonly "~standard": {
     /** Version of the specification. */
     readonly version: 1;
@@ -19,9 +19,9 @@ export interface StandardSchema<Output = unknown> {
           readonly output: Output;
         }
       | undefined;
-    /** The schema as JSON Schema, where the library can write it. */
+    /** The schema as JSON Schema, if the library can export it. */
     readonly jsonSchema?: {
-      /** Writes the JSON Schema of values before the check. */
+      /** Returns the JSON Schema of values before the check. */
       readonly input: (options: {
         /** Version of JSON Schema: `"draft-07"`. */
         target: string;
@@ -34,7 +34,7 @@ type SchemaResult<Output> =
   | {
       /** The checked value. */
       readonly value: Output;
-      /** Absent: the value is valid. */
+      /** Absent for a valid value. */
       readonly issues?: undefined;
     }
   | {
@@ -43,9 +43,9 @@ type SchemaResult<Output> =
     };
 
 interface SchemaIssue {
-  /** Description of what is wrong. */
+  /** Description of the problem. */
   readonly message: string;
-  /** Keys from the value to the part that is wrong. */
+  /** Keys from the value to the invalid part. */
   readonly path?:
     | readonly (
         | PropertyKey
@@ -69,7 +69,7 @@ export type Checked<Output> =
   | { readonly issues: readonly PathIssue[] };
 
 /**
- * Refuses a schema that cannot have a JSON Schema, before anything is loaded.
+ * Rejects a schema that cannot have a JSON Schema, before the converter is loaded.
  *
  * @throws {ConfigurationError} that begins with `path`
  */
@@ -112,7 +112,7 @@ export async function checkBySchema<Output>(
   };
 }
 
-/** Joins all issues in one line. */
-export function issuesText(issues: readonly PathIssue[]): string {
+/** Formats all issues in one line. */
+export function formatIssues(issues: readonly PathIssue[]): string {
   return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
 }

@@ -1,15 +1,15 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
-import { after, type Clock, idle } from "./clock.js";
+import { type Clock, callAfter, toIdleClock } from "./clock.js";
 import { createListeners } from "./listeners.js";
 import { noteMistake } from "./note-options.js";
 
-/** State with subscribers, in the form that `useSyncExternalStore` of React takes. */
+/** State with subscribers, as React's `useSyncExternalStore` expects it. */
 export interface Store<State> {
-  /** Returns the state as last published: the same object until the next change. */
+  /** Returns the last published state: the same object until the next change. */
   readonly getSnapshot: () => State;
   /**
-   * Calls `listener` after each change, without arguments. Returns a function that ends the subscription. An
-   * error that `listener` throws is reported as uncaught.
+   * Calls `listener` after each change, without arguments. Returns a function that unsubscribes. Reports an error of
+   * `listener` as uncaught.
    */
   readonly subscribe: (listener: () => void) => () => void;
 }
@@ -28,15 +28,15 @@ export interface StoreOptions {
   readonly throttleMs?: number;
   /** Clock of the throttling. */
   readonly clock: Clock;
-  /** Client of a state with an `error`, which may be a developer's mistake. */
+  /** Client of a state with an `error`: mistakes in the code or the setup are printed. */
   readonly client?: { readonly hasOnEvent: boolean };
-  /** Called before the first subscription. May return a function, which is called after the last subscriber has left. */
+  /** Called before the first subscription. May return a function to call after the last one has ended. */
   readonly onUse?: () => (() => void) | undefined;
 }
 
 /**
- * Creates a store whose state is computed when it is published, at most once in `throttleMs`. A thousand changes
- * between two frames then cost one computation and one notification.
+ * Creates a store that computes its state when it publishes it, at most once in `throttleMs`. A thousand changes
+ * between two frames cost one computation and one notification.
  */
 export function createStore<State>(
   compute: () => State,
@@ -55,7 +55,7 @@ export function createStore<State>(
       const wait = publishedAt + throttleMs - clock.now();
       if (wait <= 0) return flush();
       scheduled = new AbortController();
-      after(clock, wait, scheduled.signal, flush);
+      callAfter(clock, wait, scheduled.signal, flush);
     },
     flush,
   };
@@ -71,7 +71,7 @@ export function createStore<State>(
 }
 
 /** Memoizes the last call of `make` by the identity of its argument. */
-export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
+export function memoizeLast<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
   let last: { thing: Thing; answer: Answer } | undefined;
   return (thing) => {
     if (!last || last.thing !== thing) last = { thing, answer: make(thing) };
@@ -80,11 +80,11 @@ export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thin
 }
 
 /**
- * Makes a function that returns the options. Options given as a function are read at each use.
+ * Creates a function that returns the options. Calls options that are a function at each use.
  *
- * @throws {ConfigurationError} where the options are missing; they are easily forgotten
+ * @throws {ConfigurationError} if the options are missing
  */
-export function readerOf<Options extends object>(options: Options | (() => Options)): () => Options {
+export function createReader<Options extends object>(options: Options | (() => Options)): () => Options {
   if (typeof options === "function") return options;
   if (typeof options !== "object" || options === null)
     throw new ConfigurationError("the options are missing: give an object, or a function that returns one");
@@ -93,59 +93,56 @@ export function readerOf<Options extends object>(options: Options | (() => Optio
 
 /** A value of a {@link Registry}. */
 interface RegistryEntry<Value> {
-  /** The value, the same object while it is registered. */
+  /** The value: the same object while it is registered. */
   readonly value: Value;
-  /** Number of its holders; 0 for one that is kept for a while. */
+  /** Number of holders; 0 for a value that waits for its disposal. */
   readonly holders: number;
 }
 
 /**
- * Values shared by key. A value is kept while it has holders or is busy, and for some time after, as long as not too many
- * others wait as well.
+ * Values shared by key. The registry keeps a value while it has holders or is busy. After that, the value lingers,
+ * unless too many others do.
  */
 export interface Registry<Value> {
-  /** Returns the value of `key`; creates it if there is none. Does not hold it. */
+  /** Returns the value of `key`, and creates it if it is missing. Does not hold it. */
   get(key: unknown, create: () => Value): Value;
-  /** Returns the value of `key`; undefined if there is none. */
+  /** Returns the value of `key`, or undefined. */
   peek(key: unknown): Value | undefined;
   /** All values by their keys, with the number of their holders. For developer tools. */
   readonly entries: ReadonlyMap<unknown, RegistryEntry<Value>>;
-  /**
-   * Holds `value` under `key`, and adds it again if it was disposed of in between. Returns a function that releases it.
-   */
+  /** Holds `value` under `key`. Adds it again if it was disposed of. Returns a function that releases it. */
   hold(key: unknown, value: Value): () => void;
-  /** Calls `listener` on each `announce`. Returns a function that ends the subscription. */
+  /** Calls `listener` on each `announce`. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void;
   /**
-   * Notifies the subscribers that `value` is held. Separate from `hold`, because React allows no update at the time of
-   * `hold`.
+   * Notifies the subscribers that `value` is held. Separate from `hold`, because React forbids updates during `hold`.
    */
   announce(value: Value): void;
 }
 
 /** Options of {@link createRegistry}. */
 export interface RegistryOptions<Value> {
-  /** Disposes of a value that no holder has claimed in time. */
+  /** Disposes of a value after its wait without holders. */
   readonly dispose: (value: Value) => void;
-  /** Time that a value without holders waits for another one, in milliseconds. */
+  /** Time that a value waits for another holder, in milliseconds. */
   readonly lingerMs: (key: unknown) => number;
-  /** Returns true while a value without holders must not be disposed of. @default never */
+  /** Returns true while a value without holders must stay. @default never */
   readonly isBusy?: (key: unknown, value: Value) => boolean;
-  /** Most values that were held and wait now; the one that waits longest is disposed of. @default no limit */
-  readonly most?: number;
+  /** Largest number of values that wait for a holder. Beyond it, the oldest is disposed of. @default no limit */
+  readonly max?: number;
   /** Clock of the wait. */
   readonly clock: Clock;
 }
 
 /**
- * Creates a registry that counts the holders of each value. A value without holders is disposed of only after
- * `lingerMs`, so that a remount, a route change or StrictMode finds it again.
+ * Creates a registry that counts the holders of each value. It disposes of a value without holders only after
+ * `lingerMs`, so that a remount, a route change or StrictMode finds the value again.
  */
 export function createRegistry<Value>({
   dispose,
   lingerMs,
   isBusy = () => false,
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
   clock,
 }: RegistryOptions<Value>): Registry<Value> {
   interface Entry {
@@ -154,7 +151,7 @@ export function createRegistry<Value>({
     leaving?: AbortController;
   }
   const entries = new Map<unknown, Entry>();
-  /** Keys whose last holder has left, the first one first. */
+  /** Keys without holders, oldest first. */
   const left = new Set<unknown>();
   const { subscribe, notify } = createListeners<[]>();
 
@@ -180,8 +177,8 @@ export function createRegistry<Value>({
         if (entry.holders > 0) return;
         left.add(key);
         linger(key);
-        // later: a holder leaves where React allows no update
-        if (left.size > most) queueMicrotask(disposeOfOldest);
+        // deferred, because React forbids updates during an unmount
+        if (left.size > max) queueMicrotask(disposeOfOldest);
       };
     },
     subscribe,
@@ -192,8 +189,8 @@ export function createRegistry<Value>({
     const entry = entries.get(key);
     if (!entry) return;
     entry.leaving = new AbortController();
-    // a test runner in Node would not end for minutes
-    after(idle(clock), lingerMs(key), entry.leaving.signal, () => {
+    // otherwise a test runner in Node would wait for minutes
+    callAfter(toIdleClock(clock), lingerMs(key), entry.leaving.signal, () => {
       if (isBusy(key, entry.value)) linger(key);
       else remove(key, entry);
     });
@@ -201,7 +198,7 @@ export function createRegistry<Value>({
 
   function disposeOfOldest(): void {
     for (const key of left) {
-      if (left.size <= most) return;
+      if (left.size <= max) return;
       const entry = entries.get(key);
       if (entry && !isBusy(key, entry.value)) remove(key, entry);
     }

@@ -1,4 +1,4 @@
-/** The parts of a valibot schema that describe its fields. */
+/** The properties of a valibot schema that describe its fields. */
 export interface Shape {
   /** Fields of an object. */
   readonly entries?: Readonly<Record<string, Shape>>;
@@ -6,25 +6,25 @@ export interface Shape {
   readonly item?: Shape;
   /** The wrapped schema of an optional or nullable schema. */
   readonly wrapped?: Shape;
-  /** The assumed shape of a field that takes any value. */
+  /** The assumed shape of a field that accepts any value. */
   readonly assumed?: Shape;
   /** The schema that a lazy schema returns for `input`. */
   readonly getter?: (input: unknown) => Shape;
-  /** The field that selects a variant, and the object schemas to select from. */
+  /** The field that selects a variant, and the variants. */
   readonly key?: string;
   readonly options?: readonly unknown[];
   readonly "~run": (dataset: { value: unknown }, config: object) => { readonly issues?: unknown };
 }
 
-/** A field that the schema does not have, as a dot path, and the known fields of the same object. */
+/** A field that the schema lacks, as a dot path, and the known fields of its object. */
 export interface UnknownField {
   readonly path: string;
   readonly name: string;
   readonly known: readonly string[];
 }
 
-/** Finds the fields of a valid `input` that its schema does not have. Of equal fields in a list, returns the first. */
-export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
+/** Finds the fields of a valid `input` that its schema lacks. Reports the first of equal fields in a list. */
+export function findUnknownFields(schema: Shape, input: unknown): UnknownField[] {
   const found = new Map<string, UnknownField>();
   visit(schema, input, "");
   return [...found.values()];
@@ -32,7 +32,7 @@ export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
   function visit(shape: Shape, value: unknown, path: string): void {
     if (typeof value !== "object" || value === null) return;
     const { entries, item } = shape;
-    const inner = shape.assumed ?? shape.wrapped ?? shape.getter?.(value) ?? chosen(shape, value);
+    const inner = shape.assumed ?? shape.wrapped ?? shape.getter?.(value) ?? selectVariant(shape, value);
     if (inner) visit(inner, value, path);
     else if (item && Array.isArray(value))
       value.forEach((one, index) => {
@@ -53,7 +53,7 @@ export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
 }
 
 /** Selects the object schema of a variant for `value`. */
-function chosen({ key, options }: Shape, value: object): Shape | undefined {
+function selectVariant({ key, options }: Shape, value: object): Shape | undefined {
   const given = (value as Record<string, unknown>)[key ?? ""];
   return key === undefined
     ? undefined

@@ -1,34 +1,37 @@
 import type { Issue } from "../vocabulary/errors.js";
-import { didYouMean } from "./nearest.js";
+import { formatSuggestion } from "./did-you-mean.js";
 
-/** Advice for the names of options of other libraries: the text that follows in the message. */
-export type Instead = Readonly<Record<string, string>>;
+/** Advice by the names of options in other libraries. */
+export type Advice = Readonly<Record<string, string>>;
 
 /** The options that a function has. */
 export interface KnownOptions {
-  /** Their names, parted by spaces. */
+  /** Their names, separated by spaces. */
   readonly names: string;
-  /** The beginning of their paths. */
+  /** Prefix of their paths. */
   readonly path: string;
   /** Names of the options within an option. */
   readonly nested?: Readonly<Record<string, string>>;
   /** Advice for names of other libraries. */
-  readonly instead?: Instead;
+  readonly advice?: Advice;
 }
 
-/** Returns an issue for each option of the functions `of` that is not among the names, and for options that are no object. */
-export function unknownOptions(
+/**
+ * Returns an issue for each option of the functions `of` that is not in `names`, and for options that are not an
+ * object.
+ */
+export function findUnknownOptions(
   of: string,
-  { names, path, nested = {}, instead = {} }: KnownOptions,
+  { names, path, nested = {}, advice = {} }: KnownOptions,
   options: unknown,
 ): Issue[] {
-  return unknownIn(options, names, path);
+  return findIn(options, names, path);
 
-  function unknownIn(given: unknown, names: string, path: string): Issue[] {
+  function findIn(given: unknown, names: string, path: string): Issue[] {
     const known = names.split(/\s+/);
     if (typeof given !== "object" || given === null || Array.isArray(given))
       return [
-        issueOf(
+        createIssue(
           path,
           `must be an object: { ${known.slice(0, 3).join(", ")}${known.length > 3 ? ", …" : ""} }`,
         ),
@@ -36,19 +39,19 @@ export function unknownOptions(
     return Object.entries(given).flatMap(([name, value]) => {
       const own = `${path}.${name}`;
       const within = nested[name];
-      if (!known.includes(name)) return value === undefined ? [] : unknown(own, name, known);
+      if (!known.includes(name)) return value === undefined ? [] : createUnknownIssue(own, name, known);
       return within === undefined || value === undefined || typeof value === "function"
         ? []
-        : unknownIn(value, within, own);
+        : findIn(value, within, own);
     });
   }
 
-  function unknown(path: string, name: string, known: readonly string[]): Issue[] {
-    const other = Object.hasOwn(instead, name) ? `; ${instead[name]}` : undefined;
-    return [issueOf(path, `is no option of ${of}${other ?? didYouMean(name, known)}`)];
+  function createUnknownIssue(path: string, name: string, known: readonly string[]): Issue[] {
+    const other = Object.hasOwn(advice, name) ? `; ${advice[name]}` : undefined;
+    return [createIssue(path, `is no option of ${of}${other ?? formatSuggestion(name, known)}`)];
   }
 
-  function issueOf(path: string, message: string): Issue {
+  function createIssue(path: string, message: string): Issue {
     return { path, message, rule: "options.unknown" };
   }
 }

@@ -1,6 +1,6 @@
 import type { Issue } from "../vocabulary/errors.js";
 
-/* Loaded in development, when a chat or a client is used. */
+/* Loaded in development with the first chat or client. */
 
 interface Warner {
   /** Emits a warning. */
@@ -31,13 +31,13 @@ export function compareModels(client: Warner, id: string, subscriber: Subscriber
   client.warn({ path: "createChatStore.model", message, rule: "options.model" });
 }
 
-/** The part of a client that its replacement is compared by. */
+/** The fields of a client that are compared with those of its replacement. */
 export interface ReplacedClient extends Warner {
   readonly baseURL: string;
   readonly user: string | undefined;
 }
 
-/** Warns if a client has the same gateway and user as the one before. */
+/** Warns if a client has the same gateway and user as the client that it replaces. */
 export function compareClients(before: ReplacedClient, client: ReplacedClient): void {
   if (before.baseURL !== client.baseURL || before.user !== client.user) return;
   const message =

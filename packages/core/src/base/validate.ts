@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
-import { didYouMean } from "./nearest.js";
-import { hintAt, hintAtMisspelling, noteWarnings } from "./note-options.js";
+import { formatSuggestion } from "./did-you-mean.js";
+import { addHint, addMisspellingHint, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
-import { unknownFields } from "./unknown-fields.js";
+import { findUnknownFields } from "./unknown-fields.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 const NAMED = "rule";
 
 /**
- * Makes a check with its own rule name, for rules that concern more than one field. Use it in `v.pipe`.
+ * Creates a check with a rule name, for a rule about several fields. Use it in `v.pipe`.
  *
- * @param field the field of the input that the issue is about. @default the input itself
+ * @param field the field of the input that the issue names. @default the input itself
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function rule<Input>(
@@ -25,24 +25,22 @@ export function rule<Input>(
   return { ...v.check(holds, message), type: `${NAMED}/${name}/${field}` as "check" };
 }
 
-/**
- * Makes a rule for how many items of a list have one of `values` in their field `field`: from `least` to `most`.
- */
+/** Creates a rule about the number of items whose field `field` has one of `values`: from `least` to `most`. */
 /* @__NO_SIDE_EFFECTS__ */
-export function countOf<Items extends readonly object[]>(
+export function itemCount<Items extends readonly object[]>(
   name: string,
   field: string,
   values: readonly string[],
   [least, most]: readonly [least: number, most: number],
   message: string,
 ): v.CheckAction<Items, string> {
-  const fits = (item: object) => values.includes((item as Record<string, string>)[field] ?? "");
-  return said(
+  const hasValue = (item: object) => values.includes((item as Record<string, string>)[field] ?? "");
+  return withKeywords(
     { items: { field, values, least, most } },
     rule<Items>(
       name,
       (items) => {
-        const { length } = items.filter(fits);
+        const { length } = items.filter(hasValue);
         return length >= least && length <= most;
       },
       message,
@@ -51,39 +49,39 @@ export function countOf<Items extends readonly object[]>(
 }
 
 /**
- * Config of every check. The app may use the same copy of valibot, and its global config and messages must not apply
- * here. The language name has no messages of the app, and `message` leaves the texts to {@link describe}.
+ * Config of every check. The app may share this copy of valibot, and its global config and messages must not apply
+ * here. The app has no messages for this language, and {@link describe} writes the texts instead of `message`.
  */
 const CONFIG = { lang: "sluice", message: () => "", abortEarly: false, abortPipeEarly: false };
 
 /** Returns one issue for each broken rule of `input`, named under `family` (`chat.alpha`). */
-function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
+function collectIssues(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
   assertCleanObjects();
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
     const keys = issue.path?.map(({ key }) => key) ?? [];
     const [kind, name, field] = issue.type.split("/");
-    if (kind !== NAMED) return issueAt(keys.join("."), issue, family);
+    if (kind !== NAMED) return createIssue(keys.join("."), issue, family);
     const path = (field ? [...keys, field] : keys).join(".");
     return { path, message: issue.message, rule: `${family}.${name}` };
   });
 }
 
 /**
- * Type of the objects that a schema takes, with the docs of its fields. All of it is read-only, so that `as const` values
- * and frozen state fit.
+ * Type of the objects that a schema accepts, with the docs of its fields. It is deeply read-only, so that `as const`
+ * values and frozen state fit.
  */
 export type RequestOf<Schema extends v.GenericSchema> = {
   readonly [Key in keyof v.InferInput<Schema>]: DeepReadonly<v.InferInput<Schema>[Key]>;
 };
 
-/** Types of the requests that a table of schemas takes. */
+/** Types of the requests that a table of schemas accepts. */
 export type RequestsOf<Schemas extends { readonly [model: string]: v.GenericSchema }> = {
   readonly [Model in keyof Schemas]: DeepReadonly<v.InferInput<Schemas[Model]>>;
 };
 
 type ReadonlyFields<T> = { readonly [Key in keyof T]: DeepReadonly<T[Key]> };
-// a type that is read-only already keeps its name, which the compiler prints in its errors
+// a read-only type keeps its name, which the compiler prints in errors
 type DeepReadonly<T> = T extends Blob
   ? T
   : T extends object
@@ -93,19 +91,16 @@ type DeepReadonly<T> = T extends Blob
     : T;
 type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
-/**
- * Notes beside a check the keywords of JSON Schema that say the same: only what a check compares with stands here, so that
- * it is written once.
- */
+/** Adds the equivalent JSON Schema keywords to a check. */
 /* @__NO_SIDE_EFFECTS__ */
-export function said<Action extends object>(keywords: object, action: Action): Action {
+export function withKeywords<Action extends object>(keywords: object, action: Action): Action {
   note(action, () => ({ keywords }));
   return action;
 }
 
 /**
- * Notes beside a check or a schema what scripts and tests read. No page does: in production nothing is noted, and bundlers
- * drop the call. They drop no call of {@link said}, which returns something.
+ * Adds notes for scripts and tests to a check or a schema. Pages do not need them: in production nothing is added, and
+ * bundlers drop the call. They keep calls of {@link withKeywords}, which return a value.
  */
 export function note(part: object, notes: () => Notes): void {
   try {
@@ -116,9 +111,9 @@ export function note(part: object, notes: () => Notes): void {
 interface Notes {
   /** Keywords of JSON Schema. */
   readonly keywords?: object;
-  /** The forms of a schema that has several. */
+  /** The variants of a schema. */
   readonly options?: readonly v.GenericSchema[];
-  /** The fields of a schema that checks something before them. */
+  /** The fields of a schema with an earlier check. */
   readonly entries?: v.ObjectEntries;
 }
 
@@ -147,7 +142,7 @@ export function wholeNumber(minimum?: number, maximum?: number): v.GenericSchema
   return v.pipe(v.number(), check);
 }
 
-/** Refuses an empty text or list. */
+/** Rejects an empty text or list. */
 /* @__NO_SIDE_EFFECTS__ */
 export function notEmpty<Input extends { readonly length: number }>() {
   const check = v.check<Input, string>(({ length }) => length > 0, "must not be empty");
@@ -155,9 +150,9 @@ export function notEmpty<Input extends { readonly length: number }>() {
   return check;
 }
 
-/** Schema of an object whose fields are all optional. `v.object` takes a list for one. */
+/** Schema of an object whose fields are all optional. `v.object` would also accept a list. */
 /* @__NO_SIDE_EFFECTS__ */
-export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entries) {
+export function optionalObject<const Entries extends v.ObjectEntries>(entries: Entries) {
   const fields = v.object(entries);
   const noList = v.custom((given) => !Array.isArray(given), "must be an object, got a list");
   const schema = v.pipe(noList as v.GenericSchema, fields);
@@ -166,9 +161,9 @@ export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entrie
 }
 
 /**
- * Schema of an object whose field `key` names its form. It takes less code than `v.variant`.
+ * Schema of an object whose field `key` selects its form. It needs less code than `v.variant`.
  *
- * @param message text for a name that is not among the forms
+ * @param message text for an unknown form
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function oneOf<Input>(
@@ -187,7 +182,7 @@ export function oneOf<Input>(
 
 declare const denied: unique symbol;
 
-/** Type of a field that a model does not have. No value fits, and the compiler prints `Why`. */
+/** Type of a field that a model lacks. No value fits, and the compiler prints `Why`. */
 export interface Denied<Why extends string> {
   readonly [denied]: Why;
 }
@@ -195,11 +190,12 @@ export interface Denied<Why extends string> {
 type Refused<Why extends string> = string extends Why ? never : Denied<Why>;
 
 /**
- * Schema of a field that the spec forbids for a model, with the text of its error. The compiler prints the text if it is
- * a literal type. A `string` leaves the field `undefined`: such fields show the compiler which request an error is about.
+ * Schema of a field that the spec forbids for a model, with its error message. The compiler prints the message if it is
+ * a literal type. With a `string` the field is `undefined`: it helps the compiler to choose the request that an error
+ * is about.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function refused<const Why extends string>(
+export function forbidden<const Why extends string>(
   why: Why,
 ): v.OptionalSchema<v.GenericSchema<Refused<Why>>, undefined> {
   return v.optional(v.never(why));
@@ -207,11 +203,11 @@ export function refused<const Why extends string>(
 
 /** Result of the check of a request. */
 export interface CheckResult {
-  /** Broken rules: the gateway would refuse the request. */
+  /** Broken rules: the gateway would reject the request. */
   readonly issues: Issue[];
   /**
    * Parts of the request that the gateway would ignore or may not know, such as an unknown field. The request is still
-   * sent. Empty where there are issues.
+   * sent. Empty if there are issues.
    */
   readonly warnings: Issue[];
 }
@@ -219,16 +215,17 @@ export interface CheckResult {
 const ONE_ONLY =
   "must be 1: the gateway has no such field; send several requests, or for images `sequential_image_generation`";
 
-/** Reports something that is not a broken rule. */
+/** Reports a warning. */
 export type Warn = (path: string, name: string, message: string) => void;
 
 /**
- * Warns about what breaks an assumption of ours, and never refuses it: the spec is silent, and the gateway may take it.
+ * Warns about a request that breaks our assumptions. It never rejects the request: the spec is silent, and the gateway
+ * may accept it.
  *
- * @param schema what is assumed of the request
+ * @param schema the assumed shape of the request
  */
 export function warnOfAssumed(schema: v.GenericSchema, request: unknown, warn: Warn): void {
-  for (const { path, message, rule: name } of issuesOf(schema, request, ""))
+  for (const { path, message, rule: name } of collectIssues(schema, request, ""))
     warn(
       path,
       name.slice(1),
@@ -237,15 +234,15 @@ export function warnOfAssumed(schema: v.GenericSchema, request: unknown, warn: W
 }
 
 /**
- * Schema of an optional field whose shape is our assumption. It takes any value. The shape is for types, docs and tables;
- * {@link warnOfAssumed} checks it.
+ * Schema of an optional field whose shape is our assumption. It accepts any value. The shape serves types, docs and
+ * tables. {@link warnOfAssumed} checks it.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function assumed<Schema extends v.GenericSchema>(shape: Schema): Schema {
   return { ...v.optional(v.any()), assumed: shape } as v.GenericSchema as Schema;
 }
 
-/** How the requests of one resource are checked. */
+/** The rules for the requests of one resource. */
 export interface Rules<Model extends string = string> {
   /** First part of the names of the rules. */
   readonly resource: string;
@@ -255,10 +252,10 @@ export interface Rules<Model extends string = string> {
   readonly schemas: { readonly [Id in Model]: v.GenericSchema };
 }
 
-/** Returns the issue of a model that is not one of `known`. */
-export function unknownModel(model: unknown, known: readonly string[], rule: string): Issue {
+/** Returns the issue for a model that is not in `known`. */
+export function createModelIssue(model: unknown, known: readonly string[], rule: string): Issue {
   const issue = { path: "model", message: `must be one of ${known.join(", ")}`, rule };
-  hintAt(issue, model, known);
+  addHint(issue, model, known);
   return issue;
 }
 
@@ -267,16 +264,19 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
   const { resource, schemas } = rules;
   const { model, n } = (request ?? {}) as { model?: unknown; n?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
-    return [unknownModel(model, Object.keys(schemas), `${resource}.model`)];
+    return [createModelIssue(model, Object.keys(schemas), `${resource}.model`)];
   }
-  const prefix = prefixOf(model, rules);
-  const issues = issuesOf(schemas[model] as v.GenericSchema, request, prefix);
-  // a field of OpenAI clients: a gateway that ignores it would give one result for several
+  const prefix = formatPrefix(model, rules);
+  const issues = collectIssues(schemas[model] as v.GenericSchema, request, prefix);
+  // OpenAI clients send `n`. A gateway that ignores it would return one result instead of several
   if ((n ?? 1) !== 1) issues.push({ path: "n", message: ONE_ONLY, rule: `${prefix}.n` });
   return issues;
 }
 
-/** Checks `request` like {@link findIssues}. If no rule is broken, adds the warnings about unknown fields and of `warnOf`. */
+/**
+ * Checks `request` like {@link findIssues}. If it is valid, adds the warnings about unknown fields and those of
+ * `warnOf`.
+ */
 export function checkByModel<Request extends { readonly model: string }>(
   request: unknown,
   rules: Rules,
@@ -286,15 +286,15 @@ export function checkByModel<Request extends { readonly model: string }>(
   const warnings: Issue[] = [];
   if (issues.length > 0) return { issues, warnings };
   const { model } = request as Request;
-  const prefix = prefixOf(model, rules);
+  const prefix = formatPrefix(model, rules);
   const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
-  for (const { path, name, known } of unknownFields(rules.schemas[model] as v.GenericSchema, request))
-    warn(path, "unknown-field", `is not a known field of this model${didYouMean(name, known)}`);
+  for (const { path, name, known } of findUnknownFields(rules.schemas[model] as v.GenericSchema, request))
+    warn(path, "unknown-field", `is not a known field of this model${formatSuggestion(name, known)}`);
   warnOf(request as Request, warn);
   return { issues, warnings };
 }
 
-function prefixOf(model: string, { resource, models }: Rules): string {
+function formatPrefix(model: string, { resource, models }: Rules): string {
   const { family } = models[model] as { family: string };
   return family === resource ? resource : `${resource}.${family}`;
 }
@@ -307,30 +307,30 @@ export interface AnyRequest {
   readonly [field: string]: unknown;
 }
 
-/** The compiler prints the type of this `model` beside the known models where a model is not one of them. */
+/** The compiler prints the type of this `model` beside the known models if a model is unknown. */
 interface NotListed {
   readonly model: Denied<"another needs checks: false">;
 }
 
 /**
- * The request of the model that a call names, or of any model where the type of `model` says less. An editor shows no
- * docs of a field that several types of a union have.
+ * The request of the given model, or of any model if `model` has a wider type. Editors show no docs for a field that
+ * several members of a union share.
  */
 export type RequestFor<Model extends string, Requests extends object, Checks extends boolean> = [
   Model,
 ] extends [never]
-  ? // never so: the compiler infers `Model` from this field
+  ? // never happens: the compiler infers `Model` from this field
     { readonly model: Model }
   : [Checks] extends [false]
     ? Requests[keyof Requests] | AnyRequest
     : [Model] extends [keyof Requests]
       ? InOneForm<Requests[Model]> extends true
         ? Requests[Model]
-        : // an editor shows no docs of it anyway, and the errors of one union are plainer than those of a part
+        : // editors show no docs here anyway, and errors about the whole union are clearer than errors about a part
           Requests[keyof Requests] | NotListed
       : Requests[keyof Requests] | NotListed;
 
-/** `true` for a type that is no union. */
+/** `true` for a type that is not a union. */
 type InOneForm<Request, Form = Request> = Form extends unknown
   ? [Request] extends [Form]
     ? true
@@ -338,7 +338,7 @@ type InOneForm<Request, Form = Request> = Form extends unknown
   : never;
 
 /**
- * Throws if a request breaks a rule, unless `checks` is false. In development, passes each warning to `warn`.
+ * Throws if a request breaks a rule, unless `checks` is false. Emits each warning in development.
  *
  * @throws {ValidationError}
  */
@@ -351,13 +351,13 @@ export function assertAccepted(
   if (checks === false) return;
   const checked = check(request);
   const { issues } = checked;
-  sayWayOut(issues);
+  suggestUnchecked(issues);
   if (issues.length > 0) throw new ValidationError(issues);
   noteWarnings(checked, warn);
 }
 
-/** Adds to an unknown model how it is sent, in development. */
-function sayWayOut(issues: Issue[]): void {
+/** Adds the advice `checks: false` to the issue of an unknown model, in development. */
+function suggestUnchecked(issues: Issue[]): void {
   try {
     if (process.env.NODE_ENV !== "production")
       for (const [at, issue] of issues.entries())
@@ -369,14 +369,14 @@ function sayWayOut(issues: Issue[]): void {
   } catch {}
 }
 
-function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
+function createIssue(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
   const name = path
     .replace(/\.\d+(?=\.|$)/g, "")
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
   const own = { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
-  hintAtMisspelling(own, issue);
+  addMisspellingHint(own, issue);
   return own;
 }
 

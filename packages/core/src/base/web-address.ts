@@ -3,7 +3,7 @@ const IMAGE_DATA_URI = /^data:image\/([\w.+-]+);base64,[\w+/]+={0,2}$/i;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const ASSET = /^asset:\/\/\S+$/;
 
-/** Host names of this machine and of local networks. */
+/** Host names of the local machine and of local networks. */
 const LOCAL_NAME = /^localhost$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
 const PRIVATE_IPV4 =
   /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./;
@@ -15,14 +15,14 @@ export function isHTTP(url: string): boolean {
   return HTTP.test(url) && URL.canParse(url);
 }
 
-/** Returns true if `url` is an http(s) URL outside this machine and private networks. */
+/** Returns true if `url` is an http(s) URL outside the local machine and private networks. */
 export function isPublicHTTP(url: string): boolean {
   if (!isHTTP(url)) return false;
   const host = new URL(url).hostname.replace(/\.$/, "");
   return !LOCAL_NAME.test(host) && !PRIVATE_IPV4.test(host) && !PRIVATE_IPV6.test(host);
 }
 
-/** Returns true if `url` is a Base64 data URI of an image, of one of `formats` (`jpeg`, `png`, …) if there are any. */
+/** Returns true if `url` is a Base64 data URI of an image. `formats` (`jpeg`, `png`, …) restricts the image formats. */
 export function isImageDataURI(url: string, formats?: readonly string[]): boolean {
   const format = IMAGE_DATA_URI.exec(url)?.[1]?.toLowerCase();
   return format !== undefined && (!formats || formats.includes(format === "jpg" ? "jpeg" : format));

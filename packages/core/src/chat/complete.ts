@@ -1,28 +1,28 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
-import { type Answer, requestRecord } from "../transport/json-response.js";
+import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
-import { createAnswerReader, tokenCounts, type WireObject } from "./protocol/answer-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
-import { reportedErrorOf } from "./protocol/reported-error.js";
-import { CHAT_PATH, wholeChatRequest } from "./protocol/request.js";
+import { findReportedError } from "./protocol/reported-error.js";
+import { CHAT_PATH, createWholeRequest } from "./protocol/request.js";
+import { createResponseReader, tokenCounts, type WireObject } from "./protocol/response-reader.js";
 import type { ChatRequests } from "./protocol/schema.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 
-/** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
+/** Ten minutes: the headers arrive with the whole response, and a thinking model takes minutes. */
 const FIRST_CHUNK_MS = 600_000;
 
 /**
- * Sends a chat request and returns the whole answer (spec, POST /v1/chat/completions).
+ * Sends a chat request and returns the whole response (spec, POST /v1/chat/completions).
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
- * @throws {APIError} when the gateway refuses, or reports an error beside the answer
- * @throws {ConnectionError} when there was no answer
+ * @throws {APIError} when the gateway refuses, or reports an error beside the response
+ * @throws {ConnectionError} when no response came
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
- * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
- * @throws {StreamError} when the gateway streamed the answer, and the stream broke off or carried an error
+ * @throws {ResponseError} when the response does not fit the spec; `path` names the field
+ * @throws {StreamError} when the gateway streamed the response, and the stream broke or carried an error
  * @example
  * ```ts
  * const { message, usage } = await completeChat(client, {
@@ -43,17 +43,17 @@ export async function completeChat<const Model extends string, Checks extends bo
       kind: "chat",
       path: CHAT_PATH,
       subject: request,
-      body: () => wholeChatRequest(client, request, options),
+      body: () => createWholeRequest(client, request, options),
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "any",
-      read({ json, misfit, reported, totalMs }) {
-        const error = reportedErrorOf(json);
+      read({ json, mismatch, reported, totalMs }) {
+        const error = findReportedError(json);
         if (error) throw reported(error);
-        const path = misfitOf(json);
-        if (path !== undefined) throw misfit(path);
-        return turnOf(json, totalMs, client.warn, misfit);
+        const path = findMismatch(json);
+        if (path !== undefined) throw mismatch(path);
+        return parseResult(json, totalMs, client.warn, mismatch);
       },
-      readText: (answer) => streamedTurnOf(client, request, answer),
+      readText: (answer) => parseStreamedResult(client, request, answer),
       summary: (turn: ChatResult) => turn,
     },
     options,
@@ -61,42 +61,42 @@ export async function completeChat<const Model extends string, Checks extends bo
   );
 }
 
-/** Reads an answer of a gateway that streams without being asked to. */
-function streamedTurnOf(
+/** Parses the response of a gateway that streams without a request to stream. */
+function parseStreamedResult(
   client: Client,
   request: object,
-  { text, totalMs, requestId, reported }: Answer<undefined>,
+  { text, totalMs, requestId, reported }: WholeResponse<undefined>,
 ): ChatResult {
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const answer = createAnswerReader(fold.add, client.warn, several);
+  const answer = createResponseReader(fold.add, client.warn, several);
   const parser = createStreamParser(answer, client.scrub, () => {});
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
   const { end, isWhole } = parser;
   const partial = fold.message;
-  if (isWhole) return answer.turn(partial, { totalMs });
+  if (isWhole) return answer.createResult(partial, { totalMs });
   const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
-  // nothing of an answer came
-  throw (!isEmpty && end?.errorOf?.({ partial, requestId })) || reported(end?.fields);
+  // the body contained no part of a response
+  throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported(end?.fields);
 }
 
-function turnOf(
+function parseResult(
   completion: WireObject,
   totalMs: number,
   warn: Client["warn"],
-  misfit: Answer["misfit"],
+  mismatch: WholeResponse["mismatch"],
 ): ChatResult {
   const fold = createFold();
-  const answer = createAnswerReader(fold.add, warn);
+  const answer = createResponseReader(fold.add, warn);
   answer.read(completion);
-  if (answer.problem) throw misfit("choices.message.tool_calls");
+  if (answer.problem) throw mismatch("choices.message.tool_calls");
   answer.finish();
-  return answer.turn(fold.message, { totalMs });
+  return answer.createResult(fold.message, { totalMs });
 }
 
 /** Finds the path of the first documented field with a wrong type. */
-function misfitOf({ id, model, choices, usage }: Record<string, unknown>): string | undefined {
+function findMismatch({ id, model, choices, usage }: Record<string, unknown>): string | undefined {
   if (!isTextOrNone(id)) return "id";
   if (!isTextOrNone(model)) return "model";
   if (!Array.isArray(choices) || choices.length === 0) return "choices";

@@ -3,12 +3,15 @@ import { assertWritable, type StandardSchema } from "../base/standard-schema.js"
 import { ConfigurationError, describeThrown } from "../vocabulary/errors.js";
 
 /**
- * Writes a schema as the JSON Schema of its input, since a model writes the input. Checks without a keyword of JSON
- * Schema are left out. The converter for valibot is loaded for the first schema.
+ * Converts a schema to the JSON Schema of its input, because a model writes the input. Omits checks without a JSON
+ * Schema keyword. Loads the converter for valibot with the first schema.
  *
- * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be written
+ * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be converted
  */
-export async function jsonSchemaOf(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
+export async function writeJSONSchema(
+  schema: StandardSchema,
+  path: string,
+): Promise<Record<string, unknown>> {
   assertWritable(schema, path);
   const { jsonSchema } = schema["~standard"];
   try {

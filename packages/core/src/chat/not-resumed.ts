@@ -4,7 +4,7 @@ import type { OpenResumption } from "./resume.js";
 const NOT_RESUMED =
   "resume: a stored response is read by createClient({ resume: streamResumption() }) only; nothing was sent";
 
-/** Refuses to read a stored response: for a client without `resume`. */
+/** Rejects a stored response, for a client without `resume`. */
 export const notResumed: OpenResumption = {
   open: () => ({
     id: undefined,

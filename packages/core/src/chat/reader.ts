@@ -1,8 +1,8 @@
-import { after, atLimit } from "../base/clock.js";
+import { callAfter, callAtLimit } from "../base/clock.js";
 import { noteStored } from "../base/note-options.js";
 import type { Client } from "../client.js";
-import { requestIdOf } from "../transport/failure.js";
-import { type ByteReader, bodyReaderOf, readBody } from "../transport/read-body.js";
+import { readRequestId } from "../transport/failure.js";
+import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
 import {
   closeExchange,
   type Exchange,
@@ -13,22 +13,27 @@ import {
 } from "../transport/send.js";
 import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { createFold } from "./protocol/accumulate.js";
-import { type AnswerReader, createAnswerReader } from "./protocol/answer-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
-import { CHAT_PATH, streamedChatRequest } from "./protocol/request.js";
+import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
+import { createResponseReader, type ResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest } from "./protocol/schema.js";
-import { cutError, type StreamFacts, streamError, timeoutWith } from "./protocol/stream-error.js";
+import {
+  addPartial,
+  createCutError,
+  createStreamError,
+  type StreamMetadata,
+} from "./protocol/stream-error.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
 
-/** Origin of an answer: a request, or the proxy that stores it. */
-export interface AnswerSource {
+/** Origin of a response: a request, or the proxy that stores it. */
+export interface ResponseSource {
   readonly request?: ChatRequest | undefined;
-  /** Id of a stored answer, which is read from its start where there is no `request`. The client has a `resume` then. */
+  /** Id of a stored response, read from its start if there is no `request`. Requires a client with `resume`. */
   readonly streamId?: string | undefined;
-  /** Path of a stored answer. */
+  /** Path of a stored response. */
   readonly path?: string | undefined;
-  /** True if the answer continues at the proxy when this reader stops. */
+  /** True if the proxy continues the response after this reader stops. */
   readonly isFollowed?: boolean;
 }
 
@@ -36,41 +41,41 @@ export interface AnswerSource {
 export type Step = IteratorResult<ChatDelta, undefined>;
 export const over: Step = { done: true, value: undefined };
 
-/** Reads one answer from its request to its last delta. */
+/** Reads one response from its request to its last delta. */
 interface Reader {
-  /** Resolves when the response has come; rejects if it failed. */
+  /** Resolves with the response headers; rejects if the request failed. */
   readonly opening: Promise<void>;
-  readonly head: AnswerReader["head"];
+  readonly head: ResponseReader["head"];
   /** The message so far. */
   readonly message: AssistantMessage;
-  /** Id of the answer at a proxy that stores it. */
+  /** Id of the stored response. */
   readonly streamId: string | undefined;
-  /** The whole answer; rejects with the error that ended it. */
+  /** The whole response. Rejects with the error that ended it. */
   readonly turn: Promise<ChatResult>;
-  /** True once `[DONE]` has come. */
+  /** True once `[DONE]` has arrived. */
   readonly isDone: boolean;
-  /** True once the bytes have ended as those of a whole answer do. */
+  /** True once the bytes of a whole response have ended. */
   readonly isWhole: boolean;
   timing(): ChatTiming;
   /**
-   * Returns the next delta, at once if it was read already. Rejects with the error that ended the answer: a stop ends it
-   * at once, any other error after the deltas that were read.
+   * Returns the next delta, at once if it is already read. Rejects with the error that ended the response. A stop
+   * rejects at once, other errors only after the deltas before them.
    */
   next(): Promise<Step> | Step;
-  /** Reads until the answer is settled. `keeps`: the deltas stay in memory for a loop. */
+  /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
   readToEnd(keeps: boolean): Promise<void>;
   abort(reason: unknown): void;
 }
 
-/** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
+/** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
 const TOO_LONG = "the answer is too long to be read";
 
-/** Opens an answer: sends its request, or reads a stored one. */
+/** Opens a response: sends its request, or reads a stored one. */
 export function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, path = CHAT_PATH, isFollowed }: AnswerSource,
+  { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
 ): Reader {
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
   const { signal, callId, firstChunkMs } = exchange;
@@ -81,10 +86,10 @@ export function openReader(
   const { answer, parser } = deltas;
   let opened: Response | undefined;
   let body: ByteReader<void> | undefined;
-  /** The read that is waiting. */
+  /** The pending read. */
   let reading: Promise<void> | undefined;
   let isInGrace = false;
-  /** Continues a stored answer over lost connections. */
+  /** Resumes a stored response after lost connections. */
   const stored = (client.resume as OpenResumption | undefined)?.open({
     client,
     exchange,
@@ -98,12 +103,12 @@ export function openReader(
   const opening = requestResponse().then((response) => {
     opened = response;
     if (!stored) noteStored(response, client);
-    const bytes = stored?.read(response) ?? bodyReaderOf(response, warn);
-    body = readBody(client, { ...exchange, abort: late }, bytes, { use, lose, resetsSilence: deltas.grew });
+    const bytes = stored?.read(response) ?? createBodyReader(response, warn);
+    body = readBody(client, { ...exchange, abort: expire }, bytes, { use, lose, resetsSilence: deltas.grew });
   });
   opening.catch(fail);
   signal.addEventListener("abort", () => {
-    // before the headers, the request itself reports its end: it may have been refused by then
+    // before the headers arrive, the request reports its own end, because it may already be rejected
     if (opened || stored?.id) fail(signal.reason);
   });
 
@@ -115,7 +120,7 @@ export function openReader(
     },
     get streamId() {
       const { end } = parser;
-      // an answer with an error is over at the proxy, too
+      // a response with an error has ended at the proxy too
       if (end && end.type !== "done" && end.type !== "cut") return undefined;
       return stored ? stored.id : (opened?.headers.get("x-stream-id") ?? undefined);
     },
@@ -127,20 +132,20 @@ export function openReader(
       return parser.isWhole;
     },
     timing: settlement.timing,
-    next: () => next(false),
+    next: () => readNext(false),
     readToEnd,
     abort: exchange.abort,
   };
 
   function requestResponse(): Promise<Response> {
-    const body = () => streamedChatRequest(client, request as object, options);
+    const body = () => createStreamedRequest(client, request as object, options);
     if (request)
       return send(client, exchange, { method: "post", body, headers: options.headers, repeat: "any" });
     return (stored as ResumedBytes).request();
   }
 
-  /** @param isFresh true directly after a read, which counts as taken itself */
-  function next(isFresh: boolean): Promise<Step> | Step {
+  /** @param isFresh true directly after a read, which already counts as activity of the consumer */
+  function readNext(isFresh: boolean): Promise<Step> | Step {
     const { failure } = settlement;
     if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
     try {
@@ -154,11 +159,11 @@ export function openReader(
       failTooLong(cause);
     }
     if (settlement.failure) return Promise.reject(settlement.failure.error);
-    return parser.isWhole ? over : readMore().then(nextFresh);
+    return parser.isWhole ? over : readMore().then(readFresh);
   }
 
-  function nextFresh(): Promise<Step> | Step {
-    return next(true);
+  function readFresh(): Promise<Step> | Step {
+    return readNext(true);
   }
 
   async function readToEnd(keeps: boolean): Promise<void> {
@@ -174,15 +179,15 @@ export function openReader(
     }
   }
 
-  /** Reads the next bytes, once for all who wait. Settles the answer where there are none. */
+  /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<void> {
-    if (parser.end) fail(parser.end.errorOf?.(facts()));
+    if (parser.end) fail(parser.end.toError?.(readState()));
     if (settlement.isOver) return Promise.resolve();
     if (answer.finished && body && !isInGrace) {
       isInGrace = true;
-      after(client.clock, FINISH_GRACE_MS, settlement.signal, () => body?.cancel());
+      callAfter(client.clock, FINISH_GRACE_MS, settlement.signal, () => body?.cancel());
     }
-    // an error of the request settles the answer
+    // an error of the request ends the response
     reading ??= body?.read() ?? opening.then(stopWaiting, stopWaiting);
     return reading;
   }
@@ -203,15 +208,15 @@ export function openReader(
     else fail(cause);
   }
 
-  /** Settles the answer with its `finish` delta: a reader that has it need not read again. */
+  /** Ends the response with its `finish` delta, so that a consumer need not read again. */
   function succeed(): void {
-    settlement.succeed((timing) => answer.turn(deltas.message, timing));
+    settlement.succeed((timing) => answer.createResult(deltas.message, timing));
     if (parser.end?.type === "done") body?.release();
   }
 
-  /** The text is longer than the platform allows: `partial` has its beginning. */
+  /** Fails a text that is longer than the platform allows. `partial` has its beginning. */
   function failTooLong(cause: unknown): void {
-    fail(streamError("malformed", TOO_LONG, facts(), {}, cause));
+    fail(createStreamError("malformed", TOO_LONG, readState(), {}, cause));
   }
 
   function fail(cause: unknown): void {
@@ -219,37 +224,37 @@ export function openReader(
     try {
       deltas.fold();
     } catch {
-      // the text is too long: the message has its beginning
+      // the text is too long; the message keeps its beginning
     }
-    settlement.fail(errorOf(cause), (timing) => answer.turn(deltas.message, timing));
+    settlement.fail(toStreamError(cause), (timing) => answer.createResult(deltas.message, timing));
     body?.cancel();
-    // a stored response continues at the proxy until it is stopped there
+    // the proxy continues a stored response until it is stopped there
     if (signal.aborted && !isFollowed) {
       if (stored) stored.stop();
       else stopAtProxy(client, opened, options.headers);
     }
   }
 
-  function errorOf(cause: unknown): unknown {
-    if (cause !== undefined && cause === stored?.refusal) return cutError(facts(), cause);
-    if (!signal.aborted && !isGatewayError(cause)) return opened ? cutError(facts(), cause) : cause;
-    return opened || stored?.id ? timeoutWith(cause, facts()) : cause;
+  function toStreamError(cause: unknown): unknown {
+    if (cause !== undefined && cause === stored?.refusal) return createCutError(readState(), cause);
+    if (!signal.aborted && !isGatewayError(cause)) return opened ? createCutError(readState(), cause) : cause;
+    return opened || stored?.id ? addPartial(cause, readState()) : cause;
   }
 
-  function facts(): StreamFacts {
-    return { partial: deltas.message, requestId: opened && requestIdOf(opened) };
+  function readState(): StreamMetadata {
+    return { partial: deltas.message, requestId: opened && readRequestId(opened) };
   }
 
-  /** Limits the time from sending to the first content. It also counts while the stream is not read. */
+  /** Limits the time from sending to the first content. The limit also runs while the app does not read the stream. */
   function limitFirstChunk(): void {
     const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
-    atLimit(client.clock, firstChunkMs, settlement.signal, () => {
-      if (!deltas.hasContent) late(new TimeoutError(text, "first-chunk"));
+    callAtLimit(client.clock, firstChunkMs, settlement.signal, () => {
+      if (!deltas.hasContent) expire(new TimeoutError(text, "first-chunk"));
     });
   }
 
-  /** Reacts to a limit. The connection may have broken unnoticed: a stored answer is requested again. */
-  function late(reason: unknown): void {
+  /** Handles an exceeded limit. The connection may have broken unnoticed, so a stored response is requested again. */
+  function expire(reason: unknown): void {
     if (body && answer.finished) body.cancel();
     else if (!stored?.drop(reason)) exchange.abort(reason);
     else if (!deltas.hasContent) limitFirstChunk();
@@ -269,16 +274,16 @@ function stopAtProxy(
     );
 }
 
-/** The deltas of one answer, which do not know the network or the time. */
+/** Creates the deltas of one response, independent of the network and the clock. */
 function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["scrub"], several: boolean) {
   const queue: ChatDelta[] = [];
-  /** Number of deltas that were given to the loop. */
+  /** Number of deltas that the loop has taken. */
   let taken = 0;
-  /** Number of deltas that are in the message. */
+  /** Number of deltas in the message. */
   let folded = 0;
   const fold = createFold();
-  const answer = createAnswerReader(add, warn, several);
-  /** True where content came since the last read. */
+  const answer = createResponseReader(add, warn, several);
+  /** True if content arrived after the last read. */
   let isAlive = false;
   const deltas = {
     answer,
@@ -290,9 +295,9 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
       return fold.message;
     },
     /**
-     * Takes the next delta and adds it to the message; undefined where more bytes are needed.
+     * Takes the next delta and adds it to the message; undefined if more bytes are needed.
      *
-     * @throws {RangeError} when the message is longer than a text can be
+     * @throws {RangeError} when the message exceeds the maximum length of a string
      */
     take(): ChatDelta | undefined {
       if (taken === queue.length) return undefined;
@@ -300,18 +305,18 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
       return queue[taken++];
     },
     /**
-     * Adds all deltas to the message. They can still be taken.
+     * Adds all deltas to the message. The loop can still take them.
      *
      * @throws {RangeError}
      */
     fold() {
       while (folded < queue.length) fold.add(queue[folded++] as ChatDelta);
     },
-    /** Drops the deltas that are in the message: nobody takes them. */
+    /** Drops the deltas in the message, which no loop will take. */
     skip() {
       taken = folded;
     },
-    /** Releases the deltas that were taken. */
+    /** Releases the taken deltas. */
     clear() {
       if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
     },
@@ -329,7 +334,7 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
   }
 }
 
-/** Creates the end of an answer, which comes once and closes the exchange, and its times. */
+/** Creates the settlement of a response: it ends once, closes the exchange and measures times. */
 function createSettlement(client: Client, exchange: Exchange) {
   const ended = new AbortController();
   let firstTokenMs: number | undefined;
@@ -340,47 +345,47 @@ function createSettlement(client: Client, exchange: Exchange) {
     resolve = onResolve;
     reject = onReject;
   });
-  // a loop throws the error, too: the result may stay unused
+  // a loop also throws the error, so the promise may stay unhandled
   turn.catch(() => {});
   const settlement = {
     turn,
-    /** Aborts at the end, which stops the timers. */
+    /** Aborts at the end, to stop the timers. */
     signal: ended.signal,
     failure: undefined as { readonly error: unknown } | undefined,
     get isOver() {
       return totalMs !== undefined;
     },
-    /** Notes the time of the first token. */
+    /** Records the time of the first token. */
     begin() {
       if (firstTokenMs !== undefined) return;
-      firstTokenMs = elapsedMs();
+      firstTokenMs = getElapsedMs();
       emitStep(client, exchange, { type: "first-chunk", durationMs: firstTokenMs });
     },
     timing: (): ChatTiming => ({
       ...(firstTokenMs !== undefined && { firstTokenMs }),
-      totalMs: totalMs ?? elapsedMs(),
+      totalMs: totalMs ?? getElapsedMs(),
     }),
-    succeed(turnOf: (timing: ChatTiming) => ChatResult) {
+    succeed(createTurn: (timing: ChatTiming) => ChatResult) {
       if (settlement.isOver) return;
-      const whole = turnOf(settle());
+      const whole = createTurn(settle());
       closeExchange(client, exchange, whole);
       resolve(whole);
     },
-    fail(error: unknown, turnOf: (timing: ChatTiming) => ChatResult) {
+    fail(error: unknown, createTurn: (timing: ChatTiming) => ChatResult) {
       settlement.failure = { error };
-      closeExchange(client, exchange, turnOf(settle()), settlement.failure);
+      closeExchange(client, exchange, createTurn(settle()), settlement.failure);
       reject(error);
     },
   };
   return settlement;
 
   function settle(): ChatTiming {
-    totalMs = elapsedMs();
+    totalMs = getElapsedMs();
     ended.abort(null);
     return settlement.timing();
   }
 
-  function elapsedMs(): number {
+  function getElapsedMs(): number {
     return client.clock.now() - exchange.startedAt;
   }
 }

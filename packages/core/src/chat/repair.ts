@@ -1,20 +1,20 @@
 import { parseJSON } from "../transport/error-response.js";
 import type { ChatRequestMessage, ToolCall } from "./protocol/message-schema.js";
 
-/** Result that is sent for a tool call without a result. */
+/** Result to send for a tool call without one. */
 const NO_RESULT = "the call was cancelled before it had a result";
 
 /**
  * Repairs a history so that a gateway accepts it.
  *
- * - Each tool call is followed by its result; a call without one gets a result that says "cancelled".
- * - A result without its call, and a second result of one call, are removed.
- * - Arguments that are not JSON become `{}` where the call has a result; a call that was cut off is removed.
- * - An answer without any content is removed.
- * - A call without a name is removed.
- * - Ids of calls become text. A call without an id, and a second call with the same id, get a new id.
+ * - Puts the result of each tool call after the call. A call without a result gets one that says "cancelled".
+ * - Removes a result without its call, and a second result of one call.
+ * - Replaces arguments that are not JSON by `{}` if the call has a result. Removes a truncated call.
+ * - Removes an assistant message without content.
+ * - Removes a call without a name.
+ * - Converts ids of calls to text. A call without an id, and a second call with the same id, get a new id.
  *
- * @param messages the history; it is not changed, and valid messages are returned as they are
+ * @param messages the history. It is not modified, and valid messages are returned unchanged
  * @example
  * ```ts
  * const messages = repairMessages([...saved, { role: "user", content: "Go on" }]);
@@ -38,15 +38,15 @@ export function repairMessages(messages: readonly ChatRequestMessage[]): ChatReq
     entries.push({ message, results });
   }
   return entries.flatMap(({ message, results }) =>
-    message.role === "assistant" ? soundAnswer(message, results) : [message],
+    message.role === "assistant" ? repairAnswer(message, results) : [message],
   );
 }
 
-/** Results of the calls of one answer, by id. Two calls with the same id take them in order. */
+/** Results of the calls of one message, by id. Two calls with the same id use them in order. */
 type Results = Map<string, ToolMessage[]>;
 type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
-function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
+function repairAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
   const { tool_calls: given, ...rest } = message;
   const calls = given ?? [];
   const ids = new Set<string>();
@@ -54,13 +54,16 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
   for (const [place, call] of calls.entries()) {
     const result = results.get(String(call.id))?.shift();
     if (call.function.name === "" || (!result && !hasJSON(call))) continue;
-    // an answer that broke off may have had no id yet
+    // a truncated response may lack the id
     const given = String(call.id);
     const id = given === "" || ids.has(given) ? `${given || "call"}-${place}` : given;
     ids.add(id);
     sound.push({
-      call: soundCall(call, id),
-      result: result?.tool_call_id === id ? result : toolMessage(id, result?.content ?? errorText(NO_RESULT)),
+      call: repairCall(call, id),
+      result:
+        result?.tool_call_id === id
+          ? result
+          : createToolMessage(id, result?.content ?? formatToolError(NO_RESULT)),
     });
   }
   if (sound.length === 0 && !message.content?.length) return [];
@@ -70,8 +73,8 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
   return [answer, ...sound.map(({ result }) => result)];
 }
 
-/** Replaces empty arguments by `{}`: a model may write none, and the gateway needs JSON. */
-function soundCall(call: ToolCall, id: string): ToolCall {
+/** Replaces empty arguments by `{}`: a model may write none, but the gateway requires JSON. */
+function repairCall(call: ToolCall, id: string): ToolCall {
   const { name, arguments: text } = call.function;
   if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };
   return call.id === id ? call : { ...call, id };
@@ -81,12 +84,12 @@ function hasJSON({ function: { arguments: text } }: ToolCall): boolean {
   return text.trim() === "" || parseJSON(text) !== undefined;
 }
 
-/** Makes the message with the result of a call. */
-export function toolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
+/** Creates the message with the result of a call. */
+export function createToolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
   return { role: "tool", tool_call_id: id, content };
 }
 
-/** Writes an error as the result of a call. */
-export function errorText(error: string): string {
+/** Formats an error as the result of a call. */
+export function formatToolError(error: string): string {
   return JSON.stringify({ error });
 }

@@ -1,12 +1,12 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
-import type { BodyReader } from "../transport/odd-body.js";
-import { pausesOf } from "../transport/pauses.js";
-import { errorOf } from "../transport/refusal.js";
+import type { BodyReader } from "../transport/node-body.js";
+import { getPauses } from "../transport/pauses.js";
+import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
-import { streamPath } from "./protocol/stream-path.js";
+import { createStreamPath } from "./protocol/stream-path.js";
 import { stopStored } from "./stop-stored.js";
 import {
   createEventCursor,
@@ -16,50 +16,50 @@ import {
 } from "./stored-connection.js";
 import { type ChatStream, openStream } from "./stream.js";
 
-/** The value of the option `resume`, with its types, which are not public. */
+/** The value of the option `resume` with its internal types. */
 export interface OpenResumption extends StreamResumption {
   readonly open: (response: ResumedResponse) => ResumedBytes;
 }
 
-/** A response that is read over several connections. */
+/** A response that is read through several connections. */
 interface ResumedResponse {
   readonly client: Client;
   readonly exchange: Exchange;
   readonly headers: HeadersInput | undefined;
-  /** Id of a stored response that is read from its start. */
+  /** Id of a stored response to read from its start. */
   readonly id: string | undefined;
-  /** Returns true once a `finish_reason` has come: the rest does not matter. */
+  /** Returns true once a `finish_reason` has arrived: the rest does not matter. */
   readonly isFinished: () => boolean;
-  /** Called when another connection continues the response. */
+  /** Called when a new connection continues the response. */
   readonly onConnect: () => void;
 }
 
-/** The bytes of a response that a proxy stores: each event once, and none is missing. Most proxies store none. */
+/** The bytes of a stored response: each event exactly once. */
 export interface ResumedBytes {
-  /** Id of the response at the proxy; undefined where the proxy does not store it, or has lost it. */
+  /** Id of the stored response; undefined if the proxy does not store it or has lost it. */
   readonly id: string | undefined;
-  /** Refusal of the rest. The response may still be stored. */
+  /** Error that rejected the request for the rest. The proxy may still store the response. */
   readonly refusal: unknown;
   /**
    * Requests a stored response from its start.
    *
    * @throws {ValidationError} without a valid `id`
-   * @throws {APIError} where nothing is stored
+   * @throws {APIError} if the proxy stores no such response
    */
   request(): Promise<Response>;
-  /** Reads the first response; undefined for one that the proxy does not store. */
+  /** Reads the first response; undefined if the proxy does not store it. */
   read(response: Response): BodyReader | undefined;
-  /** Drops the connection after a limit; the next read continues. Returns false where nothing can continue. */
+  /** Drops the connection after a limit; the next read resumes. Returns false if the response cannot be resumed. */
   drop(reason: unknown): boolean;
-  /** Stops the response at the proxy, where it would otherwise continue. */
+  /** Stops the response at the proxy, which would otherwise continue it. */
   stop(): void;
 }
 
 /** Options of {@link resumeChat}. */
 export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idempotencyKey" | "checks"> {
   /**
-   * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeout.totalMs`: the proxy closes
-   * the gateway's connection, and all other readers get an error. Without it only this reader leaves.
+   * Stops the response itself when this reader aborts, leaves its loop or reaches `timeout.totalMs`. The proxy then
+   * closes the connection to the gateway, and all other readers get an error. By default, only this reader stops.
    *
    * @default false
    */
@@ -67,11 +67,11 @@ export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idemp
 }
 
 /**
- * Continues responses after a lost connection or a reload, where a proxy stores them (`streamLog` of
- * `@sluice/durable`). Elsewhere it changes nothing.
+ * Resumes responses after a lost connection or a reload, if a proxy stores them (`streamLog` of `@sluice/durable`). Has
+ * no effect without such a proxy.
  *
- * @param options.maxAttempts requests in a row that bring nothing new, before the response ends as `truncated`. The
- * client waits between them, about half a minute in all. Default 5.
+ * @param options.maxAttempts requests in a row without a new event, before the response ends as `truncated`. The client
+ *   waits between them, about half a minute in total. Default 5.
  * @example
  * ```ts
  * const client = createClient({ baseURL: "/api", resume: streamResumption() });
@@ -80,7 +80,7 @@ export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idemp
 export function streamResumption({
   maxAttempts = 5,
 }: {
-  /** Requests in a row that bring nothing new, before the response ends as `truncated`. @default 5 */
+  /** Requests in a row without a new event, before the response ends as `truncated`. @default 5 */
   maxAttempts?: number;
 } = {}): StreamResumption {
   const resumption: OpenResumption = { open: (response) => openResumedBytes(response, maxAttempts - 1) };
@@ -88,17 +88,17 @@ export function streamResumption({
 }
 
 /**
- * Reads a response that a proxy stores (`streamLog` of `@sluice/durable`): from its start, then as it comes. It is for a
- * reload, a second device of the same user, or a server that passes the response on. Nothing is sent to the gateway, and
- * nothing is billed. It continues after lost connections, also without the option `resume`.
+ * Reads a stored response (`streamLog` of `@sluice/durable`) from its start, then live. Use it after a reload, on a
+ * second device of the same user, or in a server that forwards the response. Sends nothing to the gateway and costs
+ * nothing. Resumes after lost connections, even without the option `resume`.
  *
- * `abort()` of the stream leaves the response as it is, for its other readers and for later ones. With `stopOnAbort` it
- * stops the response. The `end` event of the call has the path `/v1/chat/streams/…`: its `usage` was counted before.
+ * `abort()` of the stream does not stop the response for other readers, unless `stopOnAbort` is set. The `end` event of
+ * the call has the path `/v1/chat/streams/…`, and its `usage` was already counted.
  *
  * @param streamId `streamId` of the `ChatStream` or `ChatMessage` that began the response; header `x-stream-id`
- * @throws {ValidationError} for a text that is not an id; nothing was sent
- * @throws {APIError} `status` 404 when the proxy stores no such response of this user: unknown, deleted, or never stored
- * @throws {StreamError} when the response broke off or carried an error, or can't be reached now (`cause`)
+ * @throws {ValidationError} for an invalid id; nothing was sent
+ * @throws {APIError} `status` 404 if the proxy stores no such response of this user: unknown, deleted, or never stored
+ * @throws {StreamError} if the response broke or carried an error, or can't be reached now (`cause`)
  * @throws {TimeoutError} like `streamChat`
  * @example
  * ```ts
@@ -113,12 +113,12 @@ export function resumeChat(
   { stopOnAbort = false, ...options }: ChatResumeOptions = {},
 ): ChatStream {
   const resuming = { ...client, resume: client.resume ?? streamResumption() };
-  const path = streamPath(streamId);
+  const path = createStreamPath(streamId);
   return openStream(resuming, options, { streamId: path && streamId, path, isFollowed: !stopOnAbort });
 }
 
 const FIRST_WAIT_MS = 2000;
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 const NOT_STORED = "the proxy keeps no answer under this id: it was deleted, is another user's, or never was";
 const NO_ID = {
@@ -128,18 +128,18 @@ const NO_ID = {
 };
 const end = { done: true, value: undefined } as const;
 
-/** Opens the bytes. `limit`: number of waits in a row without progress. */
+/** Opens the bytes. `limit`: largest number of waits in a row without progress. */
 function openResumedBytes(
   { client, exchange, headers, id, isFinished, onConnect }: ResumedResponse,
   limit: number,
 ): ResumedBytes {
   const { signal, state, callId, kind, model } = exchange;
-  const waits = { clock: pausesOf(client).clockOf(callId), random: client.random };
-  const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS });
+  const waits = { clock: getPauses(client).createClock(callId), random: client.random };
+  const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS });
   const cursor = createEventCursor();
   const encoder = new TextEncoder();
   let connection: StoredConnection | undefined;
-  /** True if events came since the last request for the rest, or none was sent. */
+  /** True if events arrived after the last request for the rest, or if no request was sent. */
   let hasProgress = true;
   let refusals = 0;
   let isConnecting = false;
@@ -164,7 +164,7 @@ function openResumedBytes(
       return { read: readNext, cancel };
     },
     drop(reason: unknown) {
-      // the requests for the rest have limits
+      // the requests for the rest have their own limits
       if (isConnecting) return (reason as { phase?: string }).phase === "chunk";
       if (!connection || id === undefined) return false;
       connection.lose(reason);
@@ -193,7 +193,7 @@ function openResumedBytes(
       const { lost } = connection;
       if (!lost) continue;
       if (signal.aborted) throw signal.reason;
-      const response = await requestRestOf(connection, lost);
+      const response = await continueAfter(connection, lost);
       if (isCancelled) void response?.body?.cancel();
       if (isCancelled) return end;
       if (response) {
@@ -210,10 +210,10 @@ function openResumedBytes(
     return end;
   }
 
-  /** Requests the rest after a lost connection; undefined where there is none, or where nothing is stored any more. */
-  async function requestRestOf({ isDone }: StoredConnection, { cause, isUpstream }: Lost) {
+  /** Requests the rest after a lost connection; undefined if none is left, or if the proxy no longer stores it. */
+  async function continueAfter({ isDone }: StoredConnection, { cause, isUpstream }: Lost) {
     if (isDone || isFinished()) return undefined;
-    // a cut that comes again directly after a resumption is an error of the answer
+    // a break that repeats right after a resumption is an error of the response
     const response = isUpstream && !hasProgress ? undefined : await requestRest(cause);
     if (!response) id = undefined;
     return response;
@@ -232,16 +232,16 @@ function openResumedBytes(
   }
 
   /**
-   * Requests the rest of the answer, by `GET /v1/chat/streams/{id}` (`@sluice/durable`). The chat request is never sent
-   * again. Returns undefined where nothing is stored any more.
+   * Requests the rest of the response with `GET /v1/chat/streams/{id}` (`@sluice/durable`). Never sends the chat
+   * request again. Returns undefined if the proxy no longer stores the response.
    *
-   * @throws the last refusal, or the last failure of the connection
+   * @throws the last rejection or connection failure
    */
   async function repeatRequest(cause?: unknown): Promise<Response | undefined> {
-    const path = streamPath(id);
+    const path = createStreamPath(id);
     if (!path) return undefined;
     if (hasProgress) {
-      backoff.progress();
+      backoff.reset();
       refusals = 0;
     }
     let failure: unknown;
@@ -274,7 +274,7 @@ function openResumedBytes(
     });
   }
 
-  /** Sends one request, with the headers that the app has now. Silence ends it, and not the answer. */
+  /** Sends one request with the app's current headers. Silence ends only this request, not the response. */
   async function request(path: string): Promise<Response> {
     const attempt = new AbortController();
     const abort = (reason: unknown) => attempt.abort(reason);
@@ -289,14 +289,14 @@ function openResumedBytes(
       abort,
       firstChunkMs: Math.min(exchange.firstChunkMs, exchange.chunkMs),
       retry: { ...exchange.retry, limit: 0 },
-      // the gateway has answered, also if this request fails
+      // the gateway has already responded, even if this request fails
       state: { delivery: "unknown" },
     };
     const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
     state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
-    // a page or a JSON error with status 200, as of a network that wants a sign-in
-    throw await errorOf(response, client, signal);
+    // a page or a JSON error with status 200, for example of a network that requires a sign-in
+    throw await readRefusal(response, client, signal);
   }
 }
 
@@ -304,23 +304,23 @@ function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
 
-/** Returns true for an answer of the proxy itself that it keeps no such answer. */
+/** Returns true if the proxy reports that it does not store the response. */
 function isGone(error: unknown): boolean {
   const { status, source } = error as Partial<APIError>;
   return status === 404 && source === "proxy";
 }
 
-/** Returns true where a server knows no such answer. Another server may have answered, so one of them is not the end. */
+/** Returns true if a server does not know the response. It may be another server, so one such error is not final. */
 function isAbsent(error: unknown): boolean {
   const { status = 0 } = error as Partial<APIError>;
   return status === 404 || status === 410;
 }
 
-/** Returns true for a refusal that only other headers, as of a renewed session, can change. */
+/** Returns true for a rejection that only other headers can change, for example after a new sign-in. */
 function isRefusal(error: unknown): boolean {
   const { name, status = 0 } = error as Partial<APIError>;
   return name === "APIError" && (status === 0 || status >= 300) && status < 500 && !PASSING.includes(status);
 }
 
-/** Statuses below 500 that may pass by themselves. */
+/** Statuses below 500 of temporary failures. */
 const PASSING: readonly number[] = [404, 408, 410, 425, 429];

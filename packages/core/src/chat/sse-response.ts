@@ -2,12 +2,12 @@ import type { ChatDelta } from "./protocol/delta.js";
 import type { ChatStream, OpenStream } from "./stream.js";
 
 /**
- * Returns an answer as `chat.completion.chunk` events, which any OpenAI-style client reads: for a server between the
- * gateway and the app. Resolves once the gateway has answered. A refusal becomes a response with its HTTP status and an
- * OpenAI error body, as do a failed connection (502), a timeout (504) and a broken rule (400). A later error becomes an
- * error in the stream.
+ * Converts a stream to a `Response` with `chat.completion.chunk` events, which any OpenAI-style client reads. For a
+ * server between the gateway and the app. Resolves once the gateway has responded. A rejection becomes a response with
+ * its HTTP status and an OpenAI error body, as do a failed connection (502), a timeout (504) and a broken rule (400). A
+ * later error becomes an error event in the stream.
  *
- * @param init status and headers of the response; a refusal has the headers, too
+ * @param init status and headers of the response. An error response also gets the headers
  * @throws an abort, a wrong configuration, and any error of the client's `headers` or `apiKey`
  * @example
  * ```ts
@@ -24,20 +24,20 @@ export async function toResponse(stream: ChatStream, init: ResponseInit = {}): P
   try {
     await (stream as OpenStream).opening;
   } catch (error) {
-    const status = statusOf(error);
+    const status = findStatus(error);
     if (status === undefined) throw error;
     const { requestId, retryAfterMs } = error as { requestId?: string; retryAfterMs?: number };
     headers.set("content-type", "application/json");
     if (retryAfterMs !== undefined) headers.set("retry-after", `${Math.ceil(retryAfterMs / 1000)}`);
     if (requestId !== undefined) headers.set("x-request-id", requestId);
-    return new Response(JSON.stringify({ error: wireError(error) }), { status, headers });
+    return new Response(JSON.stringify({ error: toWireError(error) }), { status, headers });
   }
   setDefault("content-type", "text/event-stream; charset=utf-8");
   setDefault("cache-control", "no-cache");
-  return new Response(wireStreamOf(stream as OpenStream, deltas), { ...init, headers });
+  return new Response(createWireStream(stream as OpenStream, deltas), { ...init, headers });
 }
 
-function statusOf(error: unknown): number | undefined {
+function findStatus(error: unknown): number | undefined {
   const { name = "", status } = error as { name?: string; status: number };
   if (name === "APIError") return status >= 400 ? status : 502;
   return statuses[name];
@@ -50,17 +50,17 @@ const statuses: { readonly [name: string]: number } = {
   TimeoutError: 504,
 };
 
-/** Makes the body of an error in the form that OpenAI-style clients read. */
-function wireError(error: unknown): object {
+/** Creates the body of an error for OpenAI-style clients. */
+function toWireError(error: unknown): object {
   const { name, message, type, code, param, reason, issues } = error as Partial<
     Record<"name" | "message" | "type" | "code" | "param" | "reason", string>
   > & { issues?: readonly { path: string }[] };
-  // code by which this library recognises a stream that was cut
+  // this library recognizes a truncated stream by this code
   const known = reason === "truncated" ? "upstream_cut" : (code ?? (name === "APIError" ? null : name));
   return { message, type: type ?? "gateway_error", code: known, param: param ?? issues?.[0]?.path ?? null };
 }
 
-function wireStreamOf(
+function createWireStream(
   answer: OpenStream,
   deltas: AsyncIterator<ChatDelta, undefined>,
 ): ReadableStream<Uint8Array> {
@@ -68,12 +68,12 @@ function wireStreamOf(
   const encoder = new TextEncoder();
   const created = Math.floor(Date.now() / 1000);
   const ownId = `chatcmpl-${globalThis.crypto?.randomUUID?.() ?? Math.random()}`;
-  const event = (text: string) => encoder.encode(`data: ${text}\n\n`);
-  /** Ids of the tool calls that were sent so far. */
+  const encodeEvent = (text: string) => encoder.encode(`data: ${text}\n\n`);
+  /** Ids of the tool calls sent so far. */
   const ids: string[] = [];
   let hasRole = false;
-  const chunk = (fields: object) =>
-    event(
+  const encodeChunk = (fields: object) =>
+    encodeEvent(
       JSON.stringify({
         id: head.id || ownId,
         object: "chat.completion.chunk",
@@ -82,10 +82,10 @@ function wireStreamOf(
         ...fields,
       }),
     );
-  const choice = (delta: object, finish_reason: string | null = null) => {
+  const encodeChoice = (delta: object, finish_reason: string | null = null) => {
     const role = hasRole ? {} : { role: "assistant" };
     hasRole = true;
-    return chunk({ choices: [{ index: 0, delta: { ...role, ...delta }, finish_reason }] });
+    return encodeChunk({ choices: [{ index: 0, delta: { ...role, ...delta }, finish_reason }] });
   };
 
   return new ReadableStream(
@@ -96,15 +96,15 @@ function wireStreamOf(
             const { done, value } = await deltas.next();
             if (done) break;
             const bytes =
-              value.type === "usage" ? chunk({ choices: [], usage: value.usage }) : encoded(value);
+              value.type === "usage" ? encodeChunk({ choices: [], usage: value.usage }) : encodeDelta(value);
             if (bytes) return controller.enqueue(bytes);
           }
           const { finishReason, refusal } = await answer.result();
-          if (refusal !== undefined) controller.enqueue(choice({ refusal }));
-          controller.enqueue(choice({}, finishReason));
-          if (answer.isDone) controller.enqueue(event("[DONE]"));
+          if (refusal !== undefined) controller.enqueue(encodeChoice({ refusal }));
+          controller.enqueue(encodeChoice({}, finishReason));
+          if (answer.isDone) controller.enqueue(encodeEvent("[DONE]"));
         } catch (error) {
-          controller.enqueue(event(JSON.stringify({ error: wireError(error) })));
+          controller.enqueue(encodeEvent(JSON.stringify({ error: toWireError(error) })));
         }
         controller.close();
       },
@@ -115,32 +115,32 @@ function wireStreamOf(
     { highWaterMark: 0 },
   );
 
-  function encoded(delta: ChatDelta): Uint8Array | undefined {
+  function encodeDelta(delta: ChatDelta): Uint8Array | undefined {
     switch (delta.type) {
       case "text-delta":
-        return choice({ content: delta.text });
+        return encodeChoice({ content: delta.text });
       case "reasoning-delta":
-        return choice({ reasoning_content: delta.text });
+        return encodeChoice({ reasoning_content: delta.text });
       case "tool-call-start":
         ids[delta.index] = delta.id;
-        return call(delta.index, {
+        return encodeCall(delta.index, {
           ...(delta.id && { id: delta.id }),
           type: "function",
           function: { name: delta.name, arguments: "" },
         });
       case "tool-call-delta":
-        return call(delta.index, { function: { arguments: delta.arguments } });
+        return encodeCall(delta.index, { function: { arguments: delta.arguments } });
       case "tool-call": {
-        // an id that came late, or that this library made
+        // an id that came late or that this library created
         const { id } = delta.toolCall;
-        return ids[delta.index] === id ? undefined : call(delta.index, { id });
+        return ids[delta.index] === id ? undefined : encodeCall(delta.index, { id });
       }
       default:
         return undefined;
     }
   }
 
-  function call(index: number, fields: object): Uint8Array {
-    return choice({ tool_calls: [{ index, ...fields }] });
+  function encodeCall(index: number, fields: object): Uint8Array {
+    return encodeChoice({ tool_calls: [{ index, ...fields }] });
   }
 }

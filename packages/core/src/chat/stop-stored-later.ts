@@ -1,2 +1,2 @@
-// imported later alone: a bundler warns of a module that a page imports both later and at once
+// only imported dynamically: bundlers warn about a module that is imported both statically and dynamically
 export { stopStored } from "./stop-stored.js";

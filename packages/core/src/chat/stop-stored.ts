@@ -1,15 +1,15 @@
 import type { Client } from "../client.js";
 import { requestOnce } from "../transport/request-once.js";
-import { streamPath } from "./protocol/stream-path.js";
+import { createStreamPath } from "./protocol/stream-path.js";
 
-/** Stops a response that a proxy stores, and would otherwise read to its end. Never rejects. */
+/** Stops a stored response, which the proxy would otherwise read to its end. Never rejects. */
 export async function stopStored(
   client: Client,
   streamId: string,
   headers: RequestInit["headers"],
 ): Promise<void> {
-  const path = streamPath(streamId);
-  // the request survives the end of the page
+  const path = createStreamPath(streamId);
+  // `keepalive`: the request survives the end of the page
   const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
   if (path) await requestOnce(client, path, init, ({ body }) => body?.cancel()).catch(() => {});
 }

@@ -1,43 +1,43 @@
 import { parseJSON } from "../transport/error-response.js";
 import { MAX_LENGTH } from "../transport/event-stream.js";
-import { bodyReaderOf, createBytesOf } from "../transport/read-body.js";
+import { createBodyReader, createToBytes } from "../transport/read-body.js";
 import { isErrorEvent } from "./protocol/reported-error.js";
 
 const GAP = "events of the kept answer are missing";
 
-/** An event of the stream that says that the proxy has lost the gateway. Over HTTP such a cut looks like a normal end. */
+/** An event of the proxy after it has lost the gateway. Over HTTP, the break would look like a normal end. */
 const UPSTREAM_CUT = /"code":\s*"upstream_cut"/;
 
-/** A connection that is over before the answer. */
+/** A connection that ended before the response. */
 export interface Lost {
-  /** Error of the connection; undefined where it ended like a whole body. */
+  /** Error of the connection; undefined if the body ended normally. */
   readonly cause?: unknown;
-  /** True where the proxy has lost the gateway. */
+  /** True if the proxy has lost the gateway. */
   readonly isUpstream?: boolean;
 }
 
-/** One connection of a stored answer. */
+/** One connection of a stored response. */
 export interface StoredConnection {
-  /** Set once the connection is over. */
+  /** Set once the connection has ended. */
   readonly lost: Lost | undefined;
-  /** True once `[DONE]` has come. */
+  /** True once `[DONE]` has arrived. */
   readonly isDone: boolean;
-  /** True if the last read brought an event that was not known. */
+  /** True if the last read returned a new event. */
   readonly hasProgress: boolean;
-  /** Bytes that are passed on only where no other connection continues: an event that was cut, or the sign of a cut. */
+  /** Text to forward only if no other connection continues: a truncated event, or the proxy's break event. */
   readonly rest: string;
-  /** Reads the next events that are not known; empty where there are none, or the connection is over. */
+  /** Reads the next new events; empty if there are none or the connection has ended. */
   read(): Promise<string>;
   lose(reason: unknown): void;
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** Opens a connection. `cursor` knows the events of those before it. */
+/** Opens a connection. `cursor` knows the events of earlier connections. */
 export function openStoredConnection(response: Response, cursor: EventCursor): StoredConnection {
-  const reader = bodyReaderOf(response);
-  const bytesOf = createBytesOf();
+  const reader = createBodyReader(response);
+  const bytesOf = createToBytes();
   const decoder = new TextDecoder();
-  /** Text that is not a whole event yet. */
+  /** Text of an incomplete event. */
   let text = "";
   let searchedTo = 0;
   let heldCR = "";
@@ -68,9 +68,9 @@ export function openStoredConnection(response: Response, cursor: EventCursor): S
   };
   return connection;
 
-  /** Splits the text at blank lines, and returns the events that are not known. */
+  /** Splits the text at blank lines and returns the new events. */
   function takeEvents(given: string): string {
-    // a CR at the end may be half of a line end
+    // a CR at the end may be half of a line break
     const whole = heldCR + given;
     heldCR = whole.endsWith("\r") ? "\r" : "";
     text += whole.slice(0, whole.length - heldCR.length).replace(/\r\n?/g, "\n");
@@ -86,22 +86,24 @@ export function openStoredConnection(response: Response, cursor: EventCursor): S
     text = text.slice(start);
     searchedTo = Math.max(0, text.length - 1);
     if (text.length <= MAX_LENGTH) return events;
-    // the parser refuses an event of this length
+    // the parser rejects an event of this length
     const long = text;
     text = "";
     return events + long;
   }
 
-  /** Returns true for an event to pass on. Loses the connection where events are missing, or the proxy lost the gateway. */
+  /**
+   * Returns true for an event to forward. Drops the connection if events are missing or the proxy has lost the gateway.
+   */
   function isNew(text: string): boolean {
     const { event, data, id } = readEvent(text);
     if (data === undefined) return true;
     if (UPSTREAM_CUT.test(data)) return loseUpstream(text);
-    const place = cursor.placeOf(id);
-    // an error needs no place
-    if (place !== "next") {
+    const position = cursor.findPosition(id);
+    // an error event needs no position
+    if (position !== "next") {
       if (isErrorEvent({ event, data }, parseJSON(data))) return true;
-      if (place === "astray") connection.lose(new Error(GAP));
+      if (position === "gap") connection.lose(new Error(GAP));
       return false;
     }
     cursor.moveTo(id);
@@ -132,20 +134,23 @@ function readEvent(text: string): { event: string; data: string | undefined; id:
 }
 
 /**
- * Place of an event in an answer that the proxy keeps.
+ * Position of an event in a stored response.
  *
  * - `next`: it follows the last event
  * - `known`: it was read before
- * - `astray`: events lack before it, or its place is unknown
+ * - `gap`: events are missing before it, or its position is unknown
  */
-type EventPlace = "next" | "known" | "astray";
+type EventPosition = "next" | "known" | "gap";
 
-/** Cursor of a kept answer: an answer that is read over several connections has each event once, and none is missing. */
+/**
+ * Cursor of a stored response. It ensures that a response read through several connections contains each event exactly
+ * once.
+ */
 export interface EventCursor {
-  /** Id of the last event in order; empty before the first. An event without an id does not change it. */
+  /** Id of the last event; empty before the first one. An event without an id does not change it. */
   readonly id: string;
-  /** Finds the place of an event by its own id, empty where it has none. */
-  placeOf(id: string): EventPlace;
+  /** Finds the position of an event by its id, which may be empty. */
+  findPosition(id: string): EventPosition;
   /** Moves to the next event. */
   moveTo(id: string): void;
   /** Continues with another connection. */
@@ -154,15 +159,15 @@ export interface EventCursor {
 
 /** Creates the cursor before the first event. */
 export function createEventCursor(): EventCursor {
-  /** Ids that are no numbers have no order: all are kept, to know them again. */
+  /** Ids that are not numbers have no order, so the cursor remembers all of them. */
   const known = new Set<string>();
   let isResumed = false;
-  let hasUnplaced = false;
+  let hasEventsWithoutId = false;
   const cursor = {
     id: "",
-    placeOf,
+    findPosition,
     moveTo(id: string) {
-      if (id === "") hasUnplaced = true;
+      if (id === "") hasEventsWithoutId = true;
       else cursor.id = id;
       if (id !== "" && !isNumber(id)) known.add(id);
     },
@@ -172,17 +177,17 @@ export function createEventCursor(): EventCursor {
   };
   return cursor;
 
-  function placeOf(id: string): EventPlace {
-    // after another connection, an event without an id may be a repetition
-    if (isResumed && (id === "" || hasUnplaced)) return "astray";
+  function findPosition(id: string): EventPosition {
+    // after a reconnect, an event without an id may be a repetition
+    if (isResumed && (id === "" || hasEventsWithoutId)) return "gap";
     if (id === "") return "next";
-    if (cursor.id !== "" && isNumber(id) !== isNumber(cursor.id)) return "astray";
+    if (cursor.id !== "" && isNumber(id) !== isNumber(cursor.id)) return "gap";
     if (!isNumber(id)) return known.has(id) ? "known" : "next";
     // the first event is 0 or 1
     const last = cursor.id === "" ? Math.min(Number(id), 1) - 1 : Number(cursor.id);
     const steps = Number(id) - last;
     if (steps <= 0) return "known";
-    return steps === 1 ? "next" : "astray";
+    return steps === 1 ? "next" : "gap";
   }
 }
 

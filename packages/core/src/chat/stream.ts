@@ -3,62 +3,63 @@ import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
-import { abortError } from "./protocol/stream-error.js";
-import { type AnswerSource, openReader, over, type Step } from "./reader.js";
-import { textStreamOf } from "./text-stream.js";
+import { createAbortError } from "./protocol/stream-error.js";
+import { openReader, over, type ResponseSource, type Step } from "./reader.js";
+import { createTextStream } from "./text-stream.js";
 
 /**
- * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
- * request. The stream can be read once, and is read from the network only as fast as it is consumed. A loop that
- * does not ask for a delta for `timeout.chunkMs` loses its connection.
+ * A streaming response. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the request. The
+ * stream can be read once. It reads from the network only as fast as the loop consumes. A loop that does not request a
+ * delta for `timeout.chunkMs` loses its connection.
  */
 export interface ChatStream extends AsyncIterable<ChatDelta> {
-  /** Message so far; whole once the stream has ended. After `result()` it may be ahead of a slow loop. */
+  /** Message so far; complete once the stream has ended. After `result()` it may be ahead of a slow loop. */
   readonly snapshot: AssistantMessage;
   /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
-  /** Facts of the response, known from its first delta on. */
+  /** Metadata of the response, available from the first delta. */
   readonly head: {
-    /** Id of the response; empty where it has none. */
+    /** Id of the response; empty if it has none. */
     readonly id: string;
-    /** Model that answers; empty where the response names none. */
+    /** Model of the response; empty if the response names none. */
     readonly model: string;
-    /** Time of the response, Unix seconds; 0 where it has none. */
+    /** Time of the response in Unix seconds; 0 if it has none. */
     readonly created: number;
   };
   /**
-   * Id under which the proxy keeps the answer. Undefined before it is known, and where the proxy keeps none or has lost
-   * it. It stays after an error of the connection or a refusal: the answer may still be there.
+   * Id under which the proxy stores the response. Undefined before the headers arrive, and if the proxy does not store
+   * the response or has lost it. The id stays after a connection error or a rejection, because the response may still
+   * exist.
    */
   readonly streamId: string | undefined;
   /**
-   * The text of the answer as a stream of strings, in place of the deltas: iterate it, or pipe it. Cancelling it, or
-   * leaving its loop, aborts the request.
+   * The text of the response as a stream of strings, instead of deltas. Iterate it or pipe it. Cancelling it or leaving
+   * its loop aborts the request.
    */
   readonly textStream: ReadableStream<string> & AsyncIterable<string>;
   /**
-   * Reads the stream to its end, and returns the whole answer, at the latest with the delta `finish`. It may be called
-   * at any time, also in a loop: it reads on at full speed, and the loop gets each delta later, in order. They are kept
-   * in memory until then.
+   * Reads the stream to its end and returns the whole response, at the latest with the delta `finish`. Call it at any
+   * time, even during a loop: it reads at full speed, and the loop still gets each delta in order. Meanwhile, the
+   * deltas stay in memory.
    */
   result(): Promise<ChatResult>;
-  /** Ends the request now. Pending promises reject with `reason`, by default an `AbortError`. */
+  /** Aborts the request. Pending promises reject with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
 }
 
 /**
- * Sends a chat request and streams the answer (spec, `POST /v1/chat/completions`).
+ * Sends a chat request and streams the response (spec, `POST /v1/chat/completions`).
  *
- * The request is checked and sent at once; errors come from the iteration and from `result()`. The stream is
- * a success only if a `finish_reason` arrived. With `[DONE]` alone its outcome is `unconfirmed`, with a `warning`. A
- * field of an unexpected type is left out, with one `warning`.
+ * Checks and sends the request at once. The iteration and `result()` throw its errors. The stream succeeds only if a
+ * `finish_reason` arrives. With `[DONE]` alone, the outcome is `unconfirmed`, with a `warning`. Fields of an unexpected
+ * type are ignored, with one `warning`.
  *
  * @param request the gateway's own fields; leave `stream` out
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
- * @throws {ConnectionError} when there was no answer
+ * @throws {ConnectionError} when no response came
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`; with `partial` once the stream had begun
- * @throws {StreamError} when the stream broke off or carried an error; `partial` has the message so far
+ * @throws {StreamError} when the stream broke or carried an error; `partial` has the message so far
  * @example
  * ```ts
  * const stream = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] });
@@ -71,20 +72,20 @@ export function streamChat<const Model extends string, Checks extends boolean = 
   request: RequestFor<Model, ChatRequests, Checks>,
   options: RequestOptions<Checks> = {},
 ): ChatStream {
-  // without a request, the stream would read a stored response
+  // without a request, `openStream` would read a stored response
   return openStream(client, options, { request: (request ?? {}) as ChatRequest });
 }
 
-/** The parts of a stream that `toResponse` needs. */
+/** The fields of a stream that `toResponse` needs. */
 export interface OpenStream extends ChatStream {
-  /** Resolves when the response has come; rejects if it failed. */
+  /** Resolves with the response headers; rejects if the request failed. */
   readonly opening: Promise<void>;
   /** True once `[DONE]` has come. */
   readonly isDone: boolean;
 }
 
-/** Streams the answer of a source. */
-export function openStream(client: Client, options: RequestOptions, source: AnswerSource): OpenStream {
+/** Streams the response of a source. */
+export function openStream(client: Client, options: RequestOptions, source: ResponseSource): OpenStream {
   const reader = openReader(client, options, source);
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
@@ -105,18 +106,18 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
       return reader.isDone;
     },
     get textStream() {
-      textStream ??= textStreamOf(stream);
+      textStream ??= createTextStream(stream);
       return textStream;
     },
     result() {
-      // a loop that starts in the same tick has priority
+      // a loop that starts in the same tick takes precedence
       queueMicrotask(() => {
         readBy ??= "result()";
         void reader.readToEnd(readBy === "a loop");
       });
       return reader.turn;
     },
-    abort: (reason = abortError("The stream was aborted")) => reader.abort(reason),
+    abort: (reason = createAbortError("The stream was aborted")) => reader.abort(reason),
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
@@ -127,7 +128,7 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
 
   async function leave(): Promise<Step> {
     if (reader.isWhole) await reader.readToEnd(false);
-    else reader.abort(abortError("The loop over the stream was left"));
+    else reader.abort(createAbortError("The loop over the stream was left"));
     hasLeft = true;
     return over;
   }

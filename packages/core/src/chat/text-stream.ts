@@ -1,10 +1,10 @@
 import type { ChatDelta } from "./protocol/delta.js";
-import { abortError } from "./protocol/stream-error.js";
+import { createAbortError } from "./protocol/stream-error.js";
 import type { ChatStream } from "./stream.js";
 
-/** Makes a stream of the text of an answer. Cancelling it aborts the request. */
-export function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
-  /** Opened at the first read: a stream that nobody reads leaves the deltas to others. */
+/** Creates a stream of the response's text. Cancelling it aborts the request. */
+export function createTextStream(deltas: ChatStream): ChatStream["textStream"] {
+  /** Opened at the first read: an unread text stream leaves the deltas to a loop. */
   let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
   const stream = new ReadableStream<string>(
     {
@@ -18,7 +18,7 @@ export function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
       },
       async cancel() {
         if (iterator) await iterator.return?.();
-        else deltas.abort(abortError("The text stream was cancelled"));
+        else deltas.abort(createAbortError("The text stream was cancelled"));
       },
     },
     { highWaterMark: 0 },

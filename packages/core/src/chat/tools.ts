@@ -3,7 +3,7 @@ import { assertWritable, type StandardSchema } from "../base/standard-schema.js"
 import { ConfigurationError } from "../vocabulary/errors.js";
 import type { ToolDefinition } from "./protocol/tool-schema.js";
 
-/** A file that a tool has made, such as a video. */
+/** A file that a tool has created, such as a video. */
 export interface ThreadFile {
   /** Media type of the file: `video/mp4`. */
   readonly type: string;
@@ -11,7 +11,7 @@ export interface ThreadFile {
   readonly url: string;
 }
 
-/** A message of the chat, as its tools see it. */
+/** A message of the chat, as tools get it. */
 export interface ToolContextMessage {
   /** Id of the message, unique in its chat. */
   readonly id: string;
@@ -19,58 +19,58 @@ export interface ToolContextMessage {
   readonly role: "system" | "user" | "assistant";
   /** Text of the message. */
   readonly content: string;
-  /** Images beside a user's text, or made by the tools of a response: http(s) or data URLs. */
+  /** Images of a user message, or created by the tools of a response: http(s) or data URLs. */
   readonly images?: readonly string[];
-  /** Other files that the tools of a response have made. */
+  /** Other files created by the tools of a response. */
   readonly files?: readonly ThreadFile[];
 }
 
-/** Context of a call, given to `execute` beside the input. */
+/** Context of a call: the second argument of `execute`. */
 export interface ToolContext {
-  /** Aborts when the chat is stopped, and when the tool's time is over. */
+  /** Aborts when the chat stops, and after the tool's timeout. */
   readonly signal: AbortSignal;
   /** Id of the call. */
   readonly toolCallId: string;
   /** The messages of the chat up to the call. */
   readonly messages: readonly ToolContextMessage[];
-  /** Value that an earlier run of this call has saved; undefined in the first one. */
+  /** Value that an earlier run of this call saved; undefined in the first run. */
   readonly savedState: unknown;
   /**
-   * Saves a value with the call: JSON, such as the handle of a task. After a reload the call runs again with it, where
-   * the chat has a `storage` and the browser has Web Locks. A running call that has saved nothing is cancelled instead.
-   * Resolves when the storage has it, after 0.5 s at most.
+   * Saves a JSON value with the call, such as the handle of a task. After a reload, the call runs again with it, if the
+   * chat has a `storage` and the browser has Web Locks. A call without a saved value is cancelled instead. Resolves
+   * when the storage has written the value, after at most 0.5 s.
    *
-   * @throws {TypeError} for a value that has no JSON
+   * @throws {TypeError} for a value without a JSON form
    */
   saveState(value: unknown): Promise<void>;
-  /** Reports the share of the work that is done, from 0 to 1, as `progress` of the call. */
+  /** Reports the completed share of the work, from 0 to 1, as `progress` of the call. */
   reportProgress(share: number): void;
   /**
-   * Attaches a file to the response: in its `images` if the type begins with `image/`, otherwise in its `files`. The model
-   * does not get it.
+   * Attaches a file to the response: to `images` if the type begins with `image/`, otherwise to `files`. The model does
+   * not get the file.
    *
-   * @throws {TypeError} for an address that is neither http(s) nor a data URL of an image, a video or a sound
+   * @throws {TypeError} for an address that is neither http(s) nor a data URL of an image, a video or audio
    */
   attachFile(file: ThreadFile): void;
 }
 
-/** A tool that a chat runs when the model calls it. Created by {@link defineTool}. */
+/** A tool that a chat runs when the model calls it. {@link defineTool} creates it. */
 export interface Tool<Input = unknown, Output = unknown> {
-  /** Name by which the model calls the tool. */
+  /** Name of the tool for the model. */
   readonly name: string;
   /**
-   * Writes the tool as a request offers it to the model.
+   * Returns the tool's definition for a request.
    *
-   * @throws {ConfigurationError} if the schema of `inputSchema` cannot be written as JSON Schema
+   * @throws {ConfigurationError} if `inputSchema` cannot be converted to JSON Schema
    */
   definition(): Promise<ToolDefinition>;
-  /** Checks and types the arguments; absent where `inputSchema` was a plain JSON Schema. */
+  /** Checks and types the arguments; absent if `inputSchema` is a plain JSON Schema. */
   readonly schema?: StandardSchema<Input>;
-  /** Milliseconds until a call that is still running counts as failed. */
+  /** Milliseconds after which a running call fails. */
   readonly timeoutMs: number;
-  /** Runs the call; absent where the call waits for `addToolOutput`. */
+  /** Runs the call; absent if the call waits for `addToolOutput`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
-  /** True if the user has to approve a call first. Only `false` lets it run at once. */
+  /** Returns true if the user must approve the call first. Only `false` runs it at once. */
   needsApproval(input: Input): boolean | Promise<boolean>;
 }
 
@@ -81,32 +81,32 @@ export interface ToolOptions<Input, Output> {
   /** Explanation for the model: what the tool does and when to call it. */
   readonly description?: string;
   /**
-   * Schema of the arguments: a valibot schema, another schema that has a JSON Schema, or a plain JSON Schema. Of a plain
-   * one only the outermost `type` is checked, `"object"` where it has none. `withJSONSchema` adds a JSON Schema to a
-   * schema whose library cannot write one.
+   * Schema of the arguments: a valibot schema, another schema with a JSON Schema, or a plain JSON Schema. For a plain
+   * one, only the outermost `type` is checked, by default `"object"`. `withJSONSchema` adds a JSON Schema to a schema
+   * whose library cannot export one.
    */
   readonly inputSchema: StandardSchema<Input> | Readonly<Record<string, unknown>>;
   /** Runs the call. Without it the call waits for `addToolOutput`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
   /**
-   * True if the user has to approve a call first. A function has to decide within `timeoutMs`. Only `false` lets
-   * a call run at once. Any other result, and an error, waits for the user like `true`, with a `warning`.
+   * True if the user must approve a call first. A function must decide within `timeoutMs`. Only `false` runs a call at
+   * once. Any other result, or an error, waits for the user like `true`, with a `warning`.
    *
    * @default false
    */
   readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
-  /** Milliseconds until a call that is still checked or running counts as failed. @default 60_000 */
+  /** Milliseconds after which a call fails, including its check. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 60_000;
 
 /**
- * Defines a tool for a chat. Arguments are checked before `execute` runs; if they are wrong, the model gets
- * an error and the chat continues. `execute` must return a string or a value that has JSON.
+ * Defines a tool for a chat. The chat checks the arguments before it runs `execute`. If they are invalid, the model
+ * gets an error and the chat continues. `execute` must return a string or a value with a JSON form.
  *
- * @throws {ConfigurationError} for a wrong name, or a schema without a JSON Schema. A valibot
- *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
+ * @throws {ConfigurationError} for an invalid name, or a schema without a JSON Schema. A valibot schema is converted
+ *   with the first request. If it has no JSON Schema (`v.date()`), that turn ends as `not-sent`.
  * @example
  * ```ts
  * import * as v from "valibot";
@@ -140,7 +140,7 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
       const described = {
         name,
         ...(description !== undefined && { description }),
-        parameters: schema ? await writtenAsJSON(schema, path) : { ...inputSchema },
+        parameters: schema ? await loadJSONSchema(schema, path) : { ...inputSchema },
       };
       return { type: "function", function: described };
     },
@@ -151,10 +151,10 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   };
 }
 
-/** Writes a schema as JSON Schema. The writer is loaded for the first tool that has a schema. */
-async function writtenAsJSON(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
-  const { jsonSchemaOf } = await import("./json-schema.js");
-  return jsonSchemaOf(schema, path);
+/** Converts a schema to JSON Schema. Loads the converter for the first tool with a schema. */
+async function loadJSONSchema(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
+  const { writeJSONSchema } = await import("./json-schema.js");
+  return writeJSONSchema(schema, path);
 }
 
 function isSchema<Input>(schema: object): schema is StandardSchema<Input> {

@@ -1,22 +1,27 @@
 // Entry for the other packages of this repository. Apps must not import it: it may change in any version.
 
-export { type ExpiringLink, renewalAt as linkRenewalAt, renewedLater } from "../archive/expiring-link.js";
+export {
+  delayRenewal,
+  type ExpiringLink,
+  getRenewalTime as linkRenewalAt,
+} from "../archive/expiring-link.js";
 export { checkAssetRequest } from "../assets/schema.js";
 export { assertLookup, assets } from "../assets/watch.js";
 export { type Backoff, createBackoff } from "../base/backoff.js";
 export {
-  after,
-  idle,
-  onAbort,
+  addAbortListener,
+  awaitWithin,
+  callAfter,
   openSpan,
+  rejectOnAbort,
   systemClock,
-  unlessAborted,
-  within,
+  toIdleClock,
   yieldToHost,
 } from "../base/clock.js";
+export { formatSuggestion } from "../base/did-you-mean.js";
+export { createFingerprint, hashToId, isEqual } from "../base/equality.js";
 export { isolate } from "../base/isolate.js";
 export { createListeners, type Listeners } from "../base/listeners.js";
-export { didYouMean } from "../base/nearest.js";
 export {
   assertClient,
   noteMistake,
@@ -26,30 +31,29 @@ export {
 } from "../base/note-options.js";
 export type { WithOptions } from "../base/option-names.js";
 export type { Absence } from "../base/page-activity.js";
-export { pagePresence } from "../base/page-activity.js";
+export { createPagePresence } from "../base/page-activity.js";
 export {
   isRefusal,
+  markRefusal,
   type Reporter,
-  refusalOf,
   reportLimit,
   reportStorageFailure,
 } from "../base/platform-limits.js";
-export { OWN, randomId, randomWords } from "../base/random-id.js";
-export { fingerprintOf, idOf, isSame } from "../base/same.js";
-export { type Scoped, scoped, userPrefix } from "../base/scope.js";
-export { checkBySchema, issuesText } from "../base/standard-schema.js";
+export { createRandomId, createRandomWords, OWN } from "../base/random-id.js";
+export { checkBySchema, formatIssues } from "../base/standard-schema.js";
 export {
+  createReader,
   createRegistry,
   createStore,
-  forTheSame,
+  memoizeLast,
   type Registry,
-  readerOf,
   type StoreControl,
 } from "../base/store.js";
+export { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
 export type { AnyRequest } from "../base/validate.js";
 export { assertAccepted, type RequestFor } from "../base/validate.js";
 export { isHTTP, isPublicHTTP } from "../base/web-address.js";
-export { jsonSchemaOf } from "../chat/json-schema.js";
+export { writeJSONSchema } from "../chat/json-schema.js";
 export { notResumed } from "../chat/not-resumed.js";
 export { emptyMessage } from "../chat/protocol/accumulate.js";
 export type { ChatTiming } from "../chat/protocol/delta.js";
@@ -63,28 +67,34 @@ export {
   type SharedChatParams,
 } from "../chat/protocol/schema.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
-export { streamPath } from "../chat/protocol/stream-path.js";
+export { createStreamPath } from "../chat/protocol/stream-path.js";
 export type { ToolDefinition } from "../chat/protocol/tool-schema.js";
-export { errorText, toolMessage } from "../chat/repair.js";
+export { createToolMessage, formatToolError } from "../chat/repair.js";
 export type { ChatResumeOptions } from "../chat/resume.js";
 export { openStream } from "../chat/stream.js";
 export type { ThreadFile } from "../chat/tools.js";
 export type { SharedDevices, SyncStatus } from "../devices.js";
-export { signedTypeOf } from "../files/signatures.js";
-export { uploaderOf } from "../files/uploader.js";
+export { findSignedType } from "../files/signatures.js";
+export { getUploader } from "../files/uploader.js";
 export type { FailedImage } from "../images/generate.js";
 export { checkImageRequest, type ImageRequests } from "../images/schema.js";
 export type { Snapshot, TaskHandle, TaskKind } from "../tasks/define-task.js";
 export type { PollEvent } from "../tasks/poll.js";
-export { type Interval, intervalAfter } from "../tasks/poll.js";
-export { askOffers, hasOffer, isRemembered } from "../transport/ask-offers.js";
-export { endsUnlessSent, trackBilling } from "../transport/billing.js";
+export { findInterval, type Interval } from "../tasks/poll.js";
+export { cancelWith, trackBilling } from "../transport/billing.js";
 export { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 export { createEventParser, type ServerSentEvent } from "../transport/event-stream.js";
-export { connectionError, deliveryOf, isAbsent, isClosedRoute, keepsKey } from "../transport/failure.js";
-export { offersIn } from "../transport/offers.js";
-export { bodyReaderOf, createBytesOf } from "../transport/read-body.js";
-export { errorOf } from "../transport/refusal.js";
+export {
+  canReuseKey,
+  findDelivery,
+  isAbsent,
+  isClosedRoute,
+  toConnectionError,
+} from "../transport/failure.js";
+export { fetchOffers, hasOffer, isRemembered } from "../transport/fetch-offers.js";
+export { parseOffers } from "../transport/offers.js";
+export { createBodyReader, createToBytes } from "../transport/read-body.js";
+export { readRefusal } from "../transport/refusal.js";
 export { requestOnce } from "../transport/request-once.js";
 export { resolveAddress } from "../transport/resolve-address.js";
 export type { Connection } from "../transport/send.js";
@@ -92,7 +102,7 @@ export { parseVideoTask } from "../videos/read-task.js";
 export { checkVideoRequest, type VideoRequests } from "../videos/schema/request.js";
 export { dismissVideoTask, videos } from "../videos/watch.js";
 export type { AssetLookup } from "../vocabulary/asset.js";
-export { chatModelOf, chatModels } from "../vocabulary/chat-models.js";
-export { asError, describeThrown, readDelivery, withDetails } from "../vocabulary/errors.js";
+export { chatModels, findChatModel } from "../vocabulary/chat-models.js";
+export { addDetails, describeThrown, readDelivery, toError } from "../vocabulary/errors.js";
 export type { ToolRun } from "../vocabulary/events.js";
-export { imageModelOf, imageModels, videoModelOf, videoModels } from "../vocabulary/media-models.js";
+export { findImageModel, findVideoModel, imageModels, videoModels } from "../vocabulary/media-models.js";

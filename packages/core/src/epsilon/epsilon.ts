@@ -2,8 +2,8 @@ import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { taskPath } from "../transport/task-path.js";
-import { ValidationError, withDetails } from "../vocabulary/errors.js";
+import { createTaskPath } from "../transport/task-path.js";
+import { addDetails, ValidationError } from "../vocabulary/errors.js";
 
 const CREATE_MS = 300_000;
 const QUERY_MS = 60_000;
@@ -18,15 +18,15 @@ const PATHS = {
 export type EpsilonRoute = keyof typeof PATHS;
 
 /**
- * Sends a request to an `epsilon` endpoint (spec, Endpoints). The spec shows no shapes for them: `body` is sent and the
- * answer returned as JSON, unchanged.
+ * Sends a request to an `epsilon` endpoint (spec, Endpoints). The spec does not show the shapes, so `body` and the
+ * response pass through as JSON, unchanged.
  *
- * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `billing` shows if it may be billed.
+ * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
+ * proxy that offers `once`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} for another route
- * @throws {APIError} when the gateway refuses, or the answer is not JSON
- * @throws {ConnectionError} | {TimeoutError} when there was no answer
+ * @throws {APIError} when the gateway refuses, or the response is not JSON
+ * @throws {ConnectionError} | {TimeoutError} when no response came
  * @example
  * ```ts
  * const answer = await createEpsilonTask(client, "text2video", { prompt: "A reef at dawn" });
@@ -40,7 +40,7 @@ export async function createEpsilonTask(
 ): Promise<unknown> {
   assertClient(client);
   if (!Object.hasOwn(PATHS, route))
-    throw wrong("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
+    throw createIssueError("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
   return requestJSON(
     client,
     {
@@ -48,7 +48,8 @@ export async function createEpsilonTask(
       kind: "epsilon",
       path: PATHS[route],
       body() {
-        if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
+        if (JSON.stringify(body) === undefined)
+          throw createIssueError("body", "must be JSON", "epsilon.body");
         return body;
       },
       firstChunkMs: CREATE_MS,
@@ -60,12 +61,12 @@ export async function createEpsilonTask(
 }
 
 /**
- * Polls an `epsilon` task once (spec, Endpoints). The answer is returned unchanged. The request is repeated
- * as chat requests are.
+ * Polls an `epsilon` task once (spec, Endpoints). Returns the response unchanged. The client repeats the request like
+ * chat requests.
  *
- * @throws {ValidationError} for an id that cannot be one
- * @throws {APIError} when the gateway refuses, or the answer is not JSON
- * @throws {ConnectionError} | {TimeoutError} when there was no answer. All errors keep the id, in `handle`.
+ * @throws {ValidationError} for an invalid id
+ * @throws {APIError} when the gateway refuses, or the response is not JSON
+ * @throws {ConnectionError} | {TimeoutError} when no response came. All errors keep the id, in `handle`.
  * @example
  * ```ts
  * const answer = await getEpsilonTask(client, "e-1");
@@ -77,7 +78,7 @@ export async function getEpsilonTask(
   options: RequestOptions = {},
 ): Promise<unknown> {
   assertClient(client);
-  const path = taskPath("/epsilon/v1/videos", id, "epsilon.task-id");
+  const path = createTaskPath("/epsilon/v1/videos", id, "epsilon.task-id");
   try {
     return await requestJSON(
       client,
@@ -92,10 +93,10 @@ export async function getEpsilonTask(
       options,
     );
   } catch (error) {
-    throw withDetails(error, { handle: { id } });
+    throw addDetails(error, { handle: { id } });
   }
 }
 
-function wrong(path: string, message: string, rule: string): ValidationError {
+function createIssueError(path: string, message: string, rule: string): ValidationError {
   return new ValidationError([{ path, message, rule }]);
 }

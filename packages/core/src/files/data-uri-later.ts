@@ -1,2 +1,2 @@
-// imported later alone: a bundler warns of a module that a page imports both later and at once
-export { signedType, toDataURI } from "./data-uri.js";
+// only imported dynamically: bundlers warn about a module that is imported both statically and dynamically
+export { readSignedType, toDataURI } from "./data-uri.js";

@@ -1,9 +1,9 @@
-import { assertBlob, bytesOf } from "./bytes.js";
-import { formatOf, HEAD_BYTES, signedTypes } from "./signatures.js";
+import { assertBlob, readBytes } from "./bytes.js";
+import { findFormat, HEAD_BYTES, signedTypes } from "./signatures.js";
 
 /** Progress of {@link toDataURI}. */
 export interface EncodeProgress {
-  /** Bytes that were read so far. */
+  /** Bytes read so far. */
   readonly loadedBytes: number;
   /** Size of the file in bytes. */
   readonly totalBytes: number;
@@ -19,17 +19,17 @@ export interface DataURIOptions {
   readonly type?: string;
 }
 
-/** A multiple of 3 bytes is a whole number of Base64 groups: the pieces can be joined without padding between them. */
+/** A multiple of 3 bytes is a whole number of Base64 groups, so the pieces join without padding. */
 const PIECE = 3 * 131_072;
 /** Number of arguments that every engine accepts in one call. */
-const MOST_ARGUMENTS = 32_766;
+const MAX_ARGUMENTS = 32_766;
 
 /**
  * Encodes a blob as a Base64 data URI, for the fields that accept one: image parts of a chat, `image` of image models,
- * images of video models, `URL` of an asset. It works in pieces, so that the page stays responsive and an abort stops
- * it.
+ * images of video models, `URL` of an asset. Encodes in pieces, so that the page stays responsive and an abort takes
+ * effect.
  *
- * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
+ * @throws {ValidationError} if `blob` is not a `Blob` or is no longer readable; the signal's reason after an abort
  * @example
  * ```ts
  * const url = await toDataURI(file, { onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes / totalBytes) });
@@ -41,29 +41,29 @@ export async function toDataURI(
   { signal, onProgress, type }: DataURIOptions = {},
 ): Promise<string> {
   assertBlob(blob);
-  const written = type ?? (blob.type || (await signedType(blob, signal)) || "application/octet-stream");
+  const written = type ?? (blob.type || (await readSignedType(blob, signal)) || "application/octet-stream");
   const pieces = [`data:${written};base64,`];
   signal?.throwIfAborted();
   for (let at = 0; at < blob.size; at += PIECE) {
     const end = Math.min(at + PIECE, blob.size);
-    pieces.push(base64Of(await bytesOf(blob, at, end, signal)));
+    pieces.push(encodeBase64(await readBytes(blob, at, end, signal)));
     onProgress?.({ loadedBytes: end, totalBytes: blob.size });
   }
   return pieces.join("");
 }
 
-/** Finds the MIME type by the first bytes of a blob; undefined for formats without a signature. */
-export async function signedType(blob: Blob, signal?: AbortSignal): Promise<string | undefined> {
-  const format = formatOf(await bytesOf(blob, 0, HEAD_BYTES, signal));
+/** Detects the MIME type from the first bytes of a blob; undefined for formats without a signature. */
+export async function readSignedType(blob: Blob, signal?: AbortSignal): Promise<string | undefined> {
+  const format = findFormat(await readBytes(blob, 0, HEAD_BYTES, signal));
   return format && signedTypes[format];
 }
 
-function base64Of(bytes: Uint8Array & { toBase64?: () => string }): string {
+function encodeBase64(bytes: Uint8Array & { toBase64?: () => string }): string {
   if (bytes.toBase64) return bytes.toBase64();
   const encoded: string[] = [];
-  for (let at = 0; at < bytes.length; at += MOST_ARGUMENTS) {
-    // `apply` takes an array of bytes directly; the spread operator uses its iterator, which is four times as slow
-    const piece = bytes.subarray(at, at + MOST_ARGUMENTS) as unknown as number[];
+  for (let at = 0; at < bytes.length; at += MAX_ARGUMENTS) {
+    // `apply` reads the array directly. The spread operator uses its iterator, which is four times slower
+    const piece = bytes.subarray(at, at + MAX_ARGUMENTS) as unknown as number[];
     encoded.push(btoa(String.fromCharCode.apply(null, piece)));
   }
   return encoded.join("");

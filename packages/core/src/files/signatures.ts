@@ -1,6 +1,6 @@
-import { type Bytes, hasText, textAt, viewOf } from "./bytes.js";
+import { type Bytes, createView, hasText, readASCII } from "./bytes.js";
 
-/** MIME types of formats that begin with a signature. Their bytes decide the type, not the name of the file. */
+/** MIME types of formats with a signature. The bytes decide the type, not the file name. */
 export const signedTypes = {
   jpeg: "image/jpeg",
   png: "image/png",
@@ -16,7 +16,7 @@ export const signedTypes = {
   mp3: "audio/mpeg",
 } as const;
 
-/** The name of a format that begins with a signature. */
+/** The name of a format with a signature. */
 export type SignedFormat = keyof typeof signedTypes;
 
 /** Major brands of the ISO container that are not MP4. */
@@ -36,30 +36,30 @@ const brands: Record<string, SignedFormat> = {
 
 const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
 
-/** Number of bytes that {@link formatOf} reads. */
+/** Number of bytes that {@link findFormat} reads. */
 export const HEAD_BYTES = 32;
 
-/** Finds the format by the first bytes of a file. */
-export function formatOf(head: Bytes): SignedFormat | undefined {
-  const box = textAt(head, 4, 4);
+/** Detects the format from the first bytes of a file. */
+export function findFormat(head: Bytes): SignedFormat | undefined {
+  const box = readASCII(head, 4, 4);
   if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
   if (hasText(head, 0, "\x89PNG\r\n\x1a\n")) return "png";
   if (hasText(head, 0, "GIF87a") || hasText(head, 0, "GIF89a")) return "gif";
   if (hasText(head, 0, "RIFF") && hasText(head, 8, "WEBP")) return "webp";
-  if (["RIFF", "RIFX", "RF64"].includes(textAt(head, 0, 4)) && hasText(head, 8, "WAVE")) return "wav";
-  if (box === "ftyp") return brands[textAt(head, 8, 4)] ?? "mp4";
+  if (["RIFF", "RIFX", "RF64"].includes(readASCII(head, 0, 4)) && hasText(head, 8, "WAVE")) return "wav";
+  if (box === "ftyp") return brands[readASCII(head, 8, 4)] ?? "mp4";
   // QuickTime files from before the ftyp box existed
   if (box === "moov" || box === "mdat" || box === "wide") return "mov";
   if (isMP3(head)) return "mp3";
-  // two letters are too short for a signature: a text may begin with them
+  // two letters are too short for a signature, because a text may begin with them
   if (hasText(head, 0, "BM") && head.length >= 18)
-    return BMP_HEADER_SIZES.includes(viewOf(head).getUint32(14, true)) ? "bmp" : undefined;
+    return BMP_HEADER_SIZES.includes(createView(head).getUint32(14, true)) ? "bmp" : undefined;
   return undefined;
 }
 
-/** Finds the MIME type of a file by its first bytes; undefined for a format without a signature. */
-export function signedTypeOf(head: Bytes): string | undefined {
-  const format = formatOf(head);
+/** Detects the MIME type from the first bytes of a file; undefined for a format without a signature. */
+export function findSignedType(head: Bytes): string | undefined {
+  const format = findFormat(head);
   return format && signedTypes[format];
 }
 

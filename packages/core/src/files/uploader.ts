@@ -7,7 +7,7 @@ import { ConfigurationError } from "../vocabulary/errors.js";
  *
  * @throws {ConfigurationError} if the client has none
  */
-export function uploaderOf({ uploads }: Pick<Client, "uploads">): MediaUploader {
+export function getUploader({ uploads }: Pick<Client, "uploads">): MediaUploader {
   if (uploads) return uploads;
   throw new ConfigurationError(
     "a file can't be uploaded: the client has no `uploads`. Set createClient({ uploads: uploads() }) with uploads() of @sluice/media, or give the file's address",

@@ -1,45 +1,48 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { errorFieldsOf, isRecord, reasonIn } from "../transport/error-response.js";
-import { archiveMs, fieldOf, requestRecord } from "../transport/json-response.js";
+import { findErrorFields, findReason, isRecord } from "../transport/error-response.js";
+import { readArchiveMs, readField, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest, ImageRequests } from "./schema.js";
 import { checkImageRequest } from "./schema.js";
 
-/** Ten minutes: an image takes minutes, and a sequence takes several times that. */
+/** Ten minutes: an image takes minutes, and a sequence several times that. */
 const FIRST_CHUNK_MS = 600_000;
-/** Life of a link, in milliseconds: the gateway gives none. */
+/** Assumed lifetime of a link, in milliseconds: the gateway reports none. */
 const DAY_MS = 86_400_000;
 
-/** An image that was made. */
+/** A generated image. */
 export interface GeneratedImage {
   /**
-   * Temporary address of the image. Fetch it without the gateway's headers, and keep a copy. A gateway that sends the
-   * image itself (`b64_json`) gives a `data:` URL, which does not end.
+   * Temporary address of the image. Fetch it without the gateway's headers and store a copy. If the gateway sends the
+   * image itself (`b64_json`), this is a `data:` URL, which does not expire.
    */
   readonly url: string;
   /** `<width>x<height>`, in pixels. */
   readonly size?: string;
-  /** End of the life of `url`; Unix milliseconds. An estimate: 24 hours after the answer. Absent without an archive. */
+  /**
+   * Time at which `url` expires; Unix milliseconds. An estimate: 24 hours after the response. Absent without an
+   * archive.
+   */
   readonly expiresAt?: number;
   /**
-   * End of the time for which the proxy's archive keeps a copy; Unix milliseconds. Until then a store renews `url` when it
-   * expires, and `getArchivedMedia` gives a new link for this one. Absent without an archive.
+   * Time until which the proxy's archive stores a copy; Unix milliseconds. Before it, a store renews an expired `url`,
+   * and `getArchivedMedia` returns a new link. Absent without an archive.
    */
   readonly keptUntil?: number;
-  /** Absent: this image was made. */
+  /** Absent for a generated image. */
   readonly error?: undefined;
 }
 
-/** An image of a sequence that was not made. */
+/** An image of a sequence that failed. */
 export interface FailedImage {
-  /** Absent: this image was not made. */
+  /** Absent for a failed image. */
   readonly url?: undefined;
-  /** Absent: this image was not made. */
+  /** Absent for a failed image. */
   readonly size?: undefined;
-  /** Reason why the image was not made. */
+  /** Reason of the failure. */
   readonly error: {
-    /** Text of the gateway. */
+    /** Message of the gateway. */
     readonly message: string;
     /** `error.code` of the gateway, as text. */
     readonly code?: string;
@@ -48,9 +51,9 @@ export interface FailedImage {
   };
 }
 
-/** Counts of the answer, in the gateway's own field names. */
+/** Counts of the response, in the gateway's own field names. */
 export interface ImageUsage {
-  /** Images that were made. */
+  /** Generated images. */
   readonly generated_images?: number;
   /** Tokens of the images. */
   readonly output_tokens?: number;
@@ -58,32 +61,32 @@ export interface ImageUsage {
   readonly total_tokens?: number;
 }
 
-/** The answer to an image request. */
+/** The response to an image request. */
 export interface ImageResult {
-  /** Images in the order of the gateway. An image that failed has an `error` instead of a `url`. */
+  /** Images in the gateway's order. A failed image has an `error` instead of a `url`. */
   readonly images: readonly (GeneratedImage | FailedImage)[];
-  /** Counts of the answer; absent where the gateway did not report them. */
+  /** Counts of the response; absent if the gateway did not report them. */
   readonly usage?: ImageUsage;
-  /** Time of the answer; Unix seconds. */
+  /** Time of the response; Unix seconds. */
   readonly created?: number;
-  /** Model that made the images. The request's model where the answer names none. */
+  /** Model that generated the images. The request's model if the response names none. */
   readonly model: string;
-  /** Answer of the gateway, unchanged. */
+  /** The gateway's response, unchanged. */
   readonly raw: unknown;
 }
 
 /**
- * Generates images and waits for all of them (spec, `POST /v1/images/generations`). This takes minutes: the default of
- * `timeout.firstChunkMs` is 10 min.
+ * Generates images and waits for all of them (spec, `POST /v1/images/generations`). This takes minutes, so
+ * `timeout.firstChunkMs` defaults to 10 minutes.
  *
- * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `billing` shows if it may be billed.
+ * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
+ * proxy that offers `once`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
- * @throws {ConnectionError} when there was no answer, or it broke off
+ * @throws {ConnectionError} when no response came, or the connection broke
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
- * @throws {ResponseError} when the answer has no list of images. Other fields that can't be read are warnings
+ * @throws {ResponseError} when the response lacks a list of images. Other unreadable fields are warnings
  * @example
  * ```ts
  * const { images } = await generateImages(client, {
@@ -112,16 +115,16 @@ export async function generateImages<const Model extends string, Checks extends 
       },
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
-      read({ json, misfit, headers }) {
-        if (!Array.isArray(json.data)) throw misfit("data");
-        const result = resultOf(client, { ...json, data: json.data }, request as ImageRequest);
-        const keepMs = archiveMs(headers);
+      read({ json, mismatch, headers }) {
+        if (!Array.isArray(json.data)) throw mismatch("data");
+        const result = parseResult(client, { ...json, data: json.data }, request as ImageRequest);
+        const keepMs = readArchiveMs(headers);
         if (keepMs === undefined) return result;
         const now = Date.now();
         const times = { expiresAt: now + DAY_MS, keptUntil: now + keepMs };
         return {
           ...result,
-          // a data: URL never ends
+          // a data: URL never expires
           images: result.images.map((image) =>
             image.url?.startsWith("http") ? { ...image, ...times } : image,
           ),
@@ -138,35 +141,35 @@ interface Wire extends Record<string, unknown> {
   readonly data: readonly unknown[];
 }
 
-function resultOf(client: Client, raw: Wire, request: ImageRequest): ImageResult {
-  const usage = fieldOf(client, "usage", "object", raw.usage);
-  const created = fieldOf(client, "created", "number", raw.created);
+function parseResult(client: Client, raw: Wire, request: ImageRequest): ImageResult {
+  const usage = readField(client, "usage", "object", raw.usage);
+  const created = readField(client, "created", "number", raw.created);
   return {
-    images: raw.data.map((entry, index) => imageOf(client, entry, `data.${index}`, request)),
-    ...(usage && { usage: usageOf(client, usage) }),
+    images: raw.data.map((entry, index) => parseImage(client, entry, `data.${index}`, request)),
+    ...(usage && { usage: readUsage(client, usage) }),
     ...(created !== undefined && { created }),
-    model: fieldOf(client, "model", "string", raw.model) || request.model,
+    model: readField(client, "model", "string", raw.model) || request.model,
     raw,
   };
 }
 
-function imageOf(
+function parseImage(
   client: Client,
   entry: unknown,
   path: string,
   request: object,
 ): GeneratedImage | FailedImage {
   const fields: Record<string, unknown> = isRecord(entry) ? entry : { url: entry };
-  const textAt = (name: string) => fieldOf(client, `${path}.${name}`, "string", fields[name]);
-  const url = textAt("url") || dataURLOf(textAt("b64_json"), request);
-  const size = textAt("size");
+  const readText = (name: string) => readField(client, `${path}.${name}`, "string", fields[name]);
+  const url = readText("url") || createDataURL(readText("b64_json"), request);
+  const size = readText("size");
   if (url) return size ? { url, size } : { url };
-  const { code, type } = errorFieldsOf(entry) ?? {};
-  const message = reasonIn([entry, fields.fail_reason]) ?? "the gateway gives no reason";
+  const { code, type } = findErrorFields(entry) ?? {};
+  const message = findReason([entry, fields.fail_reason]) ?? "the gateway gives no reason";
   return { error: { message, ...(code !== undefined && { code }), ...(type !== undefined && { type }) } };
 }
 
-/** Beginnings of images as Base64. `files/signatures` knows more, and costs each page that draws images 0.7 kB. */
+/** Base64 prefixes of image formats. `files/signatures` knows more, but would add 0.7 kB to each page with images. */
 const BEGINNINGS: readonly [RegExp, type: string][] = [
   [/^iVBORw0KGg/, "png"],
   [/^\/9j\//, "jpeg"],
@@ -175,8 +178,8 @@ const BEGINNINGS: readonly [RegExp, type: string][] = [
   [/^.{6}Z0eXBhdml/, "avif"],
 ];
 
-/** Makes an address of the Base64 of an image. Its bytes decide its type, and then the request. */
-function dataURLOf(
+/** Creates a data URL from the Base64 of an image. Its bytes decide the type, then the request. */
+function createDataURL(
   base64: string | undefined,
   request: { readonly output_format?: unknown },
 ): string | undefined {
@@ -188,8 +191,8 @@ function dataURLOf(
 
 const COUNTS = ["generated_images", "output_tokens", "total_tokens"];
 
-function usageOf(client: Client, usage: object): ImageUsage {
+function readUsage(client: Client, usage: object): ImageUsage {
   const isReadable = ([name, value]: [string, unknown]) =>
-    !COUNTS.includes(name) || fieldOf(client, `usage.${name}`, "number", value) !== undefined;
+    !COUNTS.includes(name) || readField(client, `usage.${name}`, "number", value) !== undefined;
   return Object.fromEntries(Object.entries(usage).filter(isReadable));
 }

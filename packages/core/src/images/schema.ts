@@ -3,7 +3,7 @@ import {
   between,
   type CheckResult,
   checkByModel,
-  optionsOf,
+  optionalObject,
   type RequestOf,
   type RequestsOf,
   type Warn,
@@ -20,12 +20,12 @@ const referenceImage = v.pipe(
   ),
 );
 
-const logoInfo = optionsOf({
+const logoInfo = optionalObject({
   /** Draws the logo. The spec shows no default. */
   add_logo: v.optional(v.boolean()),
-  /** Place of the logo, as a whole number. The spec shows no list of places. */
+  /** Position of the logo, as a whole number. The spec lists no positions. */
   position: v.optional(wholeNumber()),
-  /** Language of the logo's text, as a whole number. The spec shows no list of languages. */
+  /** Language of the logo's text, as a whole number. The spec lists no languages. */
   language: v.optional(wholeNumber()),
   /** Opacity of the logo. From 0, invisible, to 1. */
   opacity: v.optional(between(0, 1)),
@@ -34,7 +34,7 @@ const logoInfo = optionsOf({
 /** A logo on each image (spec, POST /v1/images/generations). The spec does not explain the numbers. */
 export type LogoInfo = RequestOf<typeof logoInfo>;
 
-/** The fields that both image models have. */
+/** The fields of both image models. */
 const fields = {
   /** Description of the image, or of the change to the reference images. */
   prompt: v.string(),
@@ -43,12 +43,14 @@ const fields = {
    * data URIs. Leave it out for text to image.
    */
   image: v.optional(v.array(referenceImage)),
-  /** `"auto"` allows the model to make a sequence of several images. Without it the answer has one image. */
+  /** `"auto"` allows the model to generate a sequence of images. Without it, the response has one image. */
   sequential_image_generation: v.optional(v.literal("auto")),
   /** Options of a sequence. They need `sequential_image_generation: "auto"`. */
   sequential_image_generation_options: v.optional(
-    optionsOf({
-      /** Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default. */
+    optionalObject({
+      /**
+       * Largest number of images in the sequence. Whole number from 1. The spec shows no upper limit and no default.
+       */
       max_images: v.optional(wholeNumber(1)),
     }),
   ),
@@ -60,7 +62,7 @@ const fields = {
   logo_info: v.optional(logoInfo as v.GenericSchema<LogoInfo>),
 } as const;
 
-const sizeOf = <const Sizes extends readonly string[]>({ sizes }: { readonly sizes: Sizes }) =>
+const imageSize = <const Sizes extends readonly string[]>({ sizes }: { readonly sizes: Sizes }) =>
   v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`));
 
 const image40Request = v.object({
@@ -68,7 +70,7 @@ const image40Request = v.object({
   model: v.literal("gamma-image-4-0-250828"),
   ...fields,
   /** Width and height of each image, in pixels: one of 24 sizes. The spec shows no default. */
-  size: sizeOf(imageModels["gamma-image-4-0-250828"]),
+  size: imageSize(imageModels["gamma-image-4-0-250828"]),
 });
 
 /** Body of a request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
@@ -79,7 +81,7 @@ const image50Request = v.object({
   model: v.literal("gamma-image-5-0-260128"),
   ...fields,
   /** Width and height of each image, in pixels: one of 16 sizes. The spec shows no default. */
-  size: sizeOf(imageModels["gamma-image-5-0-260128"]),
+  size: imageSize(imageModels["gamma-image-5-0-260128"]),
 });
 
 /** Body of a request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
@@ -104,13 +106,17 @@ export type ImageRequest = ImageRequests[ImageModel];
 /**
  * Checks an image request by the rules of its model, without sending anything.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkImageRequest(request: unknown): CheckResult {
-  return checkByModel(request, { resource: "image", models: imageModels, schemas: imageRequests }, warnOf);
+  return checkByModel(
+    request,
+    { resource: "image", models: imageModels, schemas: imageRequests },
+    addWarnings,
+  );
 }
 
-function warnOf(request: ImageRequest, warn: Warn): void {
+function addWarnings(request: ImageRequest, warn: Warn): void {
   if (request.prompt.trim() === "")
     warn("prompt", "prompt-empty", "is empty; the gateway has nothing to draw from");
   if (request.image?.length === 0) warn("image", "image-empty", "is empty; leave it out for text to image");

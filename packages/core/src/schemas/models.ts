@@ -8,7 +8,7 @@ import {
   videoModels,
 } from "../vocabulary/media-models.js";
 
-/** The fields of a row, with its own values and with the docs of `Info`: an editor shows them for each model. */
+/** The fields of a row, with its literal values and the docs of `Info`, which editors show for each model. */
 type Documented<Info, Values> = {
   readonly [Name in keyof Info as Name extends keyof Values ? Name : never]-?: Values[Name &
     keyof Values] extends Readonly<Record<"min", number>>
@@ -33,7 +33,7 @@ type Models = Rows<"chat", typeof chatModels> &
   Rows<"asset", typeof assetModels>;
 
 /* @__NO_SIDE_EFFECTS__ */
-function rowsOf<const Kind extends keyof Infos, Table extends object>(
+function createRows<const Kind extends keyof Infos, Table extends object>(
   kind: Kind,
   table: Table,
 ): Rows<Kind, Table> {
@@ -42,8 +42,8 @@ function rowsOf<const Kind extends keyof Infos, Table extends object>(
 }
 
 /**
- * Table of the gateway's models: the values and bounds that each model accepts. The checks use the same tables, and forms
- * can use them, too.
+ * Table of the gateway's models: the values and bounds that each model accepts. The checks use the same tables. Use
+ * them for forms.
  *
  * @example
  * ```ts run
@@ -52,30 +52,30 @@ function rowsOf<const Kind extends keyof Infos, Table extends object>(
  * ```
  */
 export const models: Models = {
-  ...rowsOf("chat", chatModels),
-  ...rowsOf("image", imageModels),
-  ...rowsOf("video", videoModels),
-  ...rowsOf("asset", assetModels),
+  ...createRows("chat", chatModels),
+  ...createRows("image", imageModels),
+  ...createRows("video", videoModels),
+  ...createRows("asset", assetModels),
 };
 
 /** Id of a model of {@link models}. */
 export type ModelId = keyof typeof models;
 
 interface Row<Id extends ModelId, Kind extends string> {
-  /** Id of the model, as the gateway spells it. */
+  /** Id of the model at the gateway. */
   readonly id: Id;
-  /** What the model makes. */
+  /** Kind of the model's results. */
   readonly kind: Kind;
   /** Family of the model in the names of its rules: `chat.alpha.max-tokens`. */
   readonly family: string;
 }
 
 interface ChatRow extends Row<ChatModel, "chat"> {
-  /** Values of `thinking.type`, the default first; none for a model that never thinks. */
+  /** Values of `thinking.type`, the default first; none for a model without thinking. */
   readonly thinking: readonly string[];
   /** Values of `reasoning_effort`; none for a model without the field. */
   readonly reasoningEffort: readonly string[];
-  /** Value of `reasoning_effort` where the request has none. */
+  /** Default of `reasoning_effort`. */
   readonly reasoningEffortDefault?: string;
   /** Largest `max_tokens`. */
   readonly maxTokens: number;
@@ -85,31 +85,31 @@ interface ChatRow extends Row<ChatModel, "chat"> {
   readonly penalties: boolean;
   /** Largest number of `stop` sequences; `1` means a single string. */
   readonly stop: number;
-  /** True for a model that sees images. */
+  /** True for a model with image input. */
   readonly seesImages: boolean;
-  /** True for a model that calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
+  /** True for a model with tools. `unlisted`: the spec does not list them, so the model may ignore them. */
   readonly tools: boolean | "unlisted";
   /** True for a model with `response_format: { type: "json_object" }`. */
   readonly jsonMode: boolean;
-  /** True for a model that reports the usage of a stream only where `stream_options.include_usage` asks for it. */
+  /** True for a model that reports the usage of a stream only with `stream_options.include_usage`. */
   readonly usageOnRequest?: boolean;
 }
 
 interface ImageRow extends Row<ImageModel, "image"> {
   /** Values of `size`. */
   readonly sizes: readonly string[];
-  /** True if an image has a watermark where the request does not say. */
+  /** Default of `watermark`. */
   readonly watermarkDefault: boolean;
 }
 
 interface VideoRow extends Row<VideoModel, "video"> {
   /** Values of `resolution`. */
   readonly resolutions: readonly string[];
-  /** Resolution where the request has none. */
+  /** Default of `resolution`. */
   readonly resolutionDefault?: string;
   /** Values of `ratio`. */
   readonly ratios: readonly string[];
-  /** Ratio where the request has none. */
+  /** Default of `ratio`. */
   readonly ratioDefault?: string;
   /** Length in seconds; with `auto` the model chooses. */
   readonly duration: {
@@ -117,10 +117,10 @@ interface VideoRow extends Row<VideoModel, "video"> {
     readonly min: number;
     /** Longest length. */
     readonly max: number;
-    /** Value with which the model chooses. */
+    /** Value that lets the model choose. */
     readonly auto?: number;
   };
-  /** Length in seconds where the request has none. */
+  /** Default length in seconds. */
   readonly durationDefault?: number;
   /** Bounds of `seed`. */
   readonly seed?: {
@@ -129,19 +129,19 @@ interface VideoRow extends Row<VideoModel, "video"> {
     /** Largest seed. */
     readonly max: number;
   };
-  /** True if the video has a watermark where the request does not say. */
+  /** Default of `watermark`. */
   readonly watermarkDefault?: boolean;
   /** Values of `role` of an image. */
   readonly roles?: readonly string[];
   /** Ratios of text to video. */
   readonly textRatios?: readonly string[];
-  /** Ratio of text to video where the request has none. */
+  /** Default ratio of text to video. */
   readonly textRatioDefault?: string;
   /** True for a model with `generate_audio`. */
   readonly generateAudio?: boolean;
-  /** True for a model that can return its last frame: `return_last_frame`. */
+  /** True for a model with `return_last_frame`. */
   readonly returnLastFrame?: boolean;
-  /** True if the camera stands still where the request does not say. */
+  /** Default of `camera_fixed`. */
   readonly cameraFixedDefault?: boolean;
 }
 
@@ -150,5 +150,5 @@ interface AssetRow extends Row<AssetModel, "asset"> {
   readonly types: readonly string[];
 }
 
-/** A row of {@link models}; the rows of single models have more fields. */
+/** A row of {@link models}. The rows of specific models have more fields. */
 export type ModelInfo = ChatRow | ImageRow | VideoRow | AssetRow;

@@ -1,12 +1,12 @@
 import { type AssetRequest, assetRequest, checkAssetRequest } from "../assets/schema.js";
-import { type CheckResult, unknownModel } from "../base/validate.js";
+import { type CheckResult, createModelIssue } from "../base/validate.js";
 import { type ChatRequests, chatRequests, checkChatRequest } from "../chat/protocol/schema.js";
 import { checkImageRequest, type ImageRequests, imageRequests } from "../images/schema.js";
 import { checkVideoRequest, type VideoRequests, videoRequests } from "../videos/schema/request.js";
 import { type ModelId, models } from "./models.js";
 
 /**
- * The valibot schema of the request to each model.
+ * Valibot schemas of the requests, by model.
  *
  * @example
  * ```ts run
@@ -36,9 +36,10 @@ const checks = {
 };
 
 /**
- * Checks a request by the rules of its model, without sending anything. The functions that send do it themselves.
+ * Checks a request by the rules of its model, without sending anything. The functions that send requests run the same
+ * check.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  * @example
  * ```ts run
  * const { issues } = checkRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });
@@ -49,5 +50,5 @@ export function checkRequest(request: unknown): CheckResult {
   const { model } = Object(request) as { readonly model?: unknown };
   if (typeof model === "string" && Object.hasOwn(models, model))
     return checks[models[model as ModelId].kind](request);
-  return { issues: [unknownModel(model, Object.keys(models), "model")], warnings: [] };
+  return { issues: [createModelIssue(model, Object.keys(models), "model")], warnings: [] };
 }

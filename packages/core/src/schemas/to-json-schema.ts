@@ -1,29 +1,29 @@
 import { jsonSchemas } from "../vocabulary/json-schemas.js";
 import type { ModelId } from "./models.js";
 
-/** JSON Schema (2020-12) of a request. Each call of {@link toJSONSchema} returns its own copy, which may be changed. */
+/** JSON Schema (2020-12) of a request. Each call of {@link toJSONSchema} returns a new copy, which you may modify. */
 export type RequestJSONSchema = {
-  /** Address of the version of JSON Schema. */
+  /** URI of the JSON Schema version. */
   $schema: string;
   /** Name of the request, for people and models. */
   description: string;
-  /** Always an object, at the top: tools of models take nothing else. */
+  /** Always an object, as tools of models require. */
   type: "object";
-  /** The fields, with bounds, values, descriptions and defaults. A field that the model does not have has `not: {}`. */
+  /** The fields, with bounds, values, descriptions and defaults. A field that the model lacks has `not: {}`. */
   properties: { [field: string]: { [keyword: string]: unknown } };
-  /** Names of the fields that a request must have. */
+  /** Names of the required fields. */
   required: string[];
 };
 
 /**
- * Returns the JSON Schema (2020-12) of a model's request: for tools of agents, forms, or OpenAPI. Descriptions are those
- * that an editor shows, and bounds those that the client checks.
+ * Returns the JSON Schema (2020-12) of a model's request, for agent tools, forms, or OpenAPI. It contains the
+ * descriptions that editors show and the bounds that the client checks.
  *
- * It accepts each request that `checkRequest` accepts, and refuses what that refuses, but for rules across fields and
- * the form of addresses. So check a request, too: the functions that send do it first.
+ * It accepts and rejects the same requests as `checkRequest`, except for rules across fields and the format of
+ * addresses. So also check the request: the functions that send requests do it first.
  *
  * @param model id of a chat, image, video or asset model
- * @returns the schema; undefined for a model that the tables do not have
+ * @returns the schema; undefined for an unknown model
  * @example
  * ```ts run
  * const { properties } = toJSONSchema("gamma-image-5-0-260128");
@@ -34,6 +34,6 @@ export function toJSONSchema(model: ModelId): RequestJSONSchema;
 export function toJSONSchema(model: string): RequestJSONSchema | undefined;
 export function toJSONSchema(model: string): RequestJSONSchema | undefined {
   if (!Object.hasOwn(jsonSchemas, model)) return undefined;
-  // not `structuredClone`: what two fields share would be one object in the copy, too
+  // not `structuredClone`: fields that share an object would share it in the copy too
   return JSON.parse(JSON.stringify(jsonSchemas[model])) as RequestJSONSchema;
 }

@@ -1,10 +1,10 @@
 import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
-import { withRoute } from "../transport/failure.js";
+import { addRouteAdvice } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
-import { ValidationError, withDetails } from "../vocabulary/errors.js";
+import { addDetails, ValidationError } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
-import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
+import { findInterval, type Interval, type PollEvent, poll } from "./poll.js";
 
 /** Options of `watchVideoTask` and `watchAsset`. */
 export interface WatchOptions<Task> extends RequestOptions {
@@ -15,80 +15,80 @@ export interface WatchOptions<Task> extends RequestOptions {
    */
   readonly intervalMs?: Interval<Task> | undefined;
   /**
-   * Longest time of watching, in milliseconds. A request in flight counts, too.
+   * Longest time to watch, in milliseconds. Includes a request in flight.
    *
    * @default 1_800_000 (30 min) for a video, 300_000 (5 min) for an asset
    */
   readonly deadlineMs?: number | undefined;
-  /** Called before each poll, and before each wait for the next one. Not called while a proxy pushes changes. */
+  /** Called before each poll, and before each wait for the next poll. Not called while a proxy pushes changes. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
-   * True where the gateway has answered for the task before: a 404 is then repeated for 2 minutes, and another refusal
-   * three times. After the task's time (`queryableUntil` of the handle), the first 404 ends the watching. For a new task,
-   * a 404 is repeated for 30 seconds.
+   * True if the gateway has reported the task before. The watch then retries a 404 for 2 minutes and another rejection
+   * three times. After `queryableUntil` of the handle, the first 404 ends the watch. For a new task, the watch retries
+   * a 404 for 30 seconds.
    *
    * @default false
    */
   readonly seenBefore?: boolean | undefined;
 }
 
-/** Newest answer about a task. */
+/** Latest state of a task. */
 export interface Snapshot {
   readonly state: string;
-  /** Answer of the gateway, unchanged. */
+  /** The gateway's response, unchanged. */
   readonly raw?: unknown;
 }
 
-/** Plain JSON that names a task. */
+/** Reference to a task, as plain JSON. */
 export interface TaskHandle {
   readonly id: string;
-  /** End of the time in which the task can be polled; Unix milliseconds. */
+  /** Time until which the task can be polled; Unix milliseconds. */
   readonly queryableUntil?: number | undefined;
 }
 
-/** A kind of task that the gateway works on, until its state is `success` or `failure`: its words, and its one request. */
+/** A kind of task that runs at the gateway until its state is `success` or `failure`: its texts and its query. */
 export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle> {
   /** Name of the kind in locks and channels. It must never change. */
   readonly name: string;
-  /** State of a task that has its result. */
+  /** State of a task with a result. */
   readonly success: Done["state"];
-  /** State of a task that has none, and will never have one. */
+  /** State of a failed task. */
   readonly failure: Task["state"];
   /** Default of the option, in milliseconds. */
   readonly intervalMs: number;
   /** Default of the option, in milliseconds. */
   readonly deadlineMs: number;
-  /** Makes the message of the error after the deadline. */
+  /** Returns the message of the error after the deadline. */
   readonly late: (deadlineMs: number) => string;
-  /** Makes the handle, also of an id. */
-  readonly handleOf: (task: Handle | string) => Handle;
+  /** Creates the handle from an id or a handle. */
+  readonly toHandle: (task: Handle | string) => Handle;
   /** Polls the task once. */
   readonly read: (client: Client, handle: Handle, options: RequestOptions) => Promise<Polled<Task>>;
-  /** Advice to the operator of a proxy that does not serve the request: "add … to its `routes`". */
+  /** Advice for the operator of a proxy that does not serve the request: "add … to its `routes`". */
   readonly route: string;
-  /** Makes the error of a task that failed. */
-  readonly failureOf: (task: Task, handle: Handle) => Error;
-  /** Returns the newer one of a snapshot and an answer after it. @default the answer */
-  readonly newer?: (last: Task, next: Task) => Task;
-  /** Makes a check of the snapshots of one watch, which throws to end it. @default none */
-  readonly checkOf?: () => (task: Task) => void;
-  /** Makes the error that a caller gets from the error of a poll. @default the same */
-  readonly errorOf?: (error: unknown, handle: Handle) => unknown;
+  /** Creates the error of a failed task. */
+  readonly createFailure: (task: Task, handle: Handle) => Error;
+  /** Picks the newer one of the last snapshot and the next. @default the next */
+  readonly pick?: (last: Task, next: Task) => Task;
+  /** Creates a check of the snapshots of one watch. The check throws to end the watch. @default none */
+  readonly newCheck?: () => (task: Task) => void;
+  /** Converts the error of a poll for the caller. @default the same error */
+  readonly toError?: (error: unknown, handle: Handle) => unknown;
 }
 
-/** Makes the functions of a kind of task. `createTaskStore` makes its store. */
+/** Creates the functions of a kind of task. `createTaskStore` creates its store. */
 /* @__NO_SIDE_EFFECTS__ */
 export function defineTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
   definition: TaskDefinition<Task, Done, Handle>,
 ) {
-  const { success, failure, handleOf, errorOf = (error: unknown) => error } = definition;
-  return { ...definition, errorOf, read, watch, dataOf, isFinal, merge };
+  const { success, failure, toHandle, toError = (error: unknown) => error } = definition;
+  return { ...definition, toError, read, watch, toDone, isFinal, merge };
 
   async function read(client: Client, handle: Handle, options: RequestOptions): Promise<Polled<Task>> {
     try {
       return await definition.read(client, handle, options);
     } catch (error) {
-      throw withDetails(withRoute(error, definition.route), { handle });
+      throw addDetails(addRouteAdvice(error, definition.route), { handle });
     }
   }
 
@@ -99,20 +99,20 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     options: WatchOptions<Task>,
   ): AsyncGenerator<Task, void, undefined> {
     assertClient(client);
-    const handle = handleOf(assertTask(task));
+    const handle = toHandle(assertTask(task));
     const { clock, random } = client;
     const { intervalMs = definition.intervalMs, deadlineMs = definition.deadlineMs } = options;
     const polls = poll<Polled<Task>>({
       ...options,
       clock,
       random,
-      intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
+      intervalMs: (answer) => findInterval(intervalMs, answer?.task),
       deadlineMs,
       knownUntil: handle.queryableUntil,
       late: definition.late(deadlineMs),
       query: (signal) => read(client, handle, { ...options, signal, retry: { limit: 0 } }),
     });
-    const check = definition.checkOf?.();
+    const check = definition.newCheck?.();
     let last: Task | undefined;
     try {
       for await (const next of mergePushed(clock, polls, merge)) {
@@ -122,24 +122,24 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
         check?.(next);
       }
     } catch (error) {
-      // only after an answer: the gateway may not know a new task for a while, and this device's clock may be wrong
-      throw withDetails(errorOf(error, handle), { handle });
+      // expiry counts only after a failed poll: the gateway may not know a new task yet, and the local clock may be wrong
+      throw addDetails(toError(error, handle), { handle });
     }
   }
 
   /**
-   * Merges an answer into the last snapshot. Returns the same object if nothing has changed. A task that has ended stays
-   * so: another tab may know an older answer alone.
+   * Merges the next snapshot into the last one. Returns the same object if nothing has changed. A finished task stays
+   * finished, because another tab may only know an older snapshot.
    */
   function merge(last: Task | undefined, answer: Task): Task {
     if (!last) return answer;
     if (isFinal(last) && answer.state !== success) return last;
-    const next = definition.newer?.(last, answer) ?? answer;
-    return faceOf(next) === faceOf(last) ? last : next;
+    const next = definition.pick?.(last, answer) ?? answer;
+    return serializeSnapshot(next) === serializeSnapshot(last) ? last : next;
   }
 
-  /** Returns the task if it has its result. */
-  function dataOf(task: Task): Done | undefined {
+  /** Returns the task if it has a result. */
+  function toDone(task: Task): Done | undefined {
     return task.state === success ? (task as Done) : undefined;
   }
 
@@ -148,7 +148,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   }
 }
 
-/** @throws {ValidationError} where there is no task to poll */
+/** @throws {ValidationError} for a missing task or a promise */
 function assertTask<Reference>(task: Reference): Reference {
   const isMissing = task === undefined || task === null;
   const isPromise = typeof (task as { readonly then?: unknown } | null)?.then === "function";
@@ -159,46 +159,46 @@ function assertTask<Reference>(task: Reference): Reference {
   throw new ValidationError([{ path: "task", message, rule: "task.handle" }]);
 }
 
-/** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
-function faceOf({ raw: _, ...shown }: Snapshot): string {
+/** Serializes a snapshot for comparison, without `raw`, whose trace id may change with each response. */
+function serializeSnapshot({ raw: _, ...shown }: Snapshot): string {
   return JSON.stringify(Object.entries(shown).sort());
 }
 
-/** A kind of task: its words, and the functions that poll one. */
+/** A kind of task: its texts and its functions. */
 export type TaskKind<Task extends Snapshot, Done extends Task, Handle extends TaskHandle> = ReturnType<
   typeof defineTask<Task, Done, Handle>
 >;
 
 /** Polls a task once. */
 export async function getTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
-  { handleOf, read, errorOf }: TaskKind<Task, Done, Handle>,
+  { toHandle, read, toError }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
   options: RequestOptions,
 ): Promise<Task> {
   assertClient(client);
-  const handle = handleOf(assertTask(task));
+  const handle = toHandle(assertTask(task));
   try {
     return (await read(client, handle, options)).task;
   } catch (error) {
-    throw errorOf(error, handle);
+    throw toError(error, handle);
   }
 }
 
-/** A task that is watched to its end. It can be read once: by a loop, or by `result()` alone. */
+/** A watch of a task until its end. Read it once: by a loop, or by `result()` alone. */
 export interface TaskWatch<Task, Done extends Task> extends AsyncIterable<Task> {
   /**
-   * Returns the task when it has its result. Without a loop it polls the task itself. Beside a loop it waits for the
-   * loop's last snapshot, and rejects with an `AbortError` if the loop is left before.
+   * Resolves with the task once it has a result. Without a loop, it polls the task. During a loop, it waits for the
+   * loop's last snapshot, and rejects with an `AbortError` if the loop ends early.
    *
-   * @throws the error of a task that failed; the errors of the watch
+   * @throws the error of a failed task; the errors of the watch
    */
   result(): Promise<Done>;
 }
 
-/** Watches a task. Nothing is polled before a loop or `result()` asks for it. */
+/** Watches a task. The first poll starts with a loop or `result()`. */
 export function watchTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
-  { handleOf, watch, dataOf, failureOf }: TaskKind<Task, Done, Handle>,
+  { toHandle, watch, toDone, createFailure }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
   options: WatchOptions<Task>,
@@ -210,7 +210,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
     resolve = onResolve;
     reject = onReject;
   });
-  // a loop throws the error, too: the result may stay unused
+  // a loop also throws the error, so the promise may stay unhandled
   ended.catch(() => {});
   return {
     [Symbol.asyncIterator]() {
@@ -219,7 +219,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
       return read();
     },
     result() {
-      // a loop that starts in the same tick has priority
+      // a loop that starts in the same tick takes precedence
       queueMicrotask(() => {
         if (!isRead) void drain();
       });
@@ -234,14 +234,14 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
         last = snapshot;
         yield snapshot;
       }
-      const done = last && dataOf(last);
+      const done = last && toDone(last);
       if (done) resolve(done);
-      else reject(failureOf(last as Task, handleOf(task)));
+      else reject(createFailure(last as Task, toHandle(task)));
     } catch (error) {
       reject(error);
       throw error;
     } finally {
-      // only where the loop was left
+      // only has an effect if the loop ended early
       reject(new DOMException("The loop over the watch was left", "AbortError"));
     }
   }
@@ -251,7 +251,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
     try {
       for await (const _ of read());
     } catch {
-      // the result has the error
+      // `result()` rejects with the error
     }
   }
 }

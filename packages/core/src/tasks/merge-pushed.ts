@@ -1,20 +1,24 @@
 import type { Clock } from "../base/clock.js";
 
-/** Answer to one poll of a task. */
+/** Result of one poll of a task. */
 export interface Polled<Task> {
   readonly task: Task;
-  /** Connects, and yields the task after each change; undefined where nothing pushes changes. Throws only when aborted. */
+  /**
+   * Connects to the proxy and yields the task after each change. Undefined without a proxy that pushes changes. Throws
+   * only when aborted.
+   */
   readonly pushed?: (() => AsyncIterable<Task>) | undefined;
 }
 
-/** Time in milliseconds for which a task is polled after pushed changes have ended. */
+/** Time in milliseconds to poll a task after its pushed changes have ended. */
 const PUSHED_AGAIN_MS = 60_000;
 
 /**
- * Yields a task after each answer and each pushed change. Yields the same object if nothing has changed.
+ * Yields a task after each poll and each pushed change. Yields the same object if nothing has changed.
  *
- * Policy: pushed changes take the place of polls for as long as they come. They are requested after an answer with
- * something new, because a subscriber shows `fetching` until then. After they have ended, the task is polled for a minute.
+ * Policy: pushed changes replace polls while they arrive. The stream of changes opens only after a poll with a new
+ * snapshot, because a subscriber shows `fetching` before it. After the stream has ended, the task is polled for a
+ * minute.
  */
 export async function* mergePushed<Task>(
   clock: Clock,

@@ -19,53 +19,50 @@ export type PollEvent =
       readonly failure: Error | undefined;
     };
 
-/** Milliseconds from an answer to the next poll, or a function of the last answer. */
+/** Milliseconds from a response to the next poll, or a function of the last snapshot. */
 export type Interval<Snapshot> = number | ((snapshot: Snapshot | undefined) => number);
 
 /** Returns the milliseconds from `snapshot` to the next poll. */
-export function intervalAfter<Snapshot>(
-  interval: Interval<Snapshot>,
-  snapshot: Snapshot | undefined,
-): number {
+export function findInterval<Snapshot>(interval: Interval<Snapshot>, snapshot: Snapshot | undefined): number {
   return typeof interval === "function" ? interval(snapshot) : interval;
 }
 
 /** Plan of a poll loop. Times are milliseconds. */
 export interface PollPlan<Snapshot> {
   readonly clock: Clock;
-  /** Returns numbers from 0 up to, but not including, 1, for the jitter. */
+  /** Returns numbers from 0 (included) to 1 (excluded) for the jitter. */
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer. */
+  /** Milliseconds from a response to the next poll, varied by up to 10 %. A function gets the last snapshot. */
   readonly intervalMs: Interval<Snapshot>;
-  /** Limit for the whole loop. A request in flight counts, too. */
+  /** Limit for the whole loop, including a request in flight. */
   readonly deadlineMs: number;
-  /** Sends one poll. It must not repeat the request: the loop does that. */
+  /** Sends one poll. It must not retry: the loop does. */
   readonly query: (signal: AbortSignal) => Promise<Snapshot>;
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
-  /** True where the gateway has answered before. */
+  /** True if the gateway has reported the task before. */
   readonly seenBefore?: boolean | undefined;
-  /** Unix milliseconds after which the gateway may have forgotten: a 404 then ends the loop at once. */
+  /** Unix milliseconds after which the gateway may have deleted the task: the first 404 then ends the loop. */
   readonly knownUntil?: number | undefined;
   /** Message of the error after the deadline. */
   readonly late: string;
 }
 
-/** Time after the start in which the gateway may not know a new task yet. */
+/** Time after the start during which the gateway may not know a new task. */
 const GRACE_MS = 30_000;
-/** Time for which the gateway may not know a task that it knew. */
+/** Time during which the gateway may temporarily not know a task. */
 const ABSENT_MS = 120_000;
-/** Number of consecutive answers that may be no answer: they could not be read, reported a failed query, or refused. */
+/** Number of consecutive inconclusive responses to tolerate: unreadable, a failed query, or a rejection. */
 const DOUBTFUL = 3;
-/** Longest wait that failures alone cause. */
-const LONGEST_PAUSE_MS = 120_000;
-/** Longest wait that the gateway can ask for. */
-const LONGEST_RETRY_AFTER_MS = 600_000;
+/** Longest wait after failures without `Retry-After`. */
+const MAX_PAUSE_MS = 120_000;
+/** Longest `Retry-After` that the loop follows. */
+const MAX_RETRY_AFTER_MS = 600_000;
 
 /**
- * Polls until the consumer leaves: at once, then an interval after each answer. Failures that may pass (429, 5xx, a
- * failed connection) do not end it. It backs off, longer if `Retry-After` is longer, up to 10 minutes. No single answer ends
- * it for a task that the gateway has answered for.
+ * Polls until the consumer stops: at once, then an interval after each response. Temporary failures (429, 5xx, a failed
+ * connection) do not end the loop. It backs off exponentially, and follows `Retry-After` up to 10 minutes. For a known
+ * task, no single response ends the loop.
  *
  * @throws {TimeoutError} phase `deadline`
  * @throws errors of `query` after which another poll would not help; the signal's reason, at once
@@ -73,14 +70,14 @@ const LONGEST_RETRY_AFTER_MS = 600_000;
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
   const { clock, random, deadlineMs, query, onPoll, late } = plan;
   let failure: Error | undefined;
-  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => lateness(late, failure));
+  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => createDeadlineError(late, failure));
   const startedAt = clock.now();
   let failures = 0;
   let doubt: string | undefined;
   let doubts = 0;
   let doubtedAt = 0;
   let seen = plan.seenBefore ?? false;
-  let intervalMs = intervalAfter(plan.intervalMs, undefined);
+  let intervalMs = findInterval(plan.intervalMs, undefined);
   try {
     for (;;) {
       let backoffMs: number | undefined;
@@ -89,16 +86,16 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         isolate(() => onPoll?.({ type: "poll" }));
         const snapshot = await query(signal);
         failure = undefined;
-        intervalMs = intervalAfter(plan.intervalMs, snapshot);
+        intervalMs = findInterval(plan.intervalMs, snapshot);
         failures = 0;
         doubts = 0;
         seen = true;
         yield snapshot;
       } catch (error) {
-        const verdict = verdictOf(error, seen);
-        if (verdict === "passing") backoffMs = backoff(error, intervalMs, ++failures);
+        const verdict = classifyFailure(error, seen);
+        if (verdict === "passing") backoffMs = computeBackoff(error, intervalMs, ++failures);
         else {
-          // of one kind: an answer that can't be read says nothing of the 404s before it
+          // counts only consecutive failures of one kind: an unreadable response does not confirm earlier 404s
           if (verdict !== doubt) doubts = 0;
           doubt = verdict;
           if (++doubts === 1) doubtedAt = clock.now();
@@ -125,11 +122,11 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
  * Classifies a failed poll.
  *
  * - `passing`: another poll may succeed
- * - `doubtful`: the answer could not be read, reported a failed query, or refused what was answered before
- * - `absent`: the gateway does not know the task, as happens right after its creation
+ * - `doubtful`: an unreadable response, a failed query, or a rejection of a known task
+ * - `absent`: the gateway does not know the task, for example right after its creation
  * - `stop`: another poll cannot help
  */
-function verdictOf(error: unknown, seen: boolean): "passing" | "doubtful" | "absent" | "stop" {
+function classifyFailure(error: unknown, seen: boolean): "passing" | "doubtful" | "absent" | "stop" {
   if (!isGatewayError(error)) return "stop";
   if (isTransient(error) || error.name === "TimeoutError") return "passing";
   if (error.name === "ResponseError") return "doubtful";
@@ -139,29 +136,27 @@ function verdictOf(error: unknown, seen: boolean): "passing" | "doubtful" | "abs
   if (status === 425) return "passing";
   if ([401, 403].includes(status)) return "stop";
   if (isAbsent(error) || (status === 400 && !seen)) return "absent";
-  // a page of 404, too: it says nothing of the task
+  // also a 404 page, which is not the gateway's response about the task
   return seen || status === 404 || (status >= 200 && status < 300) ? "doubtful" : "stop";
 }
 
-/** Makes the error of the deadline. Its cause is the error of the last poll, which may be the reason. */
-function lateness(late: string, failure: Error | undefined): TimeoutError {
+/** Creates the error of the deadline. Its cause is the error of the last poll. */
+function createDeadlineError(late: string, failure: Error | undefined): TimeoutError {
   if (!failure) return new TimeoutError(late, "deadline");
-  const waitMs = retryAfterOf(failure);
+  const waitMs = readRetryAfter(failure);
   const hint = waitMs > 0 ? ` (with Retry-After: ${Math.ceil(waitMs / 1000)} s)` : "";
   return new TimeoutError(`${late}. The last poll failed${hint}: ${failure.message}`, "deadline", {
     cause: failure,
   });
 }
 
-/** Waiting time that a refusal sets, in milliseconds; 0 for none. */
-function retryAfterOf(error: unknown): number {
+/** Returns the `Retry-After` of an error, in milliseconds; 0 without one. */
+function readRetryAfter(error: unknown): number {
   return (isGatewayError(error) && error.name === "APIError" && error.retryAfterMs) || 0;
 }
 
-/**
- * Doubles the wait after each failure. It is never shorter than the gateway's own waiting time, also after the jitter.
- */
-function backoff(error: unknown, intervalMs: number, failures: number): number {
-  const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, LONGEST_PAUSE_MS));
-  return Math.max(grown, Math.min(retryAfterOf(error), LONGEST_RETRY_AFTER_MS) / 0.9);
+/** Doubles the wait after each failure. It never falls below `Retry-After`, even after the jitter. */
+function computeBackoff(error: unknown, intervalMs: number, failures: number): number {
+  const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, MAX_PAUSE_MS));
+  return Math.max(grown, Math.min(readRetryAfter(error), MAX_RETRY_AFTER_MS) / 0.9);
 }

@@ -1,17 +1,17 @@
 import { openSpan } from "../base/clock.js";
-import { type Billing, billingOf } from "../vocabulary/errors.js";
-import { deliveryOf, isRefused } from "./failure.js";
+import { type Billing, toBilling } from "../vocabulary/errors.js";
+import { findDelivery, isRefused } from "./failure.js";
 import type { Connection } from "./send.js";
 
 /**
- * Makes a client for one request. `onBilling` gets the cost of the request so far, which an abort does not carry.
- * `isReading` is true where a refusal has come, and its words have not.
+ * Creates a client for one request. `onBilling` gets the billing of the request so far, which an abort does not report.
+ * `isReading` is true between the status and the body of a rejection.
  */
 export function trackBilling<Client extends Connection>(
   client: Client,
   onBilling: (billing: Billing, isReading?: boolean) => void,
 ): Client {
-  // an attempt that may have arrived is not undone by a refusal of the next
+  // a rejection does not undo an earlier attempt that may have arrived
   let soFar: Billing = "none";
   return {
     ...client,
@@ -19,7 +19,7 @@ export function trackBilling<Client extends Connection>(
       if (event.type === "request") onBilling("maybe");
       if (event.type === "response" && event.status >= 300 && isRefused(event)) onBilling(soFar, true);
       if (event.type === "retry") {
-        if (soFar === "none") soFar = billingOf(deliveryOf(event.error));
+        if (soFar === "none") soFar = toBilling(findDelivery(event.error));
         onBilling(soFar);
       }
       client.emit(event);
@@ -28,10 +28,10 @@ export function trackBilling<Client extends Connection>(
 }
 
 /**
- * Makes a client and a signal for one request. `unlessSent` ends the request until the gateway may have it, `caller` at
- * any time.
+ * Creates a client and a signal for one request. `unlessSent` aborts the request only before the gateway may have it,
+ * `caller` at any time.
  */
-export function endsUnlessSent<Client extends Connection>(
+export function cancelWith<Client extends Connection>(
   client: Client,
   unlessSent: AbortSignal,
   caller?: AbortSignal,

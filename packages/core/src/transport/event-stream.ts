@@ -1,10 +1,10 @@
 /** One event of a `text/event-stream`, by the rules of the WHATWG HTML standard (9.2.6). */
 export interface ServerSentEvent {
-  /** The `event` field; `"message"` where the stream gives none. */
+  /** The `event` field; `"message"` if the stream sets none. */
   readonly event: string;
   /** The `data` lines, joined by line feeds. */
   readonly data: string;
-  /** The last `id` seen so far in the stream. */
+  /** The last `id` of the stream so far. */
   readonly lastEventId: string;
 }
 
@@ -12,37 +12,37 @@ export interface ServerSentEvent {
 export interface EventHandlers {
   /** Longest line, and longest `data` of an event, in characters. @default 16_777_216 */
   readonly maxLength?: number;
-  /** Called for each event, as soon as the blank line after it has come. */
+  /** Called for each event, as soon as its closing blank line arrives. */
   onEvent(event: ServerSentEvent): void;
-  /** Called for a valid `id` field, before the event that it belongs to. */
+  /** Called for a valid `id` field, before its event. */
   onId?(id: string): void;
   /** Called for a valid `retry` field: the time before a reconnect, in milliseconds. */
   onRetry?(ms: number): void;
-  /** Called for a field that the standard does not know. Some gateways send errors as a line `error: {…}`. */
+  /** Called for a field that is not in the standard. Some gateways send errors as a line `error: {…}`. */
   onUnknownField?(name: string, value: string): void;
 }
 
-/** Parser of an event stream. The bytes may come in pieces of any size. */
+/** Parser of an event stream. The bytes may arrive in pieces of any size. */
 export interface EventParser {
   /**
    * Reads the next bytes of the stream.
    *
-   * @throws {RangeError} for an event longer than `maxLength`; the parser cannot be used after it
+   * @throws {RangeError} for an event longer than `maxLength`. The parser is unusable after that
    */
   push(bytes: Uint8Array): void;
   /**
-   * Ends the stream and returns an event whose closing blank line is missing; undefined where there is none.
-   * The standard drops such an event; returning it shows that the stream was cut.
+   * Ends the stream and returns an event without its closing blank line, if there is one. The standard drops such an
+   * event. Returning it shows that the stream was truncated.
    */
   end(): ServerSentEvent | undefined;
 }
 
-/** Longest event, in characters, unless a parser is given another bound. */
+/** Default limit of an event, in characters. */
 export const MAX_LENGTH = 16 * 1024 * 1024;
 
 /**
- * Creates a parser that splits bytes into events. Each byte is read once, so an event of many megabytes costs
- * linear time. Only the current event is held, up to `maxLength`.
+ * Creates a parser that splits bytes into events. It reads each byte once, so an event of many megabytes costs linear
+ * time. It holds only the current event, up to `maxLength`.
  *
  * @example
  * ```ts
@@ -68,14 +68,17 @@ export function createEventParser({
     push: (bytes) => splitLines(normalizeLineEnds(decoder.decode(bytes, { stream: true }))),
     end() {
       splitLines(normalizeLineEnds(decoder.decode()));
-      // the standard drops an unfinished line; the caller decides about one that looks like data
+      // the standard drops an unfinished line. Here the caller decides, because the line may be data
       if (unfinishedLine !== "" && !unfinishedLine.startsWith("retry")) readLine(unfinishedLine);
       unfinishedLine = "";
       return takeEvent();
     },
   };
 
-  /** A CR at the end of a read has ended its line: an LF at the start of the next read belongs to it. */
+  /**
+   * Normalizes line breaks. A CR at the end of a read ends its line, so an LF at the start of the next read belongs to
+   * it.
+   */
   function normalizeLineEnds(text: string): string {
     if (endedWithCR && text !== "") {
       endedWithCR = false;
@@ -89,8 +92,8 @@ export function createEventParser({
   function splitLines(text: string): void {
     let lineEnd = text.indexOf("\n");
     if (lineEnd === -1) {
-      // appending does not copy, and the line is not searched again: a line of many reads costs linear time
-      unfinishedLine = bounded(unfinishedLine + text);
+      // appending neither copies nor searches the line again, so a line of many reads costs linear time
+      unfinishedLine = assertBounded(unfinishedLine + text);
       return;
     }
     let lineStart = 0;
@@ -101,7 +104,7 @@ export function createEventParser({
       lineEnd = text.indexOf("\n", lineStart);
     }
     while (lineEnd !== -1) {
-      // nearly every line with data has this form: it is read without a copy
+      // fast path for nearly every data line, without a copy
       if (data === undefined && text.startsWith("data: ", lineStart))
         data = text.slice(lineStart + 6, lineEnd);
       else readLine(text.slice(lineStart, lineEnd));
@@ -117,7 +120,7 @@ export function createEventParser({
     if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (name === "data") data = data === undefined ? value : bounded(`${data}\n${value}`);
+    if (name === "data") data = data === undefined ? value : assertBounded(`${data}\n${value}`);
     else if (name === "event") event = value;
     else if (name === "id") {
       if (value.includes("\0")) return;
@@ -135,12 +138,12 @@ export function createEventParser({
 
   function takeEvent(): ServerSentEvent | undefined {
     const complete =
-      data === undefined ? undefined : { event: event || "message", data: bounded(data), lastEventId };
+      data === undefined ? undefined : { event: event || "message", data: assertBounded(data), lastEventId };
     event = "";
     data = undefined;
     return complete;
   }
-  function bounded(text: string): string {
+  function assertBounded(text: string): string {
     if (text.length <= maxLength) return text;
     throw new RangeError(`an event of the stream is longer than ${maxLength} characters`);
   }

@@ -7,66 +7,61 @@ import {
   readDelivery,
 } from "../vocabulary/errors.js";
 
-/** Finds the id of a request in the headers of the gateway's or the proxy's answer. */
-export function requestIdOf({ headers }: Response): string | undefined {
+/** Reads the request id from the headers of a response. */
+export function readRequestId({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
-/** Returns true if a proxy refused a path that it does not serve: a repetition cannot help. */
+/** Returns true if a proxy does not serve the path. A retry cannot help. */
 export function isClosedRoute(error: unknown): error is APIError {
   return error instanceof APIError && error.source === "proxy" && error.code === "not_found";
 }
 
 /**
- * Returns true if the gateway itself does not know what was asked for: a 404 in JSON (spec, Errors). A page may come
- * from any server on the way; `@sluice/worker-proxy` passes it on with the code `upstream_type`.
+ * Returns true if the gateway itself responded with a 404 in JSON (spec, Errors). An HTML page may come from any server
+ * in between. `@sluice/worker-proxy` forwards it with the code `upstream_type`.
  */
 export function isAbsent({ status, body, code }: APIError): boolean {
   return status === 404 && code !== "upstream_type" && /^\s*[[{]/.test(body);
 }
 
-/** Adds the way to open a path to the error of a proxy that does not serve it. */
-export function withRoute(error: unknown, todo: string): unknown {
+/** Adds advice for the operator to the error of a proxy that does not serve the path. */
+export function addRouteAdvice(error: unknown, todo: string): unknown {
   if (isClosedRoute(error)) error.message = `the proxy does not serve this path: ${todo}`;
   return error;
 }
 
-/**
- * Returns true for an error status by which the gateway refuses: it has not acted. All others say that something went
- * wrong.
- */
+/** Returns true for a status that means that the gateway rejected the request and did not act. */
 export function isRefused({ status }: { readonly status: number }): boolean {
   return status < 500 && status !== 408;
 }
 
-/**
- * Returns how far an attempt got that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
- */
-export function deliveryOf(error: unknown): Delivery {
+/** Returns how far a failed attempt got. A 4xx is a rejection, except for 408. */
+export function findDelivery(error: unknown): Delivery {
   if (error instanceof ConnectionError) return readDelivery(error) ?? "unknown";
   return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
-/** Statuses of a request that was turned away before anything looked at its key. */
-const TURNED_AWAY = [401, 403, 429];
+/** Statuses of requests that were rejected before any server read their idempotency key. */
+const REFUSED_EARLY = [401, 403, 429];
 
 /**
- * Returns true if a request that failed with `error` has the same `idempotency-key` when the user asks again: nobody
- * knows how it ended, or it was turned away. With any other end the user wants another answer, and a server that
- * remembers this one would give it again for ever.
+ * Returns true if a retry by the user must reuse the `idempotency-key` of the failed request: its result is unknown, or
+ * it was rejected early. Otherwise the user wants a new response, and a server that remembers the key would replay the
+ * old one.
  *
- * @param billing cost of a request that was stopped: one that did not arrive leaves its key to an earlier one
+ * @param billing billing of a stopped request. A request that did not arrive leaves its key usable
  */
-export function keepsKey(error: unknown, billing: Billing = "maybe"): boolean {
+export function canReuseKey(error: unknown, billing: Billing = "maybe"): boolean {
   if (!isGatewayError(error)) return billing === "none";
   switch (error.name) {
     case "APIError":
-      // the proxy lost the object that has the answer
-      return TURNED_AWAY.includes(error.status) || error.code === "extension_unavailable";
+      // the proxy lost the object that stores the response
+      return REFUSED_EARLY.includes(error.status) || error.code === "extension_unavailable";
     case "StreamError":
       return error.reason === "truncated" && error.code === undefined;
     case "TimeoutError":
-      // a stream that had begun was stopped
+      // not for a timeout within a stream
       return error.partial === undefined;
     default:
       return error.name === "ConnectionError" || error.billing === "none";
@@ -76,14 +71,15 @@ export function keepsKey(error: unknown, billing: Billing = "maybe"): boolean {
 const NEVER_CONNECTED =
   /conn(ection ?)?refused|bad port|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
-/** Makes an error of this library from an error of `fetch`, or of a body that broke off. */
-export function connectionError(cause: unknown): ConnectionError {
+/** Converts an error of `fetch` or of a broken body to a `ConnectionError`. */
+export function toConnectionError(cause: unknown): ConnectionError {
   const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };
     message?: string;
   };
   const text = `${message} ${reason?.code} ${reason?.message}`;
-  // a certificate is checked before anything is sent; its words may be in an address, too
+  // a certificate is checked before anything is sent. Only the code is tested, because an address may contain the same
+  // words
   return NEVER_CONNECTED.test(text) || /CERT|UNABLE_TO_VERIFY/.test(String(reason?.code))
     ? new ConnectionError(
         "could not connect to the gateway: the request was not sent; check the base URL and network",

@@ -1,20 +1,20 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
 
-/** Headers in every form that `Headers` takes: an object, pairs, or `Headers`. */
+/** Headers in every form that `Headers` accepts: an object, pairs, or `Headers`. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;
 
 /**
- * Makes `Headers` from `init`.
+ * Creates `Headers` from `init`.
  *
- * @throws {ConfigurationError} that names the header without its value: the value may be a key, and the platform's own
- * error would quote it
+ * @throws {ConfigurationError} that names the header without its value, which may be a key. The platform's error would
+ *   quote it
  */
 export function readHeaders(init: HeadersInput = {}): Headers {
   const headers = new Headers();
   const entries = Symbol.iterator in init ? init : Object.entries(init);
   for (const [name, value] of entries as Iterable<[string, string]>)
     try {
-      // checked here, because workerd sends and prints such a header
+      // workerd would send and print such a header
       if (/[\u0100-\uffff]/.test(value)) throw new TypeError();
       headers.append(name, value);
     } catch {

@@ -1,14 +1,14 @@
 import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
 import {
-  apiErrorOf,
+  createAPIError,
   type ErrorFields,
-  errorFieldsOf,
   excerpt,
+  findErrorFields,
   isRecord,
   parseJSON,
 } from "./error-response.js";
-import { connectionError, requestIdOf } from "./failure.js";
+import { readRequestId, toConnectionError } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
   type CallDescription,
@@ -21,25 +21,27 @@ import {
   send,
 } from "./send.js";
 
-/** A request whose whole answer is JSON. */
+/** A request whose whole response is JSON. */
 export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
-  /** Makes the result from an answer; throws if the answer does not fit the spec. */
-  readonly read: (answer: Answer<JSON>) => Result | Promise<Result>;
-  /** Makes the result from an answer that is not JSON. Without it, such an answer is an error. */
-  readonly readText?: (answer: Answer<undefined>) => Result | Promise<Result>;
-  /** Returns the facts about a result for the call's `end` event. */
+  /** Creates the result from a response. Throws if the response does not fit the spec. */
+  readonly read: (answer: WholeResponse<JSON>) => Result | Promise<Result>;
+  /** Creates the result from a response that is not JSON. Without this function, such a response is an error. */
+  readonly readText?: (answer: WholeResponse<undefined>) => Result | Promise<Result>;
+  /** Returns the metadata of a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
 
-/** A whole answer. */
-export interface Answer<JSON = unknown> {
+/** A whole response. */
+export interface WholeResponse<JSON = unknown> {
   readonly json: JSON;
-  /** Text of the answer, without the key. */
+  /** Text of the response, without the key. */
   readonly text: string;
   readonly headers: Headers;
-  /** Makes an error about this answer. `path` names the field that does not fit the spec. */
-  readonly misfit: (path: string) => ResponseError;
-  /** Makes the error that this answer reports with a status of success. `fields`: what was read of it already. */
+  /** Creates an error about this response. `path` names the field that does not fit the spec. */
+  readonly mismatch: (path: string) => ResponseError;
+  /**
+   * Creates the error that this response reports under a status of success. `fields`: fields that were already read.
+   */
   readonly reported: (fields?: ErrorFields) => Error;
   readonly requestId: string | undefined;
   /** Milliseconds from the call to the last byte. */
@@ -47,10 +49,10 @@ export interface Answer<JSON = unknown> {
 }
 
 /**
- * Sends, and reads the whole answer.
+ * Sends a request and reads the whole response.
  *
- * @throws {APIError} for a status of failure, or an answer that is not JSON
- * @throws {ConnectionError} when no answer came, or it broke off
+ * @throws {APIError} for an error status, or a response that is not JSON
+ * @throws {ConnectionError} when no response came, or the connection broke
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws the error of `call.read`
  */
@@ -62,7 +64,7 @@ export async function requestJSON<Result>(
   const exchange = openExchange(client, call, options);
   let result: Result;
   try {
-    const answer = await answerOf(client, exchange, call, options);
+    const answer = await requestText(client, exchange, call, options);
     if (answer.json !== undefined) result = await call.read(answer);
     else if (call.readText) result = await call.readText({ ...answer, json: undefined });
     else throw answer.reported();
@@ -74,33 +76,33 @@ export async function requestJSON<Result>(
   return result;
 }
 
-async function answerOf(
+async function requestText(
   client: Connection,
   exchange: Exchange,
   call: Outgoing,
   options: RequestOptions,
-): Promise<Answer> {
+): Promise<WholeResponse> {
   const response = await send(client, exchange, { ...call, headers: options.headers });
-  const requestId = requestIdOf(response);
-  const text = client.scrub(await textOf(client, exchange, response));
+  const requestId = readRequestId(response);
+  const text = client.scrub(await readBodyText(client, exchange, response));
   const json = parseJSON(text);
   return {
     json,
     text,
     headers: response.headers,
-    misfit: (path) => {
+    mismatch: (path) => {
       const message = `the answer does not fit the spec at ${path}`;
       return new ResponseError(message, { path, body: excerpt(text) }, { requestId });
     },
-    reported: (fields) => apiErrorOf(response, text, { requestId, fields }),
+    reported: (fields) => createAPIError(response, text, { requestId, fields }),
     requestId,
     totalMs: client.clock.now() - exchange.startedAt,
   };
 }
 
 /**
- * Does the same for an answer that is an object with one of the fields `landmarks`. An object without them that has an
- * error message is that error.
+ * Sends a request whose response is an object with one of the fields `landmarks`. An object without them, but with an
+ * error message, is an error.
  *
  * @throws {APIError} also for an error reported with a status of success
  * @throws {ResponseError}
@@ -111,28 +113,28 @@ export function requestRecord<Result>(
   options: RequestOptions,
   ...landmarks: readonly string[]
 ): Promise<Result> {
-  const read = (answer: Answer) => {
+  const read = (answer: WholeResponse) => {
     const { json } = answer;
     if (!isRecord(json)) throw answer.reported();
-    const isAnswer = recordsIn(json).some((record) => landmarks.some((name) => record[name] !== undefined));
-    if (!isAnswer && errorFieldsOf(json)?.message !== undefined) throw answer.reported();
+    const isAnswer = findRecords(json).some((record) => landmarks.some((name) => record[name] !== undefined));
+    if (!isAnswer && findErrorFields(json)?.message !== undefined) throw answer.reported();
     return call.read({ ...answer, json });
   };
   return requestJSON(client, { ...call, read }, options);
 }
 
-/** Returns the objects of an answer that may be wrapped: `{code, message, data}`. */
-function recordsIn(json: unknown): Record<string, unknown>[] {
+/** Returns the objects of a response, which may be wrapped: `{code, message, data}`. */
+function findRecords(json: unknown): Record<string, unknown>[] {
   return isRecord(json) ? [json, json.data].filter(isRecord) : [];
 }
 
 /**
- * Finds the id of a created task or asset in an answer: in the first of the fields `names` that has one, also below
- * `data`. The task is billed, so a number is accepted, too. The digits of a long one are read from the text, because a
- * number cannot hold them.
+ * Finds the id of a created task or asset in a response: in the first of the fields `names` that has one, also in
+ * `data`. The task is billed, so numbers are accepted too. Long ones are read from the text, because a number cannot
+ * hold all digits.
  */
-export function idIn({ json, text }: Answer, ...names: readonly string[]): string | undefined {
-  for (const record of recordsIn(json))
+export function findId({ json, text }: WholeResponse, ...names: readonly string[]): string | undefined {
+  for (const record of findRecords(json))
     for (const name of names) {
       const id = record[name];
       if (typeof id === "string" && id.trim()) return id;
@@ -142,8 +144,8 @@ export function idIn({ json, text }: Answer, ...names: readonly string[]): strin
   return undefined;
 }
 
-/** Reads the time for which a proxy keeps copies, in milliseconds; undefined without an archive. */
-export function archiveMs(headers: Headers): number | undefined {
+/** Reads how long a proxy stores copies, in milliseconds; undefined without an archive. */
+export function readArchiveMs(headers: Headers): number | undefined {
   const [, ms] = /\barchive=(\d+)/.exec(headers.get("x-sluice-offers") ?? "") ?? [];
   return ms ? Number(ms) : undefined;
 }
@@ -154,8 +156,8 @@ interface FieldTypes {
   object: object;
 }
 
-/** Reads a field that nothing depends on. A field of another type is undefined, with a warning. */
-export function fieldOf<Type extends keyof FieldTypes>(
+/** Reads an optional field. Returns undefined for another type, with a warning. */
+export function readField<Type extends keyof FieldTypes>(
   { warn }: Connection,
   path: string,
   type: Type,
@@ -167,12 +169,12 @@ export function fieldOf<Type extends keyof FieldTypes>(
   return undefined;
 }
 
-/** Reads the body as text. A body that breaks off is a failed connection, after the gateway has acted. */
-async function textOf(client: Connection, exchange: Exchange, response: Response): Promise<string> {
+/** Reads the body as text. A broken body is a failed connection after the gateway has acted. */
+async function readBodyText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   try {
     return await readText(client, exchange, response);
   } catch (error) {
     const { signal } = exchange;
-    throw signal.aborted || isGatewayError(error) ? error : connectionError(error);
+    throw signal.aborted || isGatewayError(error) ? error : toConnectionError(error);
   }
 }

@@ -1,5 +1,5 @@
-/** Returns what a proxy offers, from the header `x-sluice-offers`; undefined without one. */
-export function offersIn(headers: Headers): readonly string[] | undefined {
+/** Parses the offers of a proxy from the header `x-sluice-offers`; undefined without the header. */
+export function parseOffers(headers: Headers): readonly string[] | undefined {
   return headers
     .get("x-sluice-offers")
     ?.trim()

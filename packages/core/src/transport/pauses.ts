@@ -1,56 +1,56 @@
-import { type Clock, onAbort, unlessAborted } from "../base/clock.js";
+import { addAbortListener, type Clock, rejectOnAbort } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
-/** The waits between the attempts of all calls of a client. */
+/** The waits between attempts of all calls of a client. */
 export interface Pauses {
-  /** Returns the clock of the waits of one call. */
-  readonly clockOf: (callId: string) => Clock;
-  /** Ends the waits of a call, or of all calls. Returns false if there were none. */
+  /** Creates the clock for the waits of one call. */
+  readonly createClock: (callId: string) => Clock;
+  /** Ends the waits of a call, or of all calls. Returns false if no call waited. */
   readonly end: (callId?: string) => boolean;
 }
 
-/** The waits of each client. A client and its copies share their listeners, and so their waits. */
+/** The waits of each client. A client and its copies share their listeners and so their waits. */
 const all = new WeakMap<object, Pauses>();
 
 /** Returns the waits of a client. */
-export function pausesOf({ clock, listeners }: Pick<Connection, "clock" | "listeners">): Pauses {
+export function getPauses({ clock, listeners }: Pick<Connection, "clock" | "listeners">): Pauses {
   const pauses = all.get(listeners) ?? createPauses(clock);
   all.set(listeners, pauses);
   return pauses;
 }
 
 /**
- * Ends the wait before the next attempt of a call: it is sent at once. Call it where the user says "try now", or where
- * the network is back. It allows no further attempt than `retry` does, and the server may refuse this one as well.
+ * Ends the wait before the next attempt of a call and sends the attempt at once. Call it when the user clicks "Try now"
+ * or the network is back. It does not allow more attempts than `retry` does.
  *
- * @param callId id of the call, from its `retry` event. @default all calls of this client that wait
- * @returns false if nothing waited
+ * @param callId id of the call, from its `retry` event. @default all waiting calls of this client
+ * @returns false if no call waited
  * @example
  * ```ts
  * addEventListener("online", () => retryNow(client));
  * ```
  */
 export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId?: string): boolean {
-  return pausesOf(client).end(callId);
+  return getPauses(client).end(callId);
 }
 
-/** Creates the waits. Each lasts as long as on `clock`, unless it is ended. */
+/** Creates the waits. Each one lasts as long as on `clock`, unless `end` ends it. */
 function createPauses(clock: Clock): Pauses {
   const ends = new Map<() => void, string>();
-  return { clockOf, end };
+  return { createClock, end };
 
-  function clockOf(callId: string): Clock {
+  function createClock(callId: string): Clock {
     return { now: () => clock.now(), sleep: (ms, signal) => sleep(callId, ms, signal) };
   }
 
   async function sleep(callId: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     const early = new AbortController();
-    const ignoreAbort = onAbort(signal, () => early.abort(signal?.reason));
-    // `null` where nothing reads the reason
+    const ignoreAbort = addAbortListener(signal, () => early.abort(signal?.reason));
+    // nothing reads this reason
     const endNow = () => early.abort(null);
     ends.set(endNow, callId);
     try {
-      await unlessAborted(clock.sleep(ms, early.signal), early.signal);
+      await rejectOnAbort(clock.sleep(ms, early.signal), early.signal);
     } catch (error) {
       if (error !== null) throw error;
     } finally {
@@ -62,7 +62,7 @@ function createPauses(clock: Clock): Pauses {
   function end(callId?: string): boolean {
     const found = [...ends].filter(([, id]) => callId === undefined || id === callId);
     for (const [endNow] of found) {
-      // a wait is ended once
+      // a wait ends only once
       ends.delete(endNow);
       endNow();
     }

@@ -1,19 +1,19 @@
-import { after } from "../base/clock.js";
+import { callAfter } from "../base/clock.js";
 import { type Issue, ResponseError, TimeoutError } from "../vocabulary/errors.js";
 import { excerpt } from "./error-response.js";
-import type { BodyReader } from "./odd-body.js";
+import type { BodyReader } from "./node-body.js";
 import type { Connection, Exchange } from "./send.js";
 
 /**
- * Opens the body of a response. A `fetch` of the app's own may give a stream of Node, no stream, or one that other code
- * reads: the code for those is loaded when one comes.
+ * Creates a reader of a response's body. A custom `fetch` may return a Node stream, no stream, or a locked one. The
+ * code for these is loaded on demand.
  *
- * @param warn gets the warning of a `fetch` whose responses have no stream
+ * @param warn gets the warning about a `fetch` that does not stream
  */
-export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void): BodyReader {
+export function createBodyReader(response: Response, warn?: (issue: Issue) => void): BodyReader {
   const { body } = response;
   if (typeof body?.getReader === "function" && !body.locked && !response.bodyUsed) return body.getReader();
-  const loading = loadOddBody().then((odd) => odd.oddReaderOf(response, warn));
+  const loading = loadNodeBody().then((odd) => odd.createNodeReader(response, warn));
   loading.catch(() => {});
   return {
     read: async () => (await loading).read(),
@@ -21,31 +21,31 @@ export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void):
   };
 }
 
-function loadOddBody(): Promise<typeof import("./odd-body.js")> {
-  return import("./odd-body.js");
+function loadNodeBody(): Promise<typeof import("./node-body.js")> {
+  return import("./node-body.js");
 }
 
-/** Creates a function that makes bytes of a piece of a body. Any piece but bytes makes it load the code for others. */
-export function createBytesOf(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
+/** Creates a function that converts a piece of a body to bytes. Loads the converter for other pieces on demand. */
+export function createToBytes(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
   let loading: Promise<(piece: unknown) => Uint8Array> | undefined;
   return (piece) => {
     if (piece instanceof Uint8Array) return piece;
-    loading ??= loadOddBody().then((odd) => odd.createOddBytesOf());
+    loading ??= loadNodeBody().then((odd) => odd.createNodeToBytes());
     return loading.then((bytesOf) => bytesOf(piece));
   };
 }
 
-/** The bytes of an answer, read one piece at a time. */
+/** The bytes of a response, read one piece at a time. */
 export interface ByteReader<Out> {
-  /** Reads the next piece, and returns the result of its handler. It costs one promise and no closure. */
+  /** Reads the next piece and returns the result of its handler. It costs one promise and no closure. */
   read(): Promise<Out>;
-  /** Notes that the caller has taken a part of the last piece. A caller that takes nothing for `chunkMs` has left. */
+  /** Records that the caller consumes the last piece. A caller that is idle for `chunkMs` loses the connection. */
   touch(): void;
-  /** Begins the limit of silence again, where other bytes continue the body. */
+  /** Restarts the silence limit, when another connection continues the body. */
   restart(): void;
   /** Drops the connection. */
   cancel(): void;
-  /** Waits a moment for the end, so that the connection can be used again. The rest of the body does not matter. */
+  /** Waits a moment for the end and ignores the rest, so that the connection can be reused. */
   release(): void;
 }
 
@@ -53,10 +53,10 @@ export interface ByteReader<Out> {
 export interface ByteHandlers<Out> {
   /** Gets a piece, or undefined at the end. */
   use(bytes: Uint8Array | undefined): Out | Promise<Out>;
-  /** Gets the exchange's reason once it is aborted, or the connection's error. */
+  /** Gets the abort reason of the exchange, or the connection's error. */
   lose(error: unknown): Out | Promise<Out>;
   /**
-   * Called before each read. True starts the limit `chunkMs` again. The limit does not run before the first `true`.
+   * Called before each read. True restarts the limit `chunkMs`. The limit does not run before the first `true`.
    *
    * @default () => true
    */
@@ -66,8 +66,8 @@ export interface ByteHandlers<Out> {
 const RELEASE_MS = 1000;
 
 /**
- * Reads an answer's body under the exchange's signal and `chunkMs`. The platform does neither: a fetch timeout ends
- * with the headers, and a handler in the same process may ignore the abort.
+ * Reads a response's body under the exchange's signal and `chunkMs`. The platform enforces neither: a fetch timeout
+ * ends with the headers, and a handler in the same process may ignore the abort.
  */
 export function readBody<Out>(
   client: Connection,
@@ -77,7 +77,7 @@ export function readBody<Out>(
 ): ByteReader<Out> {
   const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
-  const bytesOf = createBytesOf();
+  const toBytes = createToBytes();
   const closed = new AbortController();
   let silentSince: number | undefined;
   let isWaiting = false;
@@ -95,22 +95,22 @@ export function readBody<Out>(
     if (resetsSilence()) silentSince = clock.now();
     if (!isWatched) void watchSilence();
     isWaiting = true;
-    return reader.read().then(arrived, failed);
+    return reader.read().then(handleChunk, handleFailure);
   }
 
-  function arrived({ done, value }: ReadableStreamReadResult<unknown>): Out | Promise<Out> {
+  function handleChunk({ done, value }: ReadableStreamReadResult<unknown>): Out | Promise<Out> {
     isWaiting = false;
-    // cancelling ends a pending read as the end of the body does, but the body has not ended
+    // cancelling ends a pending read like the end of the body, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort(null);
-    const bytes = done ? undefined : bytesOf(value);
-    const out = bytes instanceof Promise ? bytes.then(use, failed) : use(bytes);
+    const bytes = done ? undefined : toBytes(value);
+    const out = bytes instanceof Promise ? bytes.then(use, handleFailure) : use(bytes);
     idleSince = clock.now();
     wasTouched = false;
     return out;
   }
 
-  /** It is called for each delta, and the clock is not asked: an idle time may be noticed one limit later. */
+  /** Runs for each delta, so it does not read the clock: an idle caller may be detected one limit later. */
   function touch(): void {
     wasTouched = true;
   }
@@ -120,7 +120,7 @@ export function readBody<Out>(
     if (!isWatched) void watchSilence();
   }
 
-  function failed(error: unknown): Out | Promise<Out> {
+  function handleFailure(error: unknown): Out | Promise<Out> {
     closed.abort(null);
     return lose(signal.aborted ? signal.reason : error);
   }
@@ -133,14 +133,11 @@ export function readBody<Out>(
 
   function release(): void {
     const stop = () => cancel();
-    after(clock, RELEASE_MS, closed.signal, stop);
+    callAfter(clock, RELEASE_MS, closed.signal, stop);
     reader.read().then(stop, stop);
   }
 
-  /**
-   * Limits the silence, and the time in which the caller takes nothing, with one timer, which is set again for the rest
-   * of the wait.
-   */
+  /** Limits the server's silence and the caller's idle time with one timer, which restarts for the rest of the wait. */
   async function watchSilence(): Promise<void> {
     isWatched = true;
     let pause = chunkMs;
@@ -154,7 +151,7 @@ export function readBody<Out>(
       if (silentMs >= chunkMs) {
         const limit = `${chunkMs} ms (timeout.chunkMs)`;
         const text = isWaiting ? `nothing came for ${limit}` : `not read for ${limit}: the answer was closed`;
-        // the body may go on after it
+        // another connection may continue the body
         isWatched = false;
         return abort(new TimeoutError(text, "chunk"));
       }
@@ -163,18 +160,18 @@ export function readBody<Out>(
   }
 }
 
-/** Longest answer that is read whole, in characters. Larger than any JSON of the spec. */
+/** Limit of a whole response, in characters. Larger than any JSON of the spec. */
 const MAX_LENGTH = 32 * 1024 * 1024;
 
 /**
- * Reads the whole body as text, and ends the exchange.
+ * Reads the whole body as text and ends the exchange.
  *
  * @throws {ResponseError} for a body longer than 32 MB
  */
 export async function readText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  const reader = readBody(client, exchange, bodyReaderOf(response), {
+  const reader = readBody(client, exchange, createBodyReader(response), {
     use(bytes) {
       text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
       if (text.length > MAX_LENGTH)

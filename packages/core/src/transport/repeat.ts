@@ -1,25 +1,25 @@
 import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
-import { openSpan, unlessAborted } from "../base/clock.js";
+import { openSpan, rejectOnAbort } from "../base/clock.js";
 import {
   type APIError,
-  billingOf,
   ConnectionError,
   type Delivery,
-  withDelivery,
+  setDelivery,
+  toBilling,
 } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
 import { isTransient } from "./is-transient.js";
-import { offersIn } from "./offers.js";
-import { pausesOf } from "./pauses.js";
+import { parseOffers } from "./offers.js";
+import { getPauses } from "./pauses.js";
 import { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange, Outgoing } from "./send.js";
 
-export { errorOf } from "./refusal.js";
+export { readRefusal } from "./refusal.js";
 
-// nothing here is needed before an attempt has failed
+// loaded after the first failed attempt
 
-/** A request whose first attempt has failed. */
+/** A request after its first failed attempt. */
 export interface Repetition {
   readonly client: Pick<
     Connection,
@@ -28,12 +28,12 @@ export interface Repetition {
   readonly exchange: CallIdentity & Pick<Exchange, "signal" | "retry" | "state">;
   readonly init: RequestInit & { readonly headers: Headers };
   readonly rule: Outgoing["repeat"];
-  /** Sends the request once, and notes in the state of the exchange how far it got; rejects if it failed. */
+  /** Sends the request once and records in the exchange's state how far it got. Rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
 }
 
 /**
- * Repeats a request, each time with a new body, until it succeeds or may not be repeated.
+ * Repeats a request, each time with a new body, until it succeeds or must not be repeated.
  *
  * @param error failure of the first attempt
  * @throws the failure of the last attempt; the reason of the signal
@@ -43,10 +43,10 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   const { limit } = exchange.retry;
   const { method = "get", ...others } = init;
   const isChat = method === "post" && exchange.kind === "chat";
-  /** True if the request may be repeated after any failure that may pass. */
+  /** True if the request may be repeated after any temporary failure. */
   const isSafe = rule === "any" && !(isChat && client.billsChatsOnce);
   let waits = 0;
-  /** True if the proxy, asked at its own address, answers a repeated key from its memory. */
+  /** True if the proxy's health endpoint says that it replays responses by idempotency key. */
   let isOnce: boolean | undefined;
   if (!(await isRepeated(error))) throw error;
   return ky(resolveAddress(client, exchange.path), {
@@ -65,18 +65,18 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 
   async function attemptAgain(request: Request): Promise<Response> {
     const { state } = exchange;
-    // an earlier attempt may have had an effect, also if this one fails safely
+    // an earlier attempt may have had an effect, even if this one fails safely
     const before = state.delivery;
     try {
       return await attempt(request);
     } catch (error) {
       const { delivery } = state;
-      state.delivery = deliveryOfBoth(before, delivery);
-      // this attempt did not connect; an earlier one may have arrived, or was refused
+      state.delivery = mergeDeliveries(before, delivery);
+      // this attempt did not connect, but an earlier one may have arrived or was rejected
       if (delivery !== "not-sent" || before === delivery) throw error;
       const { message, cause } = error as ConnectionError;
-      throw withDelivery(
-        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
+      throw setDelivery(
+        new ConnectionError(`last attempt: ${message}`, toBilling(before), { cause }),
         before,
       );
     }
@@ -85,41 +85,42 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   async function isRepeated(failure: Error): Promise<boolean> {
     const { signal, retry } = exchange;
     const { retryAfterMs } = failure as Partial<APIError>;
-    // the server asks for a longer wait than the caller has
+    // the server requests a longer wait than the caller allows
     const isTooLate = (retryAfterMs ?? 0) > retry.maxRetryAfterMs;
     if (signal.aborted || !isTransient(failure) || isTooLate) return false;
     if (!(isSafe || isRateLimit(failure)) && !(await isKnownKey())) return false;
-    await waitAfter(failure, retryAfterMs);
+    await waitBeforeRetry(failure, retryAfterMs);
     return true;
   }
 
-  /** Returns true if the server answers the key of the request from its memory. */
+  /** Returns true if the server replays the response to a repeated key. */
   async function isKnownKey(): Promise<boolean> {
-    const offer = offerFor(exchange);
+    const offer = findNeededOffer(exchange);
     if (!init.headers.has("idempotency-key") || !offer || exchange.state.delivery !== "unknown") return false;
-    const { answered } = exchange.state;
-    if (answered) return offersIn(answered)?.includes(offer) ?? false;
+    const { headers } = exchange.state;
+    if (headers) return parseOffers(headers)?.includes(offer) ?? false;
     isOnce ??= await isOffered(offer, repetition);
     exchange.signal.throwIfAborted();
     return isOnce;
   }
 
-  async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
+  async function waitBeforeRetry(failure: Error, askedMs: number | undefined): Promise<void> {
     const { callId, kind, model, path, settings, signal, retry } = exchange;
     const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
-    // each attempt that fails and is repeated has one wait
+    // one wait per failed and repeated attempt
     const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
     client.emit({ callId, kind, model, path, settings, ...step });
-    if (delayMs > 0) await unlessAborted(pausesOf(client).clockOf(callId).sleep(delayMs, signal), signal);
+    if (delayMs > 0)
+      await rejectOnAbort(getPauses(client).createClock(callId).sleep(delayMs, signal), signal);
   }
 }
 
 /**
- * Adds the likely reason of a failure across origins, which a browser does not report. In a page of this machine, where
- * a developer sees it, the server is asked twice to be sure.
+ * Adds CORS advice to a failure across origins, because browsers do not report the reason. On a local page, where a
+ * developer sees it, two requests to the server confirm the reason.
  */
-export async function explain(
+export async function addCORSAdvice(
   error: ConnectionError,
   client: Pick<Connection, "baseURL" | "hasOwnFetch">,
 ): Promise<void> {
@@ -128,14 +129,17 @@ export async function explain(
   const { origin } = new URL(health);
   if (error.billing === "none" || !page || origin === page) return;
   const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  // a `fetch` of the app's own may lead elsewhere than the platform's
-  if (!client.hasOwnFetch && isLocal && (await isRefused(health)))
+  // a custom `fetch` may reach another server than the platform's `fetch`
+  if (!client.hasOwnFetch && isLocal && (await isOriginRefused(health)))
     Object.assign(error, { reason: "origin-refused" });
   error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }
 
-/** Returns true if a server can be reached, but not by code of this page: without CORS a page may send, and not read. */
-async function isRefused(address: string): Promise<boolean> {
+/**
+ * Returns true if a server is reachable but rejects the page's origin: without CORS, a page may send requests but not
+ * read responses.
+ */
+async function isOriginRefused(address: string): Promise<boolean> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ASK_MS);
   const ask = (mode: RequestMode) =>
@@ -151,33 +155,36 @@ async function isRefused(address: string): Promise<boolean> {
   return isThere && !isReadable;
 }
 
-/** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
-function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
+/**
+ * Merges the deliveries of two attempts. `refused` means that an attempt arrived, and only `unknown` that it may be
+ * billed.
+ */
+function mergeDeliveries(one: Delivery, other: Delivery): Delivery {
   return one === "not-sent" || other === "unknown" ? other : one;
 }
 
-/** Returns true if the gateway refused for now, and certainly did not act. */
+/** Returns true if the gateway rejected the request for now and certainly did not act. */
 function isRateLimit(error: Error): boolean {
   return error.name === "APIError" && (error as APIError).status === 429;
 }
 
-/** Names the offer of a proxy that remembers a request; undefined for a request that no proxy remembers. */
-function offerFor({ kind, settings }: Repetition["exchange"]): string | undefined {
+/** Finds the offer of a proxy that can replay the response to a request; undefined if no proxy can. */
+function findNeededOffer({ kind, settings }: Repetition["exchange"]): string | undefined {
   if (kind !== "chat") return "once";
   return settings?.stream ? "chat-once" : undefined;
 }
 
-/** Path at which a proxy tells what it offers. */
+/** Path of the proxy's health endpoint, which lists its offers. */
 const HEALTH_PATH = "/health";
-/** Longest first wait for a proxy that can't be reached, in milliseconds. */
+/** Longest first wait for an unavailable proxy, in milliseconds. */
 const FIRST_WAIT_MS = 1000;
-/** Longest time for one answer to the question, in milliseconds: the caller waits for the error of its own request. */
+/** Limit of one health request, in milliseconds: the caller still waits for the error of its request. */
 const ASK_MS = 5000;
 
 /**
- * Asks the proxy, after an answer was lost, if it answers a repeated `idempotency-key` from its memory: `once` or
- * `chat-once` among the offers of `GET /health` (wire, 6.2). A proxy that stays out of reach offers nothing,
- * because a request that may be billed is not sent again by a guess.
+ * Checks after a lost response if the proxy replays it for a repeated `idempotency-key`: `once` or `chat-once` among
+ * the offers of `GET /health` (wire, 6.2). Returns false for an unreachable proxy, because a billed request
+ * must not be repeated on a guess.
  */
 async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {
   const { client, exchange } = repetition;
@@ -185,7 +192,7 @@ async function isOffered(offer: string, repetition: Repetition): Promise<boolean
   const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxRetryAfterMs };
   const backoff = createBackoff(client, limits);
   for (;;) {
-    const offers = await offersOf(repetition).catch(() => undefined);
+    const offers = await fetchOffers(repetition).catch(() => undefined);
     if (offers) return offers.includes(offer);
     try {
       await backoff.wait(undefined, { signal });
@@ -195,14 +202,18 @@ async function isOffered(offer: string, repetition: Repetition): Promise<boolean
   }
 }
 
-/** Asks the proxy how it is; its answer names its offers. Throws where it can't tell now. */
-async function offersOf({ client, exchange, init: { credentials } }: Repetition): Promise<readonly string[]> {
+/** Fetches the offers from the health endpoint. Throws if the proxy is unavailable. */
+async function fetchOffers({
+  client,
+  exchange,
+  init: { credentials },
+}: Repetition): Promise<readonly string[]> {
   const { callId, kind, model, settings } = exchange;
   const { signal, end } = openSpan(client.clock, exchange.signal, ASK_MS, () => new Error("late"));
   try {
-    const { status, headers, body } = await unlessAborted(ask(), signal);
+    const { status, headers, body } = await rejectOnAbort(ask(), signal);
     body?.cancel().catch(() => {});
-    const offers = offersIn(headers);
+    const offers = parseOffers(headers);
     if (!offers && (status === 408 || status === 429 || status >= 500)) throw new Error("unavailable");
     return offers ?? [];
   } finally {

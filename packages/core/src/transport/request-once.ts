@@ -1,14 +1,14 @@
 import type { Connection } from "./send.js";
 
-// imports types only: few pages load it
+// imports only types, because few pages load it
 
-/** Longest time of such a request in milliseconds: its connection may be lost without a sign. */
+/** Limit of such a request in milliseconds, because its connection may be lost silently. */
 const TOTAL_MS = 30_000;
 
 /**
- * Sends one request beside the client's calls, with its headers: it is neither repeated nor reported.
+ * Sends one request outside of the client's calls, with its headers. It is not retried and emits no events.
  *
- * @param init further settings; its headers are added to the client's
+ * @param init further settings. Its headers are added to the client's headers
  * @param read reads or cancels the response's body
  * @throws a `DOMException` named `TimeoutError` after 30 s
  */
@@ -27,7 +27,7 @@ export async function requestOnce<T>(
     ...init,
     headers,
     signal: late.signal,
-    // no redirect, as everywhere: the key goes only to the configured address
+    // no redirects: the key must only reach the configured address
     redirect: "manual",
     ...(credentials && { credentials }),
   });

@@ -1,9 +1,7 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
 import type { Connection } from "./send.js";
 
-/**
- * Resolves the address of `path`. A relative base is resolved here and not in `createClient`, which servers call, too.
- */
+/** Resolves the address of `path`. `createClient` does not resolve a relative base, because servers call it too. */
 export function resolveAddress({ baseURL }: Pick<Connection, "baseURL">, path: string): string {
   const page = globalThis.location?.href;
   if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;

@@ -1,10 +1,10 @@
-import { atLimit, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
+import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
-import { randomId } from "../base/random-id.js";
+import { createRandomId } from "../base/random-id.js";
 import {
   type APIError,
-  asError,
+  addBilling,
   ConfigurationError,
   cleanError,
   type Delivery,
@@ -13,7 +13,7 @@ import {
   type Outcome,
   readDelivery,
   TimeoutError,
-  withBilling,
+  toError,
 } from "../vocabulary/errors.js";
 import type {
   CallIdentity,
@@ -25,73 +25,71 @@ import type {
   CallUsage,
   ClientEvent,
 } from "../vocabulary/events.js";
-import { apiErrorOf, isRecord } from "./error-response.js";
-import { connectionError, deliveryOf, requestIdOf } from "./failure.js";
+import { createAPIError, isRecord } from "./error-response.js";
+import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import { resolveAddress } from "./resolve-address.js";
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
 export interface Timeout {
   /**
-   * Longest time from sending to the first content: of a chat stream the first text, thinking or tool call, of any other
-   * response its headers.
+   * Longest time from sending to the first content. For a chat stream: the first text, thinking or tool call. For any
+   * other response: its headers.
    *
    * @default 300_000; 600_000 for a whole response of a model, 60_000 for a query
    */
   readonly firstChunkMs?: number;
   /**
-   * Longest time between two such chunks of a chat stream, or between two reads of any other answer. A stream that the
-   * app does not read for this time, or at most twice this time, loses its connection, because it may have been
-   * forgotten. A later read gets what had come, and then a `TimeoutError`; an answer that a proxy keeps continues.
+   * Longest time between two such chunks of a chat stream, or between two reads of any other response. A stream that
+   * the app does not read for this time, or at most twice this time, loses its connection, because the app may have
+   * abandoned it. A later read returns the received data and then throws a `TimeoutError`. A stored response continues.
    *
    * @default 60_000
    */
   readonly chunkMs?: number;
-  /** Longest time for the whole request and its answer. @default Number.POSITIVE_INFINITY */
+  /** Longest time for the whole request and its response. @default Number.POSITIVE_INFINITY */
   readonly totalMs?: number;
 }
 
 /**
- * Repeating of a refused or failed attempt. No request is repeated after the first byte of an answer. Chat requests and
- * queries are repeated after 408, 429, 5xx and failed connections. Images, video tasks, assets and epsilon requests are
- * repeated after a 429, and after the others only where the proxy offers `once`. All attempts at one request have the
- * same `idempotency-key`. Without a proxy that knows it, a chat answer that the gateway had begun may be billed twice.
+ * Repeating of a refused or failed attempt. No request is repeated after the first byte of a response. Chat requests
+ * and queries are repeated after 408, 429, 5xx and failed connections. Images, video tasks, assets and epsilon requests
+ * are repeated after a 429, and after the others only where the proxy offers `once`. All attempts at one request have
+ * the same `idempotency-key`. Without a proxy that knows it, a chat response that the gateway had begun may be billed
+ * twice.
  */
 export interface RetryOptions {
-  /** Number of attempts after the first. 0 switches repeating off. @default 2 */
+  /** Number of attempts after the first. 0 disables retries. @default 2 */
   readonly limit?: number;
-  /** Longest wait before an attempt. If `Retry-After` is longer, the error comes at once. @default 30_000 */
+  /** Longest wait before an attempt. If `Retry-After` is longer, the call fails at once. @default 30_000 */
   readonly maxRetryAfterMs?: number;
 }
 
-/** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
+/** The `credentials` of `fetch`, which the types of Node and Workers lack. */
 export type Credentials = "omit" | "same-origin" | "include";
 
-/**
- * Options of one request: the last argument of every function that sends one. They are not part of the
- * request's body.
- */
+/** Options of one request: the last argument of every function that sends one. They are not part of the body. */
 export interface RequestOptions<Checks extends boolean = boolean> {
   /** Aborts the request. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Headers added to the client's own. They win over the client's where names are equal. */
+  /** Additional headers. They override the client's headers of the same name. */
   readonly headers?: HeadersInput | undefined;
-  /** Limits of waiting. Each one replaces the client's. */
+  /** Time limits. Each one overrides the client's. */
   readonly timeout?: Timeout | undefined;
-  /** Repeating of failed attempts. Each setting replaces the client's. */
+  /** Retries of failed attempts. Each setting overrides the client's. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * Name of the one thing that is asked for, by which a proxy knows a request that comes again: 1 to 255 visible ASCII
-   * characters that nobody can guess. Use it again only for the same request, after an error whose `billing` is
-   * `maybe`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
-   * A header of this name in `headers` wins. Stores choose the key themselves.
+   * Key by which a proxy recognizes a repeated request: 1 to 255 visible ASCII characters, hard to guess. Reuse it only
+   * for the same request, after an error with the `billing` `maybe`. Clients without an `apiKey` send it as
+   * `idempotency-key` (see `idempotencyKeys` of `createClient`). A header of this name in `headers` wins. Stores choose
+   * their own keys.
    *
    * @default a random key for each call
    */
   readonly idempotencyKey?: string | undefined;
   /**
-   * False sends the request as it is, with any model and fields: for a model or a field that the gateway has and this
-   * version does not know. The caller is responsible for its fields.
+   * False sends the request unchecked, with any model and fields. Use it for a model or a field that this version does
+   * not know. The caller is responsible for the fields.
    *
    * @default true
    * @example
@@ -105,53 +103,53 @@ export interface RequestOptions<Checks extends boolean = boolean> {
 /** Arguments of the platform's `fetch`. */
 export type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** The part of a client that requests need: the gateway's address, headers and settings. */
+/** The fields of a client that requests need: the gateway's address, headers and settings. */
 export interface Connection {
   /** Address of the gateway, without a trailing slash or `/v1`. */
   readonly baseURL: string;
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials: Credentials | undefined;
-  /** Limits of waiting for every request. */
+  /** Time limits of every request. */
   readonly timeout: Timeout;
-  /** Repeating of failed attempts for every request. */
+  /** Retries of every request. */
   readonly retry: Required<RetryOptions>;
   /**
-   * True if a chat request is repeated like one with `refused-only`. Packages that send for another library set it.
+   * True if chat requests follow `refused-only`. Packages that send for another library set it.
    *
    * @default false
    */
   readonly billsChatsOnce?: boolean;
   /** Clock of all waits. */
   readonly clock: Clock;
-  /** Receive the events. A client and its copies share them. */
+  /** Listeners for the events. A client and its copies share them. */
   readonly listeners: Set<(event: ClientEvent) => void>;
-  /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
+  /** Returns numbers from 0 (included) to 1 (excluded) for the jitter of waits. */
   readonly random: () => number;
-  /** Sends one request, with the platform's `fetch` unless the options have another. */
+  /** Sends one request, with the `fetch` of the options or the platform. */
   readonly fetch: typeof globalThis.fetch;
-  /** True where the options have a `fetch`. */
+  /** True if the options set `fetch`. */
   readonly hasOwnFetch: boolean;
-  /** Makes the arguments of `fetch`. Throws where the platform refuses `init`. */
+  /** Creates the arguments of `fetch`. Throws if the platform rejects `init`. */
   readonly prepare: (address: string, init: RequestInit) => FetchArguments;
-  /** True if requests that may be billed have an `idempotency-key`. */
+  /** True if billable requests carry an `idempotency-key`. */
   readonly idempotencyKeys: boolean;
-  /** Returns the headers of a request that is sent now, with the key. */
+  /** Returns the headers of a request, with the current key. */
   readonly headers: (request: CallInfo) => Promise<Headers>;
-  /** Returns `text` without the keys that were sent so far. */
+  /** Returns `text` without the keys sent so far. */
   readonly scrub: (text: string) => string;
-  /** Passes an event to `onEvent`. */
+  /** Emits an event. */
   readonly emit: (event: ClientEvent) => void;
-  /** Emits a `warning`; `callId` is the call that it belongs to. */
+  /** Emits a `warning`; `callId` is its call. */
   readonly warn: (issue: Issue, callId?: string) => void;
 }
 
-/** One request with its answer, from before the request is sent until the last byte is read. */
+/** One request and its response, from before the request is sent until the last byte is read. */
 export interface Exchange extends Span, CallIdentity {
   /** How far the request got so far. */
   readonly state: {
     delivery: Delivery;
-    /** The headers of the last answer, which name what the proxy offers. */
-    answered?: Headers;
+    /** The headers of the last response, which list the proxy's offers. */
+    headers?: Headers;
   };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
@@ -159,7 +157,7 @@ export interface Exchange extends Span, CallIdentity {
   readonly firstChunkMs: number;
   readonly chunkMs: number;
   readonly retry: Required<RetryOptions>;
-  /** The caller's own `idempotency-key`. */
+  /** The caller's `idempotency-key`. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -169,22 +167,25 @@ export interface CallDescription {
   readonly kind: CallKind;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
-  /** The request, or the handle of a task: events get its `model` and its settings. */
+  /** The request, or the handle of a task. Events carry its `model` and its settings. */
   readonly subject?: unknown;
   /** True for a chat that streams. @default false */
   readonly isStream?: boolean;
-  /** Limit until the first content, where the caller sets none. @default 300_000 */
+  /** Default limit until the first content. @default 300_000 */
   readonly firstChunkMs?: number;
 }
 
-/** Random part of the ids of all calls. Made once: it would take a tenth of the client's time before the first piece. */
+/**
+ * Random part of all call ids. Created once, because creating it takes a tenth of the client's time before the first
+ * chunk.
+ */
 let origin = "";
 let calls = 0;
 
 /**
- * Opens an exchange: starts its timers and follows the caller's signal. {@link closeExchange} closes it.
+ * Opens an exchange: starts its timers and listens to the caller's signal. {@link closeExchange} closes it.
  *
- * @throws {ConfigurationError} where `client` was not made by `createClient`
+ * @throws {ConfigurationError} if `createClient` did not create `client`
  */
 export function openExchange(
   client: Connection,
@@ -201,7 +202,7 @@ export function openExchange(
     firstChunkMs = defaultMs,
     chunkMs = 60_000,
   } = { ...client.timeout, ...timeout };
-  origin ||= randomId();
+  origin ||= createRandomId();
   calls += 1;
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeout.totalMs)`, "total");
   return {
@@ -209,7 +210,7 @@ export function openExchange(
     kind,
     model: typeof model === "string" ? model : undefined,
     path,
-    settings: settingsOf(subject, isStream),
+    settings: readSettings(subject, isStream),
     subject,
     state: { delivery: "not-sent" },
     startedAt: client.clock.now(),
@@ -221,10 +222,10 @@ export function openExchange(
   };
 }
 
-/** Names of the settings in events: no field that has a prompt. */
+/** Names of the settings in events. None of these fields contains a prompt. */
 const SETTINGS = ["max_tokens", "temperature", "top_p", "reasoning_effort", "stop", "seed", "n"];
 
-function settingsOf(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
+function readSettings(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
   const request = isRecord(subject) ? subject : {};
   const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
   const given = SETTINGS.map((name) => [name, request[name]]);
@@ -236,17 +237,17 @@ function settingsOf(subject: unknown, isStream: boolean | undefined): CallSettin
 
 /** Emits one step of a call. */
 export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
-  client.emit({ ...identityOf(call), ...step });
+  client.emit({ ...pickIdentity(call), ...step });
 }
 
-/** Returns the identity of a call alone: an exchange has the request, too. */
-export function identityOf({ callId, kind, model, path, settings }: CallIdentity): CallIdentity {
+/** Picks the identity of a call, without the request of the exchange. */
+export function pickIdentity({ callId, kind, model, path, settings }: CallIdentity): CallIdentity {
   return { callId, kind, model, path, settings };
 }
 
 /**
- * Closes an exchange: emits its `end`, stops its timers and its listener on the caller's signal. An error of this
- * library gets its `billing` here, and the key is removed from all its texts.
+ * Closes an exchange: emits its `end`, stops its timers and removes its listener from the caller's signal. Sets the
+ * `billing` of an error of this library, and removes the key from its texts.
  */
 export function closeExchange(
   client: Connection,
@@ -257,70 +258,70 @@ export function closeExchange(
   exchange.end();
   preloadRepeats();
   if (isGatewayError(failure?.error)) {
-    withBilling(failure.error, exchange.state.delivery);
+    addBilling(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
   }
   emitStep(client, exchange, {
     type: "end",
-    outcome: failure ? callOutcomeOf(failure.error) : outcome,
+    outcome: failure ? findOutcome(failure.error) : outcome,
     durationMs: client.clock.now() - exchange.startedAt,
-    responseId: wordOf(client, id),
-    responseModel: wordOf(client, model),
-    finishReason: wordOf(client, finishReason),
-    usage: usage ? countsOf(usage) : undefined,
+    responseId: cleanWord(client, id),
+    responseModel: cleanWord(client, model),
+    finishReason: cleanWord(client, finishReason),
+    usage: usage ? pickCounts(usage) : undefined,
     timing: failure ? undefined : timing,
     ...failure,
   });
 }
 
-/** Longest text of an answer that an event has: ids and names are shorter. */
-const LONGEST_WORD = 200;
+/** Longest text of a response in an event. Ids and names are shorter. */
+const MAX_WORD_LENGTH = 200;
 
-/** Returns an id or a name that an answer gives, without the key; undefined for none. */
-function wordOf({ scrub }: Connection, text: string | null | undefined): string | undefined {
-  return text ? scrub(text).slice(0, LONGEST_WORD) : undefined;
+/** Returns an id or a name of a response, without the key. */
+function cleanWord({ scrub }: Connection, text: string | null | undefined): string | undefined {
+  return text ? scrub(text).slice(0, MAX_WORD_LENGTH) : undefined;
 }
 
-/** Returns the numbers of what a gateway sent as its usage, two levels deep: any other field may have a text. */
-function countsOf(usage: object, isDeep = true): CallUsage {
+/** Picks the numbers of the gateway's usage, two levels deep. Other fields may contain text. */
+function pickCounts(usage: object, isDeep = true): CallUsage {
   const counts: [string, unknown][] = [];
   for (const [name, value] of Object.entries(usage))
     if (typeof value === "number") counts.push([name, value]);
-    else if (isDeep && isRecord(value)) counts.push([name, countsOf(value, false)]);
+    else if (isDeep && isRecord(value)) counts.push([name, pickCounts(value, false)]);
   return Object.fromEntries(counts);
 }
 
-function callOutcomeOf(error: unknown): Outcome {
-  // every other failure is an error of this library
+function findOutcome(error: unknown): Outcome {
+  // every failure but a stop is an error of this library
   if (!isGatewayError(error)) return "stopped";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
   return readDelivery(error) === "not-sent" ? "not-sent" : "error";
 }
 
-/** A request, and the rule for its repetition. */
+/** A request and its retry rule. */
 export interface Outgoing {
   readonly method: "get" | "post";
   /**
-   * Makes the body. `FormData` is sent unchanged, other values as JSON. An error of this library is thrown unchanged,
-   * any other one as a `ConfigurationError`.
+   * Creates the body. `FormData` is sent unchanged, other values as JSON. Errors of this library pass unchanged, others
+   * become a `ConfigurationError`.
    */
   readonly body?: (() => unknown) | undefined;
   readonly headers?: HeadersInput | undefined;
   /**
-   * Failures after which the request is repeated. `"any"`: all that may pass. `"refused-only"`: a 429, where another
-   * attempt cannot bill twice; and all that may pass where the proxy answers a repeated key from its memory, which no
-   * proxy does for a chat that does not stream.
+   * Failures after which the request is repeated. `"any"`: all temporary failures. `"refused-only"`: a 429, because
+   * another attempt cannot bill twice. Also all temporary failures if the proxy replays responses by key, which it does
+   * not for a chat without streaming.
    */
   readonly repeat: "any" | "refused-only";
 }
 
-/** The module, and not the promise of it: in a Worker, one request must not wait for what another began. */
+/** The module instead of its promise: in a Worker, a request must not wait for a promise of another request. */
 let repeats: Repeats | undefined;
 type Repeats = typeof import("./repeat.js");
 
 /**
- * Loads the code that reads refusals and repeats requests; undefined where it can't be loaded. Few requests need it: it is
- * loaded with the first failure, or by a page that has nothing to do after the first answer.
+ * Loads the code that reads rejections and repeats requests; undefined if loading fails. Few requests need it, so it
+ * loads with the first failure, or when a page is idle after the first response.
  */
 async function loadRepeats(): Promise<Repeats | undefined> {
   return repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
@@ -328,23 +329,23 @@ async function loadRepeats(): Promise<Repeats | undefined> {
 
 let isPreloaded = false;
 
-/** Loads that code in a page that is idle, because the network may be gone later. Elsewhere it is at hand. */
+/** Preloads that code in an idle page, because the network may fail later. Servers have it locally. */
 function preloadRepeats(): void {
   if (isPreloaded || globalThis.document === undefined) return;
   isPreloaded = true;
-  // Safari has no `requestIdleCallback`
+  // Safari lacks `requestIdleCallback`
   (globalThis.requestIdleCallback ?? setTimeout)(() => loadRepeats());
 }
 
 /**
- * Sends to the gateway, and repeats where that is safe. Returns the answer as soon as its headers have come. Throws
- * only errors of this library with their `billing`, the signal's reason, or an `AbortError` of a function in the
+ * Sends a request to the gateway, and repeats it if that is safe. Returns the response as soon as its headers arrive.
+ * Throws only errors of this library with their `billing`, the signal's reason, or an `AbortError` of a function in the
  * options.
  *
- * @throws {APIError} for a status of failure
- * @throws {ConnectionError} when no answer came
+ * @throws {APIError} for an error status
+ * @throws {ConnectionError} when no response came
  * @throws {TimeoutError} phase `first-chunk` or `total`
- * @throws {ConfigurationError} when the request can't be made: nothing was sent
+ * @throws {ConfigurationError} when the request can't be created; nothing was sent
  */
 export async function send(
   client: Connection,
@@ -356,14 +357,14 @@ export async function send(
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
-    const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
+    const body = made instanceof Promise ? await rejectOnAbort(made, signal) : made;
     const isForm = body instanceof FormData;
-    const headers = await unlessAborted(client.headers(identityOf(exchange)), signal);
+    const headers = await rejectOnAbort(client.headers(pickIdentity(exchange)), signal);
     for (const [name, value] of readHeaders(extraHeaders)) headers.set(name, value);
-    // a query by POST asks for nothing new
+    // a query by POST creates nothing
     const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
     if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
-      headers.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());
+      headers.set(KEY_HEADER, exchange.idempotencyKey ?? createRandomId());
     // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
@@ -372,9 +373,9 @@ export async function send(
       headers,
       ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
       signal,
-      // a redirect is an error: the key and the prompt go to the configured address and to no other
+      // a redirect is an error: the key and the prompt must only reach the configured address
       redirect: "manual",
-      // a cached answer would stop a poll loop; some runtimes do not know `cache`, and throw
+      // a cached response would stall a poll loop. Some runtimes do not support `cache` and throw
       ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" }),
       ...(client.credentials && { credentials: client.credentials }),
     };
@@ -394,7 +395,7 @@ export async function send(
   } catch (error) {
     const explaining = explain(error, exchange.subject);
     if (explaining) await explaining;
-    throw knownError(error, exchange);
+    throw toKnownError(error, exchange);
   }
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
@@ -402,7 +403,7 @@ export async function send(
     try {
       return await fetchOnce(given);
     } catch (error) {
-      state.delivery = deliveryOf(error);
+      state.delivery = findDelivery(error);
       throw error;
     }
   }
@@ -411,25 +412,25 @@ export async function send(
     attempt += 1;
     const startedAt = client.clock.now();
     const inTime = new AbortController();
-    atLimit(client.clock, firstChunkMs, inTime.signal, () =>
+    callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
       abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
     );
     emitStep(client, exchange, { type: "request", attempt });
     let response: Response;
     try {
-      response = await unlessAborted(client.fetch(...given), signal);
+      response = await rejectOnAbort(client.fetch(...given), signal);
     } catch (cause) {
       if (signal.aborted || isGatewayError(cause)) throw cause;
       assertFetch(client, cause);
-      const error = connectionError(cause);
-      await (await loadRepeats())?.explain(error, client);
+      const error = toConnectionError(cause);
+      await (await loadRepeats())?.addCORSAdvice(error, client);
       cleanError(error, client.scrub);
       throw error;
     } finally {
       inTime.abort(null);
     }
-    state.answered = response.headers;
-    const requestId = requestIdOf(response);
+    state.headers = response.headers;
+    const requestId = readRequestId(response);
     emitStep(client, exchange, {
       type: "response",
       attempt,
@@ -439,34 +440,34 @@ export async function send(
     });
     if (response.ok) return response;
     const refusal = await readRefusal(response);
-    // a limit that ends while the body is read changes nothing: the answer was a refusal
+    // a limit that passes while the body is read changes nothing: the response was a rejection
     if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
     cleanError(refusal, client.scrub);
     throw refusal;
   }
 
-  /** Makes the error of a refusal. Without the code that reads its body, the status has to do. */
+  /** Creates the error of a rejection. If the code that reads the body is not loaded, uses only the status. */
   async function readRefusal(response: Response): Promise<APIError> {
     const loaded = await loadRepeats();
-    if (loaded) return loaded.errorOf(response, client, signal);
+    if (loaded) return loaded.readRefusal(response, client, signal);
     response.body?.cancel().catch(() => {});
     const fields = { message: `HTTP ${response.status}` };
-    return apiErrorOf(response, "", { requestId: requestIdOf(response), fields });
+    return createAPIError(response, "", { requestId: readRequestId(response), fields });
   }
 }
 
 const KEY_HEADER = "idempotency-key";
 
-/** Makes an error of this library from any error. An abort stays unchanged. */
-function knownError(error: unknown, { signal, state }: Exchange): unknown {
+/** Converts any error to an error of this library. An abort stays unchanged. */
+function toKnownError(error: unknown, { signal, state }: Exchange): unknown {
   if (isGatewayError(error)) return error;
   // runtimes throw different errors for an aborted fetch: the signal has the caller's reason
   if (signal.aborted) return signal.reason;
-  const { name, message } = asError(error);
+  const { name, message } = toError(error);
   if (name === "AbortError") return error;
   return state.delivery === "not-sent"
     ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {
         cause: error,
       })
-    : connectionError(error);
+    : toConnectionError(error);
 }

@@ -1,11 +1,11 @@
 import { ValidationError } from "../vocabulary/errors.js";
 
 /**
- * Makes the path of one task under `base`.
+ * Creates the path of a task under `base`.
  *
- * @throws {ValidationError} named `rule`, for an id that could lead to another path
+ * @throws {ValidationError} with `rule`, for an id that could lead to another path
  */
-export function taskPath(base: string, id: unknown, rule: string): string {
+export function createTaskPath(base: string, id: unknown, rule: string): string {
   if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id) && !/^\.\.?$/.test(id))
     return `${base}/${encodeURIComponent(id)}`;
   throw new ValidationError([

@@ -1,26 +1,26 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
+import { findId, readField, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { videoModelOf } from "../vocabulary/media-models.js";
+import { findVideoModel } from "../vocabulary/media-models.js";
 import type { VideoTaskHandle } from "../vocabulary/video-task.js";
 import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 
-/** Five minutes: references are part of the body, up to 20 MB each. */
+/** Five minutes: the body contains references of up to 20 MB each. */
 const FIRST_CHUNK_MS = 300_000;
 
 /**
  * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task
- * continues and is billed even if no page watches it. It cannot be cancelled.
+ * continues and is billed even if no page watches it. You cannot cancel it.
  *
- * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `billing` shows if it may be billed.
+ * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
+ * proxy that offers `once`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
- * @throws {ConnectionError} when there was no answer, or it broke off
+ * @throws {ConnectionError} when no response came, or the connection broke
  * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
- * @throws {ResponseError} when the receipt has no id. Other fields of it that can't be read are warnings
+ * @throws {ResponseError} when the response lacks an id. Other unreadable fields are warnings
  * @example
  * ```ts
  * const handle = await createVideoTask(client, {
@@ -50,9 +50,9 @@ export async function createVideoTask<const Model extends string, Checks extends
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
-        const id = idIn(answer, "id", "task_id");
-        if (id === undefined) throw answer.misfit("id");
-        const handle = handleOf(client, id, answer.json, (request as VideoRequest).model);
+        const id = findId(answer, "id", "task_id");
+        if (id === undefined) throw answer.mismatch("id");
+        const handle = createHandle(client, id, answer.json, (request as VideoRequest).model);
         const isWatched = answer.headers.get("x-sluice-offers")?.includes("video-watch");
         return isWatched ? { ...handle, watchedBy: "proxy" } : handle;
       },
@@ -63,18 +63,18 @@ export async function createVideoTask<const Model extends string, Checks extends
   );
 }
 
-function handleOf(
+function createHandle(
   client: Client,
   id: string,
   receipt: Record<string, unknown>,
   requestedModel: string,
 ): VideoTaskHandle {
-  const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;
-  const model = fieldOf(client, "model", "string", receipt.model) || requestedModel;
+  const seconds = readField(client, "created_at", "number", receipt.created_at) ?? 0;
+  const model = readField(client, "model", "string", receipt.model) || requestedModel;
   const createdAt = seconds > 0 ? seconds * 1000 : Date.now();
-  const row = videoModelOf(model);
+  const row = findVideoModel(model);
   const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
-  // compared with the clock of this machine, which may be ahead of the gateway's: a new task has never expired
+  // compared with the local clock, which may be ahead of the gateway's: a new task has never expired
   const newestMs = Math.max(createdAt, Date.now());
   return { id, model, createdAt, ...(hours && { queryableUntil: newestMs + hours * 3_600_000 }) };
 }

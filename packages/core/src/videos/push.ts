@@ -1,17 +1,17 @@
-import { pagePresence } from "../base/page-activity.js";
+import { createPagePresence } from "../base/page-activity.js";
 import type { Client } from "../client.js";
 import { createEventParser } from "../transport/event-stream.js";
-import { bodyReaderOf, readBody } from "../transport/read-body.js";
+import { createBodyReader, readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
- * Yields the snapshots of a task that a proxy pushes, until the connection ends or the page is hidden. Only the
- * last snapshot shows if the task has ended.
+ * Yields the task snapshots that a proxy pushes, until the connection ends or the page is hidden. Only the last
+ * snapshot shows if the task has ended.
  *
- * @param path path of the events
- * @throws the signal's reason; the error that ended the events
+ * @param path path of the event stream
+ * @throws the signal's reason; the error that ended the stream
  */
-export async function* videoEvents(
+export async function* receiveVideoEvents(
   client: Client,
   path: string,
   options: RequestOptions,
@@ -23,20 +23,20 @@ export async function* videoEvents(
   );
   const received: unknown[] = [];
   let failure: { error: unknown } | undefined;
-  const presence = pagePresence(() => false);
-  const leaveIfHidden = () => {
+  const presence = createPagePresence(() => false);
+  const closeIfHidden = () => {
     if (presence.absence) exchange.abort(new Error("the page is hidden"));
   };
-  const leave = presence.subscribe(leaveIfHidden);
+  const unsubscribe = presence.subscribe(closeIfHidden);
   const parser = createEventParser({
     onEvent({ event, data }) {
       if (event === "task") received.push(JSON.parse(client.scrub(data)));
     },
   });
   try {
-    leaveIfHidden();
+    closeIfHidden();
     const response = await send(client, exchange, { method: "get", headers: options.headers, repeat: "any" });
-    const body = readBody(client, exchange, bodyReaderOf(response), {
+    const body = readBody(client, exchange, createBodyReader(response), {
       use(bytes) {
         if (bytes) parser.push(bytes);
         return bytes !== undefined;
@@ -50,8 +50,8 @@ export async function* videoEvents(
     failure = { error };
     throw error;
   } finally {
-    leave();
-    // also if the consumer has left the loop
+    unsubscribe();
+    // also runs if the consumer leaves its loop
     exchange.abort(undefined);
     closeExchange(client, exchange, {}, failure);
   }

@@ -1,5 +1,5 @@
-import { errorFieldsOf, excerpt, isRecord, reasonIn } from "../transport/error-response.js";
-import { jsonOf, ResponseError } from "../vocabulary/errors.js";
+import { excerpt, findErrorFields, findReason, isRecord } from "../transport/error-response.js";
+import { ResponseError, toJSONText } from "../vocabulary/errors.js";
 import { videoModels } from "../vocabulary/media-models.js";
 import type {
   FailedVideoTask,
@@ -19,7 +19,9 @@ const PENDING: { readonly [status: string]: PendingVideoTask["state"] } = {
 const SUCCESS = ["success", "succeeded"];
 const FAILURE = ["failure", "failed", "cancelled", "canceled", "expired"];
 
-/** Fields that may have the URL of a video, in this order. The spec has the first and the fourth; gateways differ. */
+/**
+ * Fields that may contain the URL of a video, in this order. The spec has the first and the fourth. Gateways differ.
+ */
 const URL_FIELDS = [
   "result_url",
   "url",
@@ -29,8 +31,8 @@ const URL_FIELDS = [
 ];
 
 /**
- * Fields that may have the reason of a failure, in this order: a text, or an object with a `message` and a `code`. The
- * spec has the first; gateways differ.
+ * Fields that may contain the reason of a failure, in this order: a text, or an object with a `message` and a `code`.
+ * The spec has the first. Gateways differ.
  */
 const REASON_FIELDS = [
   "fail_reason",
@@ -44,10 +46,11 @@ const REASON_FIELDS = [
 ];
 
 /**
- * Reads the answer of a video query, enveloped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
- * Only the status decides, not `fail_reason` or 100 %. A success without a URL is `result-pending`.
+ * Parses the response of a video query, wrapped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
+ * Only the status decides the state, not `fail_reason` or a progress of 100 %. A success without a URL is
+ * `result-pending`.
  *
- * @throws {ResponseError} when the answer has no task, or a URL that is not text
+ * @throws {ResponseError} when the response lacks a task, or its URL is not text
  * @example
  * ```ts
  * const client = createClient({
@@ -59,103 +62,103 @@ const REASON_FIELDS = [
 export function parseVideoTask(
   raw: unknown,
   known: {
-    /** Id of the query: used where the answer has none. */
+    /** Id of the task, for a response without one. */
     readonly id?: string | undefined;
-    /** Model of the task: used where the answer has none. */
+    /** Model of the task, for a response without one. */
     readonly model?: string | undefined;
   } = {},
 ): VideoTask {
   const isEnveloped = isRecord(raw) && isRecord(raw.data) && typeof raw.status !== "string";
   const at = isEnveloped ? "data." : "";
   const task = isEnveloped ? (raw.data as Record<string, unknown>) : raw;
-  if (!isRecord(task)) throw misfit("data", raw);
-  if (typeof task.status !== "string") throw misfit(`${at}status`, raw);
+  if (!isRecord(task)) throw createMismatchError("data", raw);
+  if (typeof task.status !== "string") throw createMismatchError(`${at}status`, raw);
   const { result_url: url } = task;
-  if (url != null && typeof url !== "string") throw misfit(`${at}result_url`, raw);
+  if (url != null && typeof url !== "string") throw createMismatchError(`${at}result_url`, raw);
 
-  const facts = factsOf(task, raw, known);
+  const metadata = readMetadata(task, raw, known);
   const status = task.status.trim().toLowerCase();
-  if (FAILURE.includes(status)) return failed(facts, task);
-  if (SUCCESS.includes(status)) return succeeded(facts, task, at);
-  return { ...facts, state: Object.hasOwn(PENDING, status) ? (PENDING[status] ?? "unknown") : "unknown" };
+  if (FAILURE.includes(status)) return createFailedTask(metadata, task);
+  if (SUCCESS.includes(status)) return createSucceededTask(metadata, task, at);
+  return { ...metadata, state: Object.hasOwn(PENDING, status) ? (PENDING[status] ?? "unknown") : "unknown" };
 }
 
-/** Fields that may have the URL of the last frame: they stand beside those of the video. */
+/** Fields that may contain the URL of the last frame: siblings of the video's fields. */
 const FRAME_FIELDS = URL_FIELDS.map((path) => path.replace(/\w+$/, "last_frame_url"));
 
-type Facts = Omit<PendingVideoTask, "state">;
+type Metadata = Omit<PendingVideoTask, "state">;
 
-function factsOf(
+function readMetadata(
   task: Record<string, unknown>,
   raw: unknown,
   known: { readonly id?: string | undefined; readonly model?: string | undefined },
-): Facts {
-  const model = known.model ?? textOf(task.model);
+): Metadata {
+  const model = known.model ?? readText(task.model);
   const optional = {
     model,
-    progress: progressOf(task.progress),
-    submittedAt: timeOf(task.submit_time ?? task.created_at),
-    startedAt: timeOf(task.start_time),
-    finishedAt: timeOf(task.finish_time),
+    progress: parseProgress(task.progress),
+    submittedAt: parseTime(task.submit_time ?? task.created_at),
+    startedAt: parseTime(task.start_time),
+    finishedAt: parseTime(task.finish_time),
   };
   return {
-    id: known.id ?? textOf(task.task_id) ?? textOf(task.id) ?? "",
+    id: known.id ?? readText(task.task_id) ?? readText(task.id) ?? "",
     rawStatus: task.status as string,
     ...(Object.fromEntries(
       Object.entries(optional).filter(([, value]) => value !== undefined),
-    ) as Partial<Facts>),
+    ) as Partial<Metadata>),
     raw,
   };
 }
 
-function failed(facts: Facts, task: Record<string, unknown>): FailedVideoTask {
-  const { code, message } = errorFieldsOf(fieldAt(task, "data.output")) ?? {};
-  const reason = reasonIn([
-    ...REASON_FIELDS.map((path) => fieldAt(task, path)),
-    // the code is often all that names a content filter
+function createFailedTask(metadata: Metadata, task: Record<string, unknown>): FailedVideoTask {
+  const { code, message } = findErrorFields(readPath(task, "data.output")) ?? {};
+  const reason = findReason([
+    ...REASON_FIELDS.map((path) => readPath(task, path)),
+    // often only the code names a content filter
     [code, message].filter(Boolean).join(": "),
-    isRecord(facts.raw) && facts.raw.message,
+    isRecord(metadata.raw) && metadata.raw.message,
   ]);
-  return { ...facts, state: "failed", ...(reason !== undefined && { reason }) };
+  return { ...metadata, state: "failed", ...(reason !== undefined && { reason }) };
 }
 
-function succeeded(
-  facts: Facts,
+function createSucceededTask(
+  metadata: Metadata,
   task: Record<string, unknown>,
   at: string,
 ): SucceededVideoTask | PendingVideoTask {
-  const source = [...URL_FIELDS, "fail_reason"].find((path) => isURL(fieldAt(task, path)));
-  if (source === undefined) return { ...facts, state: "result-pending" };
-  const isBeta = facts.model
-    ? Object.entries(videoModels).some(([id, row]) => id === facts.model && row === beta)
-    : fieldAt(task, "data.output") !== undefined;
-  const { finishedAt } = facts;
-  const frame = FRAME_FIELDS.map((path) => fieldAt(task, path)).find(isURL) as string | undefined;
+  const source = [...URL_FIELDS, "fail_reason"].find((path) => isURL(readPath(task, path)));
+  if (source === undefined) return { ...metadata, state: "result-pending" };
+  const isBeta = metadata.model
+    ? Object.entries(videoModels).some(([id, row]) => id === metadata.model && row === beta)
+    : readPath(task, "data.output") !== undefined;
+  const { finishedAt } = metadata;
+  const frame = FRAME_FIELDS.map((path) => readPath(task, path)).find(isURL) as string | undefined;
   return {
-    ...facts,
+    ...metadata,
     state: "succeeded",
-    url: fieldAt(task, source) as string,
+    url: readPath(task, source) as string,
     urlSource: `${at}${source}`,
     ...(frame && { lastFrameURL: frame }),
     ...(isBeta && finishedAt !== undefined && { expiresAt: finishedAt + beta.retentionHours * 3_600_000 }),
   };
 }
 
-/** Reads `"45%"`, or 45, as 0.45. A value that is not a number is undefined. */
-function progressOf(value: unknown): number | undefined {
+/** Parses `"45%"` or 45 to 0.45. Returns undefined for other values. */
+function parseProgress(value: unknown): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const text = String(value).trim().replace(/\s*%$/, "");
   const percent = text === "" ? Number.NaN : Number(text);
   return Number.isFinite(percent) ? Math.min(1, Math.max(0, percent / 100)) : undefined;
 }
 
-/** Reads Unix seconds as milliseconds. The gateway sends 0 for "not yet". */
-function timeOf(value: unknown): number | undefined {
+/** Parses Unix seconds to milliseconds. The gateway sends 0 for "not yet". */
+function parseTime(value: unknown): number | undefined {
   const seconds = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
-function fieldAt(task: Record<string, unknown>, path: string): unknown {
+function readPath(task: Record<string, unknown>, path: string): unknown {
   let value: unknown = task;
   for (const name of path.split(".")) value = isRecord(value) ? value[name] : undefined;
   return value;
@@ -165,11 +168,11 @@ function isURL(value: unknown): boolean {
   return typeof value === "string" && /^https?:\/\/\S+$/i.test(value.trim());
 }
 
-function textOf(value: unknown): string | undefined {
+function readText(value: unknown): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
-function misfit(path: string, raw: unknown): ResponseError {
-  const body = excerpt(jsonOf(raw) ?? "");
+function createMismatchError(path: string, raw: unknown): ResponseError {
+  const body = excerpt(toJSONText(raw) ?? "");
   return new ResponseError(`the answer does not fit the spec at ${path}`, { path, body });
 }

@@ -2,10 +2,10 @@ import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
-import { archiveMs, requestRecord } from "../transport/json-response.js";
+import { readArchiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { taskPath } from "../transport/task-path.js";
-import { isGatewayError, TaskError, withDetails } from "../vocabulary/errors.js";
+import { createTaskPath } from "../transport/task-path.js";
+import { addDetails, isGatewayError, TaskError } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
@@ -15,12 +15,12 @@ import type {
 } from "../vocabulary/video-task.js";
 import { parseVideoTask } from "./read-task.js";
 
-/** Life of a link, where the gateway gives none, in milliseconds. */
+/** Assumed lifetime of a link, in milliseconds, if the gateway reports none. */
 const DAY_MS = 86_400_000;
-/** Number of further polls after a success without a URL. */
+/** Number of additional polls after a success without a URL. */
 const RESULT_POLLS = 3;
 
-/** The words of video tasks, and the query of one. */
+/** The task definition of videos: their states, texts and query. */
 export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>({
   name: "video",
   success: "succeeded",
@@ -30,22 +30,22 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>
   late: (ms) =>
     `the video task was not over after ${ms} ms (deadlineMs); it goes on: watch it again by its handle`,
   route: "add videos to its `routes`",
-  handleOf: (task) => (typeof task === "string" ? { id: task } : task),
-  read: query,
-  failureOf,
-  newer,
-  checkOf: resultCheck,
-  errorOf: expiredOr,
+  toHandle: (task) => (typeof task === "string" ? { id: task } : task),
+  read: queryTask,
+  createFailure,
+  pick: pickNewer,
+  newCheck: createResultCheck,
+  toError: toExpiredError,
 });
 
 /**
- * Polls a video task once (spec, `GET /v1/video/generations/{id}`). A failed task is an answer, not an error.
- * The request is repeated as chat requests are.
+ * Polls a video task once (spec, `GET /v1/video/generations/{id}`). A failed task is a result, not an error. The client
+ * repeats the request like chat requests.
  *
  * @param task the handle that `createVideoTask` returned, also from JSON, or the id alone
- * @throws {TaskError} reason `expired` when the gateway no longer knows the task and its time is over
- * @throws {APIError} when the gateway refuses, also when the envelope's `code` is not `success`
- * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere; all of them keep the `handle`
+ * @throws {TaskError} reason `expired` when the gateway no longer knows the task after its retention time
+ * @throws {APIError} when the gateway rejects the query, or the wrapper's `code` is not `success`
+ * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere. All errors carry the `handle`
  * @example
  * ```ts
  * const task = await getVideoTask(client, handle);
@@ -61,15 +61,16 @@ export function getVideoTask(
 }
 
 /**
- * Watches a video task to its end. Iterate it for a snapshot after each change; the last one is `succeeded` or `failed`.
- * Or await `result()` for the task with its video. Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or aborting ends the
- * watching; the task continues. Where a proxy pushes changes, the task is polled only after the push has failed.
+ * Watches a video task until its end. Iterate it for a snapshot after each change; the last one is `succeeded` or
+ * `failed`. Or await `result()` for the task with its video. Progress never decreases. Failed polls (429, 5xx, the
+ * network) do not end the watch. Leaving the loop or aborting ends the watch, but not the task. If a proxy pushes
+ * changes, the watch polls only after the push has failed.
  *
- * @throws {TaskError} from `result()` when the task fails; `task` has the reason. `reason: "no-result"`: the
- *   gateway reported success four times without a URL
- * @throws {TaskError} reason `expired` when the gateway no longer knows the task and its time is over
+ * @throws {TaskError} from `result()` when the task fails; `task` has the reason. `reason: "no-result"`: the gateway
+ *   reported success four times without a URL
+ * @throws {TaskError} reason `expired` when the gateway no longer knows the task after its retention time
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
- * @throws {APIError} | {ResponseError} when another poll would not help. All errors keep the `handle`.
+ * @throws {APIError} | {ResponseError} when another poll would not help. All errors carry the `handle`.
  * @example
  * ```ts
  * for await (const task of watchVideoTask(client, handle)) console.log(task.state, task.progress);
@@ -84,16 +85,16 @@ export function watchVideoTask(
   return watchTask(videos, client, task, options);
 }
 
-/** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */
+/** Tells a proxy that watches a task that the user has removed it. Sends nothing without such a proxy. */
 export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskHandle): void {
   if (!watchedBy) return;
-  const path = `${videoTaskPath(id)}/events`;
-  // the task is gone here, also if the proxy can't be reached
+  const path = `${createVideoTaskPath(id)}/events`;
+  // the task is removed locally, even if the proxy is unreachable
   import("./dismiss.js").then(({ dismissTask }) => dismissTask(client, path)).catch(() => {});
 }
 
-/** Polls once. The answer offers `video-events` where a proxy pushes changes. */
-async function query(
+/** Polls once. The response offers `video-events` if a proxy pushes changes. */
+async function queryTask(
   client: Client,
   handle: VideoTaskHandle,
   options: RequestOptions,
@@ -103,17 +104,17 @@ async function query(
     {
       method: "get",
       kind: "video",
-      path: videoTaskPath(handle.id),
+      path: createVideoTaskPath(handle.id),
       subject: handle,
       firstChunkMs: 60_000,
       repeat: "any",
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
-        const keepMs = archiveMs(headers);
+        const keepMs = readArchiveMs(headers);
         const pushes = headers.get("x-sluice-offers")?.includes("video-events");
         return {
           task: readTask(client, json, handle, keepMs),
-          pushed: pushes ? () => pushedOf(client, handle, options, keepMs) : undefined,
+          pushed: pushes ? () => receivePushed(client, handle, options, keepMs) : undefined,
         };
       },
     },
@@ -137,59 +138,60 @@ function readTask(
   return { expiresAt: finishedAt + DAY_MS, ...task, keptUntil: finishedAt + keepMs };
 }
 
-/** Warns of an answer for another task. It counts all the same: a gateway may have several ids of one task. */
+/** Warns about a response for another task id. The response still counts, because a task may have several ids. */
 function warnOfOtherId(client: Client, json: unknown, asked: string): void {
   const { id } = parseVideoTask(json);
   const message = `is "${id}" in the answer for the task "${asked}": the video may be another one`;
   if (id !== "" && id !== asked) client.warn({ path: "task_id", message, rule: "video.other-task" });
 }
 
-/** Yields pushed snapshots until the connection breaks off. Then the task is polled again. */
-async function* pushedOf(
+/** Yields pushed snapshots until the connection breaks. Then the task is polled again. */
+async function* receivePushed(
   client: Client,
   handle: VideoTaskHandle,
   options: RequestOptions,
   keepMs: number | undefined,
 ): AsyncGenerator<VideoTask, void> {
   try {
-    const path = `${videoTaskPath(handle.id)}/events`;
-    // few proxies push; if the code cannot be loaded, the task is polled
-    const { videoEvents } = await import("./push.js");
-    for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle, keepMs);
+    const path = `${createVideoTaskPath(handle.id)}/events`;
+    // loaded on demand, because few proxies push. If loading fails, the task is polled
+    const { receiveVideoEvents } = await import("./push.js");
+    for await (const json of receiveVideoEvents(client, path, options))
+      yield readTask(client, json, handle, keepMs);
   } catch {
-    // after any failure: the task can still be polled
+    // after any failure, the task can still be polled
     options.signal?.throwIfAborted();
   }
 }
 
-function videoTaskPath(id: string): string {
-  return taskPath("/v1/video/generations", id, "video.task-id");
+function createVideoTaskPath(id: string): string {
+  return createTaskPath("/v1/video/generations", id, "video.task-id");
 }
 
-/** Returns true if the query itself failed, under HTTP 200. A failed task is not a failed query. */
+/** Returns true if the query itself failed under HTTP 200. A failed task is not a failed query. */
 function isRefused({ code }: Record<string, unknown>): boolean {
   return code != null && code !== "" && String(code).toLowerCase() !== "success";
 }
 
-/** Makes the error of an unknown task: after its time it has expired, before that the id is wrong. */
-function expiredOr(error: unknown, handle: VideoTaskHandle): unknown {
+/** Converts the error of an unknown task: after its retention time it has expired, before that its id is wrong. */
+function toExpiredError(error: unknown, handle: VideoTaskHandle): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
-  return withDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
+  return addDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
 }
 
-/** Makes the error of a failed task. */
-function failureOf(task: VideoTask, handle: VideoTaskHandle): TaskError {
+/** Creates the error of a failed task. */
+function createFailure(task: VideoTask, handle: VideoTaskHandle): TaskError {
   const { reason } = task as FailedVideoTask;
   const message = `the video task failed: ${reason || "the gateway gives no reason"}`;
   const error = new TaskError(message, { reason: "failed", task: task as FailedVideoTask });
-  return withDetails(error, { handle });
+  return addDetails(error, { handle });
 }
 
-/** Makes a check that ends a watch whose task succeeds again and again, but has no URL. */
-function resultCheck(): (task: VideoTask) => void {
+/** Creates a check that ends a watch if the task repeatedly succeeds without a URL. */
+function createResultCheck(): (task: VideoTask) => void {
   let polls = 0;
   return (task) => {
     polls = task.state === "result-pending" ? polls + 1 : 0;
@@ -199,11 +201,11 @@ function resultCheck(): (task: VideoTask) => void {
   };
 }
 
-/** States in their order; other states have no place in it. */
+/** Order of the states. Other states have none. */
 const ORDER: readonly string[] = ["queued", "running", "result-pending", "succeeded"];
 
-/** State and progress never go back: servers that share a task may answer with older news. */
-function newer(last: VideoTask, answer: VideoTask): VideoTask {
+/** Keeps state and progress from decreasing: servers that share a task may respond with an older state. */
+function pickNewer(last: VideoTask, answer: VideoTask): VideoTask {
   const place = ORDER.indexOf(answer.state);
   if (place !== -1 && place < ORDER.indexOf(last.state)) return last;
   const progress = Math.max(answer.progress ?? 0, last.progress ?? 0);

@@ -1,8 +1,8 @@
-/** Reference to a registered asset, as video requests name it. Plain JSON. */
+/** Reference to a registered asset. Plain JSON. */
 export interface AssetHandle {
-  /** Id of the asset, as the gateway gave it. */
+  /** Id of the asset at the gateway. */
   readonly id: string;
-  /** Address of the asset in video requests: `image_url.url` takes it once the asset is active. */
+  /** Address of the asset for `image_url.url` of video requests, once the asset is active. */
   readonly uri: `asset://${string}`;
 }
 
@@ -15,17 +15,17 @@ export interface Asset extends AssetHandle {
   readonly state: "active" | "failed" | "pending";
   /** Status as the gateway wrote it. */
   readonly rawStatus: string;
-  /** Reason of a failure, where the gateway gives one. */
+  /** Reason of a failure, if the gateway reports one. */
   readonly reason?: string;
   /**
-   * Temporary address of the image, to show it. Video requests need `uri` instead. This field is not a string, so that
-   * it cannot be sent by mistake.
+   * Temporary address of the image, only for display. Video requests need `uri` instead. This field is not a string, so
+   * that you cannot send it by mistake.
    */
   readonly temporaryURL?: {
-    /** The address. It stops working after some time. */
+    /** The address. It expires after some time. */
     readonly forDisplayOnly: string;
   };
-  /** Answer of the lookup, unchanged. */
+  /** Response of the lookup, unchanged. */
   readonly raw: unknown;
 }
 
@@ -36,9 +36,9 @@ export interface ActiveAsset extends Asset {
 }
 
 /**
- * Looks up an asset in this deployment; the interface shows no endpoint for it. A path gets `{ Id: id }` by POST. A
- * function returns the asset's record, with `Status` and `URL`; its `request` sends a request with the client's address,
- * key, retries and errors: POST with a body, GET without.
+ * Looks up an asset in this deployment, because the interface shows no endpoint for it. A path gets `{ Id: id }` by
+ * POST. A function returns the asset's record with `Status` and `URL`. Its `request` sends a request with the client's
+ * address, key, retries and errors: POST with a body, GET without.
  *
  * @example
  * ```ts

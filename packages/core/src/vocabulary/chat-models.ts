@@ -1,36 +1,36 @@
 /**
  * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
- * use this table, and forms can use it, too.
+ * use this table. Use it for forms.
  */
 export const chatModels = {
-  /** Chat that sees images, calls tools and can think (spec, Model `alpha-v4.1-flash`). */
+  /** Chat with images, tools and optional thinking (spec, Model `alpha-v4.1-flash`). */
   "alpha-v4.1-flash": {
     /** Family in the names of the rules: `chat.alpha`. */
     family: "alpha",
-    /** Values of `thinking.type`, the default first; none for a model that never thinks. */
+    /** Values of `thinking.type`, the default first; none for a model without thinking. */
     thinking: ["enabled", "disabled"],
     /** Values of `reasoning_effort`; none for a model without the field. */
     reasoningEffort: ["none", "low", "high", "max"],
-    /** Value of `reasoning_effort` where the request has none. */
+    /** Default of `reasoning_effort`. */
     reasoningEffortDefault: "high",
     /** Largest `max_tokens`. */
     maxTokens: 393_216,
     /** Largest `temperature`. */
     temperature: 2,
-    /** `frequency_penalty` and `presence_penalty` are fields of the model. */
+    /** True for a model with `frequency_penalty` and `presence_penalty`. */
     penalties: true,
     /** Largest number of `stop` sequences; `1` means a single string. */
     stop: 16,
-    /** True for a model that sees images. */
+    /** True for a model with image input. */
     seesImages: true,
-    /** True for a model that calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
+    /** True for a model with tools. `unlisted`: the spec does not list them, so the model may ignore them. */
     tools: true,
     /** True for a model with `response_format: { type: "json_object" }`. */
     jsonMode: true,
-    /** A stream reports usage only where `stream_options.include_usage` asks for it. */
+    /** True for a model that reports the usage of a stream only with `stream_options.include_usage`. */
     usageOnRequest: true,
   },
-  /** Chat with text alone (spec, Model `gamma-chat-1-6-251015`). */
+  /** Chat without images and tools (spec, Model `gamma-chat-1-6-251015`). */
   "gamma-chat-1-6-251015": {
     family: "gamma",
     thinking: [],
@@ -58,12 +58,10 @@ export const chatModels = {
   },
 } as const;
 
-/** Id of a chat model, as the gateway spells it. */
+/** Id of a chat model at the gateway. */
 export type ChatModel = keyof typeof chatModels;
 
-/**
- * Finds the row of a chat model by any text; undefined for a model that the table does not have.
- */
-export function chatModelOf(id: string): (typeof chatModels)[ChatModel] | undefined {
+/** Finds the row of a chat model; undefined for an unknown id. */
+export function findChatModel(id: string): (typeof chatModels)[ChatModel] | undefined {
   return Object.hasOwn(chatModels, id) ? chatModels[id as ChatModel] : undefined;
 }

@@ -5,24 +5,24 @@ import type { FailedVideoTask, PendingVideoTask, VideoTaskHandle } from "./video
 export interface Issue {
   /** Dot path of the field, `messages.0.content`; empty for the request as a whole. */
   readonly path: string;
-  /** Description of what is wrong, and what to do. */
+  /** Description of the problem and its fix. */
   readonly message: string;
-  /** Stable name of the rule, `chat.alpha.max-tokens`. Code may compare it, translate by it or link to it. */
+  /** Stable name of the rule, `chat.alpha.max-tokens`. Use it to compare, translate or link issues. */
   readonly rule: string;
 }
 
 /**
- * The end of a response, a message, a turn and a call. A turn has the outcome of all its requests.
+ * The outcome of a response, a message, a turn or a call. The outcome of a turn covers all its requests.
  *
  * - `complete`: the gateway confirmed the end
- * - `tool-calls`: the response calls tools; of a turn, a call waits for the user or the app
- * - `length`: cut at `max_tokens`
- * - `content-filter`: cut by the gateway's content safety
- * - `insufficient-resource`: cut because the gateway had no capacity
- * - `unconfirmed`: the stream ended without a `finish_reason`, so that a part may be missing; no tool runs
- * - `step-limit`: `maxSteps` responses came; `retry()` allows as many again
+ * - `tool-calls`: the response calls tools. For a turn: a call waits for the user or the app
+ * - `length`: truncated at `max_tokens`
+ * - `content-filter`: stopped by the gateway's content filter
+ * - `insufficient-resource`: stopped because the gateway had no capacity
+ * - `unconfirmed`: the stream ended without a `finish_reason`, so a part may be missing. No tool runs
+ * - `step-limit`: `maxSteps` responses came. `retry()` allows as many again
  * - `stopped`: the user or the app stopped it
- * - `truncated`: the rest is lost: the connection, the page or the proxy ended. It has an error
+ * - `truncated`: the rest is lost, because the connection, the page or the proxy ended. It has an error
  * - `error`: the gateway, a tool loop or the page failed. It has an error
  * - `not-sent`: nothing was sent. It has an error
  */
@@ -40,18 +40,18 @@ export type Outcome =
   | "not-sent";
 
 /**
- * Cost of a request that failed.
+ * Billing of a failed request.
  *
- * - `none`: the gateway never received it, or refused it; send it again without cost
- * - `maybe`: the gateway may have acted, and billed; check before sending it again
+ * - `none`: the gateway never received or rejected it. Sending it again is safe
+ * - `maybe`: the gateway may have acted and billed it. Check before you send it again
  */
 export type Billing = "none" | "maybe";
 
 /**
- * How far a request that failed got. It decides whether another attempt may be sent.
+ * How far a failed request got. It decides if another attempt is allowed.
  *
  * - `not-sent`: the gateway never received it
- * - `refused`: the gateway refused it
+ * - `refused`: the gateway rejected it
  * - `unknown`: the gateway may have acted
  */
 export type Delivery = "not-sent" | "refused" | "unknown";
@@ -66,8 +66,8 @@ interface ErrorDetails {
 }
 
 /**
- * Base of every error of this library. Catch it with {@link isGatewayError}, which also recognises errors of
- * a second copy of the package. An abort is not one of them: it stays the platform's `AbortError`.
+ * Base class of every error of this library. Catch it with {@link isGatewayError}, which also recognizes errors of a
+ * second copy of the package. Aborts are different: they reject with the platform's `AbortError`.
  *
  * @example
  * ```ts run
@@ -75,13 +75,13 @@ interface ErrorDetails {
  * ```
  */
 export abstract class GatewayError extends Error {
-  /** Name of the error's class; narrow an error by it. */
+  /** Name of the error's class. Use it to narrow an error. */
   abstract override readonly name: GatewayErrorName;
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
-  /** Cost of the request. Absent from errors about a task or an asset that was created before. */
+  /** Billing of the request. Absent from errors about an existing task or asset. */
   declare readonly billing?: Billing;
-  /** Handle of the task or asset that the error is about. With it, watching can continue. */
+  /** Handle of the error's task or asset. Use it to continue watching. */
   declare readonly handle?: VideoTaskHandle | AssetHandle;
 
   constructor(message: string, { cause, requestId }: ErrorDetails = {}) {
@@ -89,14 +89,14 @@ export abstract class GatewayError extends Error {
     if (requestId !== undefined) this.requestId = requestId;
   }
 
-  /** Defined on the prototype: a copy of an error's fields is not an error. */
+  /** Defined on the prototype, so that a copy of an error's fields is not an error. */
   get [brand](): true {
     return true;
   }
 
   /**
-   * Returns the fields for logs, with keys, data URIs and queries of URLs redacted. Leaves out the text of an answer:
-   * `partial`, and `body` unless the status is one of failure.
+   * Returns the fields for logs, with keys, data URIs and URL queries redacted. Omits the text of a response:
+   * `partial`, and `body` unless the status is an error status.
    */
   toJSON(): Record<string, unknown> {
     const { message, cause } = this;
@@ -107,7 +107,7 @@ export abstract class GatewayError extends Error {
 }
 
 /**
- * An option that cannot work, or a function in the options that failed. Nothing was sent.
+ * An invalid option, or a failed function in the options. Nothing was sent.
  *
  * @example
  * ```ts run
@@ -149,7 +149,7 @@ export class ValidationError extends GatewayError {
   }
 }
 
-/** An error with more fields than its message. */
+/** An error with additional fields. */
 abstract class DetailedError<Fields extends object> extends GatewayError {
   constructor(message: string, fields: Fields, details?: ErrorDetails) {
     super(message, details);
@@ -157,9 +157,9 @@ abstract class DetailedError<Fields extends object> extends GatewayError {
   }
 }
 
-/** Contents of an error answer of the gateway, in any form of its body. */
+/** Contents of a error response of the gateway, in any form of its body. */
 export interface APIErrorFields {
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status: number;
   /** `error.type` of the body: `authentication_error`. */
   readonly type?: string | undefined;
@@ -167,18 +167,20 @@ export interface APIErrorFields {
   readonly code?: string | undefined;
   /** `error.param` of the body: the field that the gateway refuses. */
   readonly param?: string | undefined;
-  /** Waiting time of `Retry-After`, in milliseconds from the answer. */
+  /** Wait of `Retry-After`, in milliseconds after the response. */
   readonly retryAfterMs?: number | undefined;
-  /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
+  /** Set if `@sluice/worker-proxy` rejected the request, not the gateway. */
   readonly source?: "proxy" | undefined;
-  /** Set where another server answered, or the proxy has nothing at this path: `baseURL` is wrong, or a route is closed. */
+  /**
+   * Set if another server responded, or the proxy does not serve the path: `baseURL` is wrong, or a route is closed.
+   */
   readonly reason?: "wrong-address" | undefined;
-  /** The body as text, cut to 8 KB. */
+  /** Body of the response as text, truncated to 8 KB. */
   readonly body: string;
 }
 
 /**
- * Error answer of the gateway (spec, Errors). `message` is the gateway's own where it has one.
+ * Error response of the gateway (spec, Errors). `message` is the gateway's message, if it sent one.
  *
  * @example
  * ```ts run
@@ -187,7 +189,7 @@ export interface APIErrorFields {
  */
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
-  /** HTTP status of the answer, 400 to 599. A 2xx status where the answer is not JSON or carries an error. */
+  /** HTTP status of the response, 400 to 599. A 2xx status if the response is not JSON or carries an error. */
   declare readonly status: number;
   /** `error.type` of the body: `authentication_error`. */
   declare readonly type?: string;
@@ -195,19 +197,21 @@ export class APIError extends DetailedError<APIErrorFields> {
   declare readonly code?: string;
   /** `error.param` of the body: the field that the gateway refuses. */
   declare readonly param?: string;
-  /** Waiting time of `Retry-After`, in milliseconds from the answer. */
+  /** Wait of `Retry-After`, in milliseconds after the response. */
   declare readonly retryAfterMs?: number;
-  /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
+  /** Set if `@sluice/worker-proxy` rejected the request, not the gateway. */
   declare readonly source?: "proxy";
-  /** Set where another server answered, or the proxy has nothing at this path: `baseURL` is wrong, or a route is closed. */
+  /**
+   * Set if another server responded, or the proxy does not serve the path: `baseURL` is wrong, or a route is closed.
+   */
   declare readonly reason?: "wrong-address";
-  /** Body of the answer as text, cut to 8 KB. */
+  /** Body of the response as text, truncated to 8 KB. */
   declare readonly body: string;
 }
 
 /**
- * No answer came. `billing` is `"none"` if no connection was made, or if the gateway refused each attempt before: sending
- * again is safe. It is `"maybe"` if the gateway may have acted.
+ * No response came. `billing` is `"none"` if there was no connection, or if the gateway rejected every earlier attempt:
+ * sending the request again is safe. It is `"maybe"` if the gateway may have acted.
  *
  * @example
  * ```ts run
@@ -218,8 +222,8 @@ export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
   override readonly billing: Billing;
   /**
-   * `origin-refused`: the server can be reached, but does not allow the page's origin (CORS). Only told in a page of
-   * this machine, `http://localhost`; absent for all other reasons, which a browser does not tell.
+   * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set on a local page,
+   * `http://localhost`. Absent for other reasons, which browsers do not report.
    */
   declare readonly reason?: "origin-refused";
 
@@ -230,18 +234,18 @@ export class ConnectionError extends GatewayError {
 }
 
 /**
- * The limit that was exceeded. `first-chunk`: until the first content. `chunk`: between two pieces of the response.
- * `total`: the whole request. `deadline`: the watching of a task.
+ * The exceeded limit. `first-chunk`: until the first content. `chunk`: between two pieces of the response. `total`: the
+ * whole request. `deadline`: the watch of a task.
  */
 export type TimeoutPhase = "first-chunk" | "chunk" | "total" | "deadline";
 
 interface TimeoutDetails<Partial> extends ErrorDetails {
-  /** The message so far, where a stream had begun. */
+  /** The message so far, if a stream had begun. */
   readonly partial?: Partial;
 }
 
 /**
- * A limit of `timeout` was exceeded. `partial` is the message so far, where a stream had begun.
+ * A request exceeded a limit of `timeout`. `partial` is the message so far, if a stream had begun.
  *
  * @example
  * ```ts run
@@ -251,9 +255,9 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
  */
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
-  /** The limit that was exceeded. */
+  /** The exceeded limit. */
   readonly phase: TimeoutPhase;
-  /** The message so far, where a stream had begun. */
+  /** The message so far, if a stream had begun. */
   readonly partial?: Partial;
 
   constructor(message: string, phase: TimeoutPhase, details: TimeoutDetails<Partial> = {}) {
@@ -265,7 +269,7 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 
 /**
  * Reason of a failed stream. `truncated`: it stopped before its end. `interrupted`: the page or the server that read it
- * was closed. `malformed`: it carried something unreadable. `server-error`: it carried an error.
+ * was closed. `malformed`: it was unreadable. `server-error`: it carried an error.
  */
 export type StreamFailure = "truncated" | "interrupted" | "malformed" | "server-error";
 
@@ -274,14 +278,14 @@ interface StreamErrorFields<Partial> {
   readonly reason: StreamFailure;
   /** The message so far. */
   readonly partial: Partial;
-  /** `error.type` of an error that was sent inside the stream. */
+  /** `error.type` of an error inside the stream. */
   readonly type?: string | undefined;
-  /** `error.code` of an error that was sent inside the stream, as text. */
+  /** `error.code` of an error inside the stream, as text. */
   readonly code?: string | undefined;
 }
 
 /**
- * A stream that broke off or reported an error. `partial` is the message so far.
+ * A stream that broke or carried an error. `partial` is the message so far.
  *
  * @example
  * ```ts run
@@ -295,21 +299,21 @@ export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFie
   declare readonly reason: StreamFailure;
   /** The message so far. */
   declare readonly partial: Partial;
-  /** `error.type` of an error that was sent inside the stream. */
+  /** `error.type` of an error inside the stream. */
   declare readonly type?: string;
-  /** `error.code` of an error that was sent inside the stream, as text. */
+  /** `error.code` of an error inside the stream, as text. */
   declare readonly code?: string;
 }
 
 interface ResponseErrorFields {
-  /** Dot path of the field that does not fit. */
+  /** Dot path of the invalid field. */
   readonly path: string;
-  /** The answer's text, cut to 8 KB. */
+  /** Text of the response, truncated to 8 KB. */
   readonly body: string;
 }
 
 /**
- * A 200 answer that does not fit the spec: a documented field is missing or of the wrong type.
+ * A successful response that does not fit the spec: a documented field is missing or has the wrong type.
  *
  * @example
  * ```ts run
@@ -319,28 +323,28 @@ interface ResponseErrorFields {
  */
 export class ResponseError extends DetailedError<ResponseErrorFields> {
   override readonly name = "ResponseError";
-  /** Dot path of the field that does not fit. */
+  /** Dot path of the invalid field. */
   declare readonly path: string;
-  /** The answer's text, cut to 8 KB. */
+  /** Text of the response, truncated to 8 KB. */
   declare readonly body: string;
 }
 
 /**
  * Reason of a failed task. `failed`: the video or the asset failed. `no-result`: the gateway reports success but never
- * gives a URL. `expired`: the gateway no longer has the task, because its time is over.
+ * sends a URL. `expired`: the gateway has deleted the task after its retention time.
  */
 export type TaskFailure = "failed" | "no-result" | "expired";
 
 interface TaskErrorFields {
   /** Reason of the failure. */
   readonly reason: TaskFailure;
-  /** Last snapshot of the video task or the asset; absent where it has expired. */
+  /** Last snapshot of the video task or the asset; absent after its expiry. */
   readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
 /**
- * A video task that ended without a video, or an asset whose preparation failed: register the image again. `handle` is
- * its handle, and `task` its last snapshot.
+ * A video task without a video, or an asset whose preparation failed: register the image again. `handle` is its handle
+ * and `task` its last snapshot.
  *
  * @example
  * ```ts run
@@ -352,67 +356,64 @@ export class TaskError extends DetailedError<TaskErrorFields> {
   override readonly name = "TaskError";
   /** Reason of the failure. */
   declare readonly reason: TaskFailure;
-  /** Last snapshot of the video task or the asset; absent where it has expired. */
+  /** Last snapshot of the video task or the asset; absent after its expiry. */
   declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
-/** Returns the cost of a request that got so far. */
-export function billingOf(delivery: Delivery): Billing {
+/** Converts a delivery to the billing of its request. */
+export function toBilling(delivery: Delivery): Billing {
   return delivery === "unknown" ? "maybe" : "none";
 }
 
-/** Deliveries of errors whose `billing` does not tell `refused` from `not-sent`. */
+/** Deliveries of errors, because `billing` does not distinguish `refused` from `not-sent`. */
 const deliveries = new WeakMap<object, Delivery>();
 
-/** Notes how far the request of an error got. */
-export function withDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
+/** Records how far the request of an error got. */
+export function setDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
   deliveries.set(error, delivery);
   return error;
 }
 
-/** Returns how far the request of an error got; undefined where its `billing` is absent. */
+/** Returns how far the request of an error got; undefined if the error lacks `billing`. */
 export function readDelivery(error: GatewayError): Delivery | undefined {
   const { name, billing } = error;
   const noted = deliveries.get(error);
   if (noted || !billing) return noted;
   if (billing === "maybe") return "unknown";
-  // of a second copy of this package
+  // an error of a second copy of this package
   return name === "APIError" ? "refused" : "not-sent";
 }
 
-/** Adds the `billing` to an error that has none. */
-export function withBilling(error: AnyGatewayError, delivery: Delivery): void {
+/** Sets the `billing` of an error that lacks it. */
+export function addBilling(error: AnyGatewayError, delivery: Delivery): void {
   if (error.billing === undefined)
-    Object.assign(withDelivery(error, delivery), { billing: billingOf(delivery) });
+    Object.assign(setDelivery(error, delivery), { billing: toBilling(delivery) });
 }
 
-/**
- * Adds the `billing` or the handle to an error. Fields that the error has already, and errors of other libraries, stay
- * unchanged.
- */
-export function withDetails<Thrown>(
+/** Adds the `billing` or the handle to an error. Existing fields and errors of other libraries stay unchanged. */
+export function addDetails<Thrown>(
   error: Thrown,
   { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
 ): Thrown {
   if (!isGatewayError(error)) return error;
-  if (delivery) withBilling(error, delivery);
+  if (delivery) addBilling(error, delivery);
   if (handle && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }
 
-/** Makes an error from any value that was thrown. */
-export function asError(cause: unknown): Error {
+/** Converts any thrown value to an error. */
+export function toError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(describeThrown(cause), { cause });
 }
 
-/** Describes any value that was thrown: by its message, or else as JSON. Programs throw plain objects, too. */
+/** Describes any thrown value by its message or its JSON. Programs also throw plain objects. */
 export function describeThrown(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };
   if (typeof message === "string" && message !== "") return message;
   if (thrown instanceof Error) return String(name);
-  const json = jsonOf(thrown);
-  // what a platform throws, such as a Response, has no fields of its own
+  const json = toJSONText(thrown);
+  // platform objects, such as a Response, have no enumerable fields
   return json === undefined || json === "{}"
     ? `${Object.prototype.toString.call(thrown)} without a message`
     : json;
@@ -433,7 +434,7 @@ export type AnyGatewayError =
 export type GatewayErrorName = AnyGatewayError["name"];
 
 /**
- * Returns true for an error of this library, also of a second copy of the package.
+ * Returns true for an error of this library, even of a second copy of the package.
  *
  * @example
  * ```ts
@@ -449,7 +450,7 @@ export function isGatewayError(error: unknown): error is AnyGatewayError {
   return typeof error === "object" && error !== null && brand in error;
 }
 
-// every part is bounded, or cannot match again where it failed: the time is linear in the text
+// every part is bounded or cannot backtrack, so matching takes linear time
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer\s+)[^\s"',;]+/gi, "$1[redacted]"],
   [/\bsk-[\w-]{6,}/g, "sk-[redacted]"],
@@ -457,10 +458,7 @@ const secrets: readonly (readonly [RegExp, string])[] = [
 ];
 const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 
-/**
- * Returns `text` without API keys, data URIs, and the credentials and queries of URLs, which may hold
- * signatures.
- */
+/** Removes API keys and data URIs from a text, and credentials and queries from URLs, which may contain signatures. */
 function redact(text: string): string {
   return secrets.reduce(
     (clean, [pattern, replacement]) => clean.replace(pattern, replacement),
@@ -474,54 +472,52 @@ function redactAddress(address: string): string {
   return shown.replace(/\/\/[^/@]+@/g, "//[redacted]@");
 }
 
-/**
- * Deepest level of an error that is shown and cleaned. No field of this library is deeper; the gateway's JSON may be.
- */
-const DEEPEST = 16;
+/** Largest depth of an error to show and redact. Only the gateway's JSON may be deeper. */
+const MAX_DEPTH = 16;
 
 function redactDeep(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > DEEPEST) return "…";
+  if (depth > MAX_DEPTH) return "…";
   if (value instanceof Error) return isGatewayError(value) ? value.toJSON() : redact(String(value));
   if (Array.isArray(value)) return value.map((entry) => redactDeep(entry, depth + 1));
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry, depth + 1)]));
 }
 
 /**
- * Removes secrets from every text of an error in place: message, stack, fields and causes. A foreign cause that would
- * change is replaced by a copy.
+ * Removes secrets from every text of an error in place: message, stack, fields and causes. Replaces a changed cause by
+ * a copy.
  */
 export function cleanError(error: object, clean: (text: string) => string): void {
-  Object.defineProperties(error, changesOf(error, clean));
+  Object.defineProperties(error, redactProperties(error, clean));
 }
 
-function changesOf(error: object, clean: (text: string) => string): PropertyDescriptorMap {
+function redactProperties(error: object, clean: (text: string) => string): PropertyDescriptorMap {
   const changes: PropertyDescriptorMap = {};
   for (const name of Object.getOwnPropertyNames(error)) {
     const before: unknown = Reflect.get(error, name);
-    const value = cleaned(before, clean);
+    const value = redactValue(before, clean);
     const enumerable = Object.prototype.propertyIsEnumerable.call(error, name);
     if (value !== before) changes[name] = { value, enumerable, configurable: true };
   }
   return changes;
 }
 
-function cleaned(value: unknown, clean: (text: string) => string): unknown {
+function redactValue(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(value);
   if (value instanceof Error) {
-    const changes = changesOf(value, clean);
-    // an object with the clean texts over the original: `instanceof` still works
+    const changes = redactProperties(value, clean);
+    // an object over the original, with the redacted texts, so that `instanceof` still works
     return Object.keys(changes).length > 0 ? Object.create(value, changes) : value;
   }
   if (typeof value !== "object") return value;
-  const json = jsonOf(value) ?? "";
+  const json = toJSONText(value) ?? "";
   const clear = clean(json);
   return clear === json ? value : JSON.parse(clear);
 }
 
-/** Writes `value` as JSON text; undefined for a value without JSON, and for one that is nested too deeply. */
-export function jsonOf(value: unknown): string | undefined {
+/** Converts a value to JSON text; undefined for a value without a JSON form, and for too deep nesting. */
+export function toJSONText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {

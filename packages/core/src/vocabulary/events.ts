@@ -1,83 +1,83 @@
 import type { Issue, Outcome } from "./errors.js";
 
-/** Browser features that a tab can do without. */
+/** Optional browser features. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
 /** Purpose of a call. */
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon" | "upload" | "archive";
 
 /**
- * Counts of an answer, under the gateway's own names: tokens of a chat, images and tokens of an image request. Only
- * numbers: what else a gateway sends in its usage is left out.
+ * Counts of a response, under the gateway's names: tokens of a chat, images and tokens of an image request. Only
+ * numbers: other values of the gateway's usage are omitted.
  */
 export interface CallUsage {
   /** Tokens of a chat request. */
   readonly prompt_tokens?: number;
-  /** Tokens of a chat answer. */
+  /** Tokens of a chat response. */
   readonly completion_tokens?: number;
   /** All tokens of the call. */
   readonly total_tokens?: number;
-  /** Parts of `prompt_tokens`; absent where the model reports none. */
+  /** Details of `prompt_tokens`; absent if the model does not report them. */
   readonly prompt_tokens_details?: {
-    /** Tokens of the request that the gateway had in its cache. */
+    /** Tokens of the request that came from the gateway's cache. */
     readonly cached_tokens?: number;
   };
-  /** Tokens of the request that the gateway had in its cache. `alpha-v4.1-flash` only. */
+  /** Tokens of the request that came from the gateway's cache. `alpha-v4.1-flash` only. */
   readonly prompt_cache_hit_tokens?: number;
-  /** Tokens of the request that the gateway did not have in its cache. `alpha-v4.1-flash` only. */
+  /** Tokens of the request that did not come from the gateway's cache. `alpha-v4.1-flash` only. */
   readonly prompt_cache_miss_tokens?: number;
-  /** Parts of `completion_tokens`; absent where the model reports none. */
+  /** Details of `completion_tokens`; absent if the model does not report them. */
   readonly completion_tokens_details?: {
     /** Tokens of the thinking. */
     readonly reasoning_tokens?: number;
   };
-  /** Images that were made. */
+  /** Generated images. */
   readonly generated_images?: number;
   /** Tokens of the images. */
   readonly output_tokens?: number;
 }
 
-/** Facts about the answer to a call. Of one that failed they are what had come until then. */
+/** Metadata of the response to a call. For a failed call: the metadata received before the failure. */
 export interface CallSummary {
   /** Outcome of the call. @default "complete" */
   readonly outcome?: Outcome;
-  /** Counts of the answer; absent where the gateway did not report them. */
+  /** Counts of the response; absent if the gateway did not report them. */
   readonly usage?: object | null | undefined;
-  /** Id of the answer. */
+  /** Id of the response. */
   readonly id?: string;
-  /** Model that answered. */
+  /** Model of the response. */
   readonly model?: string;
   /** `finish_reason` as the gateway sent it. */
   readonly finishReason?: string | null;
-  /** Speed of a chat answer, measured from the start of the call. */
+  /** Speed of a chat response, measured from the start of the call. */
   readonly timing?:
     | {
-        /** Milliseconds until the first text, thinking or tool call; absent where none came. */
+        /** Milliseconds until the first text, thinking or tool call; absent if none came. */
         readonly firstTokenMs?: number;
-        /** Milliseconds until the end of the answer. */
+        /** Milliseconds until the end of the response. */
         readonly totalMs: number;
-        /** Tokens of the answer per second after the first token; absent without usage. */
+        /** Tokens of the response per second after the first token; absent without usage. */
         readonly tokensPerSecond?: number;
       }
     | undefined;
 }
 
 /**
- * Settings of a request, under the gateway's own names, as the app gave them: a value that the rules refuse is here, too.
- * Prompts, tools and schemas are not among them.
+ * Settings of a request, under the gateway's names, as the app set them, including invalid values. Excludes prompts,
+ * tools and schemas.
  */
 export interface CallSettings {
   /** Largest number of tokens of a chat's response. */
   readonly max_tokens?: unknown;
   /** Temperature of the sampling. */
   readonly temperature?: unknown;
-  /** Share of the probability that is sampled from. */
+  /** Share of the probability mass to sample from. */
   readonly top_p?: unknown;
   /** Effort of the thinking. */
   readonly reasoning_effort?: unknown;
   /** Texts at which the response ends. */
   readonly stop?: unknown;
-  /** Start of the random numbers. */
+  /** Seed of the random numbers. */
   readonly seed?: unknown;
   /** Number of responses to one request. */
   readonly n?: unknown;
@@ -87,30 +87,30 @@ export interface CallSettings {
   readonly response_format?: unknown;
 }
 
-/** A request of a call: the argument of the `headers` of `createClient`, and the fields of the events of the call. */
+/** A request of a call: the argument of `headers` of `createClient`, and the fields of the call's events. */
 export interface CallInfo {
-  /** Path of the request, `/v1/…`; that of a stored response differs from the path in the events of its call. */
+  /** Path of the request, `/v1/…`. A request for a stored response has another path than the events of its call. */
   readonly path: string;
   /**
-   * Id of the call: the same for all its events, and for no other call. Absent from a request beside the calls, such as
-   * a dismissal, which has only its path.
+   * Id of the call: the same for all its events, and unique. Absent from a request outside of calls, such as a
+   * dismissal, which only has a path.
    */
   readonly callId?: string | undefined;
-  /** Purpose of the call; absent where `callId` is. */
+  /** Purpose of the call; absent without a `callId`. */
   readonly kind?: CallKind | undefined;
   /** The request's model; absent from queries. */
   readonly model?: string | undefined;
-  /** The request's settings; absent where it has none. */
+  /** The request's settings; absent if it has none. */
   readonly settings?: CallSettings | undefined;
-  /** The `id` of the chat that the call is for; absent where it has none, and from calls of no chat. */
+  /** The `id` of the call's chat; absent if the chat has none, and from calls outside of chats. */
   readonly chatId?: string | undefined;
-  /** Id of the answer in its chat; absent from calls of no chat. */
+  /** Id of the message in its chat; absent from calls outside of chats. */
   readonly messageId?: string | undefined;
 }
 
-/** The call that an event belongs to. */
+/** The call of an event. */
 export interface CallIdentity extends CallInfo {
-  /** Id of the call: the same for all its events, and for no other call. */
+  /** Id of the call: the same for all its events, and unique. */
   readonly callId: string;
   /** Purpose of the call. */
   readonly kind: CallKind;
@@ -123,11 +123,11 @@ interface RequestStep {
   readonly attempt: number;
 }
 interface ResponseStep {
-  /** The headers of an answer came. */
+  /** The headers of a response arrived. */
   readonly type: "response";
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status: number;
   /** Milliseconds since the attempt was sent. */
   readonly durationMs: number;
@@ -137,7 +137,7 @@ interface ResponseStep {
 interface RetryStep {
   /** An attempt failed and is repeated. */
   readonly type: "retry";
-  /** Number of the attempt that failed, from 1. */
+  /** Number of the failed attempt, from 1. */
   readonly attempt: number;
   /** Milliseconds until the next attempt. */
   readonly delayMs: number;
@@ -145,7 +145,7 @@ interface RetryStep {
   readonly error: Error;
 }
 interface FirstChunkStep {
-  /** The first text, thinking or tool call of a stream came. */
+  /** The first text, thinking or tool call of a stream arrived. */
   readonly type: "first-chunk";
   /** Milliseconds since the call began. */
   readonly durationMs: number;
@@ -153,25 +153,25 @@ interface FirstChunkStep {
 interface EndStep {
   /** The call has ended. Each call has exactly one such event, its last. */
   readonly type: "end";
-  /** Outcome of the call; a query of a failed video task is `complete`, too. */
+  /** Outcome of the call. A query of a failed video task is also `complete`. */
   readonly outcome: Outcome;
   /** Milliseconds since the call began. */
   readonly durationMs: number;
   /**
-   * Id that the gateway gave the answer of a chat; at most 200 characters. Also of an answer that broke off or was
-   * stopped, as are the next three fields.
+   * The gateway's id of a chat response; at most 200 characters. This and the next three fields are also set for a
+   * truncated or stopped response.
    */
   readonly responseId?: string | undefined;
   /**
-   * Model that answered a chat or an image request, as the gateway names it. Where the answer names none it is absent,
-   * and the request's model for images.
+   * Model of a chat or image response, as the gateway names it. If the response names none: absent for a chat, the
+   * request's model for images.
    */
   readonly responseModel?: string | undefined;
-  /** `finish_reason` of a chat answer, as the gateway sent it; absent where none came. */
+  /** `finish_reason` of a chat response, as the gateway sent it; absent if none came. */
   readonly finishReason?: string | undefined;
-  /** Counts of the answer; absent where the gateway did not report them. */
+  /** Counts of the response; absent if the gateway did not report them. */
   readonly usage?: CallUsage | undefined;
-  /** Speed of a chat answer; absent from one that failed. */
+  /** Speed of a chat response; absent if the call failed. */
   readonly timing?: CallSummary["timing"] | undefined;
   /** Error of the call. */
   readonly error?: unknown;
@@ -186,16 +186,16 @@ export interface ToolRun {
   readonly name: string;
   /** Id of the call, as in the message. */
   readonly toolCallId: string;
-  /** The `id` of the chat; absent where it has none. */
+  /** The `id` of the chat; absent if it has none. */
   readonly chatId?: string | undefined;
-  /** Id of the answer that calls the tool. */
+  /** Id of the message that calls the tool. */
   readonly messageId: string;
 }
 
 interface ToolStart extends ToolRun {
   /**
-   * A tool with an `execute` runs. Each one has a `tool-end`; a call that fails before it runs has both at once. Neither
-   * has the arguments or the output.
+   * A tool with an `execute` starts. Each start has a `tool-end`. A call that fails before it runs emits both at once.
+   * Neither event contains the arguments or the output.
    */
   readonly type: "tool-start";
 }
@@ -204,33 +204,36 @@ interface ToolEnd extends ToolRun {
   readonly type: "tool-end";
   /** Milliseconds since `tool-start`. */
   readonly durationMs: number;
-  /** State of the call: `cancelled` where the chat was stopped. `execute` may still run then. */
+  /** State of the call: `cancelled` if the chat was stopped. `execute` may still run. */
   readonly state: "done" | "failed" | "cancelled";
   /**
-   * Error of a run that failed or was cancelled. `execute` threw it, unchanged. A `TimeoutError`: no result came within
-   * the tool's `timeoutMs`. A `ValidationError`: the arguments do not fit the tool, and `execute` was not called.
+   * Error of a failed or cancelled run: the unchanged error of `execute`. A `TimeoutError`: `execute` returned no
+   * result within the tool's `timeoutMs`. A `ValidationError`: the arguments do not fit the tool, and `execute` was not
+   * called.
    */
   readonly error?: Error;
 }
 
 interface StorageError {
   /**
-   * A chat, a list or a draft could not be read from its storage, or not be written there. The work continues without
-   * it, and what could not be written is tried again while the page lives. Emitted once until `storage-recovered`, and
-   * once for each record that the storage refuses while it takes others.
+   * A chat, a list or a draft could not be read from its storage or written to it. The app continues without the
+   * storage, and failed writes are retried while the page is open. Emitted once before `storage-recovered`, and once
+   * for each record that the storage rejects while it accepts others.
    */
   readonly type: "storage-error";
   /** Error of the storage. */
   readonly error: unknown;
-  /** Id of the one message of a chat that could not be written; all others are. */
+  /** Id of the only message of a chat that could not be written. */
   readonly messageId?: string;
 }
 interface StorageRecovered {
-  /** All records of a chat, a list or a draft that could not be written are written now. */
+  /** All failed writes of a chat, a list or a draft have succeeded. */
   readonly type: "storage-recovered";
 }
 interface FeatureUnavailable {
-  /** The browser refuses a feature: this tab works without the other tabs. Emitted once for each feature and client. */
+  /**
+   * The browser blocks a feature, so this tab works without the other tabs. Emitted once for each feature and client.
+   */
   readonly type: "feature-unavailable";
   /** The feature. */
   readonly feature: PlatformFeature;
@@ -238,17 +241,17 @@ interface FeatureUnavailable {
   readonly error: Error;
 }
 interface Warning {
-  /** A part of the request or of the answer is ignored, or may be ignored. */
+  /** A part of the request or the response is or may be ignored. */
   readonly type: "warning";
-  /** The part, and what to do about it. */
+  /** The part and its fix. */
   readonly issue: Issue;
-  /** Id of the call, where the warning belongs to one. */
+  /** Id of the warning's call, if any. */
   readonly callId?: string | undefined;
 }
 
 /**
- * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key;
- * of a request it has the settings. Times are milliseconds.
+ * An event for `onEvent`: for logs, metrics and timelines. It never contains a body, a header or a key. Of a request,
+ * it contains only the settings. Times are milliseconds.
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)

@@ -14,7 +14,7 @@ export const imageModels = {
       "2048x2048", "1728x2304", "2304x1728", "2848x1600", "1600x2848", "2496x1664", "1664x2496", "3136x1344",
       "4096x4096", "3520x4704", "4704x3520", "5504x3040", "3040x5504", "3328x4992", "4992x3328", "6240x2656",
     ],
-    /** True if the result has a watermark where the request does not say. */
+    /** Default of `watermark`. */
     watermarkDefault: false,
   },
   /** Images of 2K and 3K (spec, POST /v1/images/generations). */
@@ -29,31 +29,31 @@ export const imageModels = {
   },
 } as const;
 
-/** Id of an image model, as the gateway spells it. */
+/** Id of an image model at the gateway. */
 export type ImageModel = keyof typeof imageModels;
 
 /** Shared by both `beta` models. */
 const betaVideo = {
   family: "beta",
-  /** Most characters of the prompt. */
+  /** Largest number of characters of the prompt. */
   promptMax: 5000,
   /** Values of `resolution`. */
   resolutions: ["1080P", "720P", "480P"],
-  /** Resolution where the request has none. */
+  /** Default of `resolution`. */
   resolutionDefault: "1080P",
   /** Values of `ratio`. */
   ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
-  /** Ratio where the request has none. */
+  /** Default of `ratio`. */
   ratioDefault: "adaptive",
   /** Length in seconds; with `auto` the model chooses. */
   duration: { min: 2, max: 30, auto: -1 },
-  /** Length in seconds where the request has none. */
+  /** Default length in seconds. */
   durationDefault: 5,
   /** Bounds of `seed`. */
   seed: { min: 0, max: 2_147_483_647 },
-  /** True if the video has sound where the request does not say. */
+  /** Default of the sound option. */
   audioDefault: true,
-  /** True if the gateway extends the prompt where the request does not say. */
+  /** Default of `prompt_extend`. */
   promptExtendDefault: true,
   watermarkDefault: false,
   /** `input.media` item types that are frames of the video; they exclude all others. */
@@ -82,9 +82,9 @@ const betaVideo = {
   },
   /** Name of an item type in the prompt, before a number from 1: `Image 1`. */
   promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
-  /** Formats of images that travel in the request. `mediaLimits` of `@sluice/media` has all limits of files. */
+  /** Formats of images within the request. `mediaLimits` of `@sluice/media` has all limits of files. */
   imageFormats: ["jpeg", "png", "bmp", "webp"],
-  /** Hours after its creation in which a task can be queried, and in which the URL of its result works. */
+  /** Hours after its creation during which a task can be queried and its result URL works. */
   retentionHours: 24,
 } as const;
 
@@ -95,7 +95,7 @@ const betaVideo = {
 export const videoModels = {
   /** Videos from a prompt, frames or references (spec, Family `beta`). */
   "beta3.0-video": betaVideo,
-  /** Takes the same requests (spec, Family `beta`). */
+  /** Accepts the same requests (spec, Family `beta`). */
   "beta3.0-video-prime": betaVideo,
   /** Videos from a text or frames, with sound. */
   "gamma-video-1-5-pro-251215": {
@@ -106,7 +106,7 @@ export const videoModels = {
     ratioDefault: "adaptive",
     /** Default ratio of text to video. */
     textRatios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
-    /** Ratio of text to video where the request has none. */
+    /** Default ratio of text to video. */
     textRatioDefault: "adaptive",
     duration: { min: 4, max: 12, auto: -1 },
     durationDefault: 5,
@@ -115,9 +115,9 @@ export const videoModels = {
     roles: ["first_frame", "last_frame"],
     /** True for a model with `generate_audio`. */
     generateAudio: true,
-    /** True if the video has sound where the request does not say. */
+    /** Default of the sound option. */
     generateAudioDefault: false,
-    /** True if the camera stands still where the request does not say. */
+    /** Default of `camera_fixed`. */
     cameraFixedDefault: false,
     watermarkDefault: false,
   },
@@ -146,10 +146,10 @@ export const videoModels = {
     duration: { min: 4, max: 15 },
     /** The roles in the spec. Other roles are sent with a warning. */
     roles: ["first_frame", "last_frame", "reference_image"],
-    /** True for a model that can return its last frame. */
+    /** True for a model with `return_last_frame`. */
     returnLastFrame: true,
   },
-  /** Takes the same requests, up to 720p. */
+  /** Accepts the same requests, up to 720p. */
   "gamma-video-fast": {
     family: "fast",
     resolutions: ["480p", "720p"],
@@ -160,7 +160,7 @@ export const videoModels = {
   },
 } as const;
 
-/** Id of a video model, as the gateway spells it. */
+/** Id of a video model at the gateway. */
 export type VideoModel = keyof typeof videoModels;
 
 /**
@@ -175,23 +175,19 @@ export const assetModels = {
   },
 } as const;
 
-/** Id of the model that asset registrations are billed under. */
+/** Id of the model of asset registrations. */
 export type AssetModel = keyof typeof assetModels;
 
-/**
- * Finds the row of an image model by any text; undefined for a model that the table does not have.
- */
-export function imageModelOf(id: string): (typeof imageModels)[ImageModel] | undefined {
-  return rowOf(imageModels, id);
+/** Finds the row of an image model; undefined for an unknown id. */
+export function findImageModel(id: string): (typeof imageModels)[ImageModel] | undefined {
+  return findRow(imageModels, id);
 }
 
-/**
- * Finds the row of a video model by any text; undefined for a model that the table does not have.
- */
-export function videoModelOf(id: string): (typeof videoModels)[VideoModel] | undefined {
-  return rowOf(videoModels, id);
+/** Finds the row of a video model; undefined for an unknown id. */
+export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
+  return findRow(videoModels, id);
 }
 
-function rowOf<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
+function findRow<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
   return Object.hasOwn(table, id) ? table[id as keyof Table] : undefined;
 }

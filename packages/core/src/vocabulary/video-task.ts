@@ -1,98 +1,97 @@
 /**
- * A video task by its id, with the facts of its receipt that are known. Plain JSON: store it to continue with the task
- * after a reload or elsewhere.
+ * Handle of a video task: its id and metadata. Plain JSON: store it to continue after a reload or on another device.
  */
 export interface VideoTaskHandle {
-  /** Id of the task, as the gateway gave it. */
+  /** Id of the task at the gateway. */
   readonly id: string;
-  /** Model that makes the video. */
+  /** Model of the video. */
   readonly model?: string | undefined;
   /** Time at which the gateway accepted the task; Unix milliseconds. */
   readonly createdAt?: number | undefined;
-  /**
-   * End of the time in which the task can be queried; Unix milliseconds. An estimate for `beta` models: 24
-   * hours.
-   */
+  /** Time until which the task can be queried; Unix milliseconds. An estimate for `beta` models: 24 hours. */
   readonly queryableUntil?: number | undefined;
   /**
-   * `proxy`: the proxy watches the task, also while no page is open, and is told when the user removes it. Absent for
-   * other gateways.
+   * `proxy`: the proxy watches the task, even while no page is open. The client tells it when the user removes the
+   * task. Absent without such a proxy.
    */
   readonly watchedBy?: "proxy" | undefined;
 }
 
-/** The fields of every snapshot of a task. Times are Unix milliseconds, and absent until they are known. */
+/** The fields of every snapshot of a task. Times are Unix milliseconds, and absent while unknown. */
 interface VideoTaskFacts {
   /** Id of the task. */
   readonly id: string;
-  /** Model that makes the video; absent where it is not known. */
+  /** Model of the video; absent if unknown. */
   readonly model?: string;
   /** Status as the gateway wrote it. */
   readonly rawStatus: string;
   /**
-   * Share of the work that is done, from 0 to 1; absent where the gateway reports none. A progress of 1 is not yet a
-   * success: only `state` shows it.
+   * Completed share of the work, from 0 to 1; absent if the gateway reports none. A progress of 1 does not mean
+   * success: only `state` does.
    */
   readonly progress?: number;
   /** Time at which the gateway accepted the task; Unix milliseconds. */
   readonly submittedAt?: number;
-  /** Time at which the gateway began to make the video; Unix milliseconds. */
+  /** Time at which the gateway started the video; Unix milliseconds. */
   readonly startedAt?: number;
   /** Time at which the task ended; Unix milliseconds. */
   readonly finishedAt?: number;
-  /** Answer of the gateway, unchanged, with unknown fields. */
+  /** The gateway's response, unchanged, with unknown fields. */
   readonly raw: unknown;
 }
 
-/** A task that has not ended. */
+/** A pending task. */
 export interface PendingVideoTask extends VideoTaskFacts {
   /**
-   * `queued`: the gateway has not begun. `running`: it makes the video. `unknown`: a status that the spec
-   * does not have. `result-pending`: the gateway reports success but gives no URL yet.
+   * `queued`: the gateway has not started. `running`: it generates the video. `unknown`: a status that is not in the
+   * spec. `result-pending`: the gateway reports success but no URL yet.
    */
   readonly state: "queued" | "running" | "unknown" | "result-pending";
 }
 
-/** A task that has its video. */
+/** A task with its video. */
 export interface SucceededVideoTask extends VideoTaskFacts {
-  /** `succeeded`: the video is there. */
+  /** `succeeded`: the video is available. */
   readonly state: "succeeded";
-  /** Temporary address of the video. Fetch it without the gateway's headers, and keep a copy. */
+  /** Temporary address of the video. Fetch it without the gateway's headers and store a copy. */
   readonly url: string;
-  /** Temporary address of the film's last frame, an image; absent unless `return_last_frame` was asked for. */
+  /** Temporary address of the video's last frame, an image; absent without `return_last_frame`. */
   readonly lastFrameURL?: string;
-  /** The field that `url` was found in: `data.result_url`, `content.video_url`, … `data.fail_reason` is a last resort. */
+  /**
+   * The field of the response with the `url`: `data.result_url`, `content.video_url`, … `data.fail_reason` is a last
+   * resort.
+   */
   readonly urlSource: string;
   /**
-   * End of the life of `url`; Unix milliseconds. An estimate for `beta` models and with an archive: 24 hours after the
-   * end.
+   * Time at which `url` expires; Unix milliseconds. An estimate for `beta` models and with an archive: 24 hours after
+   * the end.
    */
   readonly expiresAt?: number;
   /**
-   * End of the time for which the proxy's archive keeps a copy; Unix milliseconds. Until then a store or a list renews
-   * `url` and `lastFrameURL` when they expire, with a request to the proxy alone. Absent without an archive.
+   * Time until which the proxy's archive stores a copy; Unix milliseconds. Before it, a store or a list renews an
+   * expired `url` or `lastFrameURL` with a request to the proxy only. Absent without an archive.
    */
   readonly keptUntil?: number;
 }
 
-/** A task that failed, or that was cancelled or expired at the gateway. */
+/** A task that failed, expired or was cancelled at the gateway. */
 export interface FailedVideoTask extends VideoTaskFacts {
-  /** `failed`: there will be no video. */
+  /** `failed`: the task ended without a video. */
   readonly state: "failed";
-  /** Reason of the failure, where the gateway gives one. */
+  /** Reason of the failure, if the gateway reports one. */
   readonly reason?: string;
 }
 
 /** Snapshot of a video task, discriminated by `state`. Plain JSON. */
 export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
 
-/** Reads the answer of a query as a {@link VideoTask}. `known` has the facts that the caller already has. */
+/** Parses the response of a query to a {@link VideoTask}. `known` has the metadata that the caller already knows. */
 export type VideoTaskParser = (
   raw: unknown,
   known: {
-    /** Id of the query. */
+    /** Id of the task. */
     readonly id: string;
-    /** Model of the task, where the caller knows it. */
+    /** Model of the task, if the caller knows it. */
     readonly model?: string | undefined;
   },
 ) => VideoTask;

@@ -86,7 +86,7 @@ test("a fetch that rejects with nothing is a failed connection", async () => {
   expect((error as Error).cause).toBeUndefined();
 });
 
-test("an error keeps 8,192 characters of the body, and marks a longer one as cut", async () => {
+test("an error keeps 8,192 characters of the body, and marks a longer body as truncated", async () => {
   const whole = "x".repeat(8192);
   for (const [body, kept] of [
     [whole, whole],
@@ -109,7 +109,7 @@ describe("the id of a request", () => {
 });
 
 describe("the error family", () => {
-  test("is recognised by one guard, also from another copy of the package", () => {
+  test("is recognized by one guard, even from another copy of the package", () => {
     const foreign = Object.assign(new Error("x"), { [Symbol.for("sluice.GatewayError")]: true });
     expect(isGatewayError(new ValidationError([]))).toBe(true);
     expect(isGatewayError(foreign)).toBe(true);
@@ -146,7 +146,7 @@ describe("the error family", () => {
     expect(JSON.stringify(error)).toContain("https://cdn.test/v.mp4?[redacted]");
   });
 
-  test("leaves the text of an answer out of its JSON, which is for logs", () => {
+  test("omits the text of a response from its JSON, which is for logs", () => {
     const error = new StreamError("cut", {
       reason: "truncated",
       partial: { role: "assistant", content: "Hel" },

@@ -80,30 +80,30 @@ async function expectTruncated(server: ReturnType<typeof kept>): Promise<void> {
 }
 
 describe("A log of numbered events", () => {
-  test("Known events are dropped where a server begins at the start again", async () => {
+  test("Known events are dropped when a server starts again from the beginning", async () => {
     for (let cut = 1; cut < events.length; cut += 1)
       await expectWhole(kept([logged(...events.map((_, at) => at + 1).slice(0, cut)), () => behind(0)]));
   });
 
-  test("Each event is read once where a server repeats each of them", async () => {
+  test("Each event is read once when a server repeats every event", async () => {
     const twice = events.map((_, at) => logged(at + 1, at + 1)).join("");
     await expectWhole(kept([logged(1, 2), twice]));
     await expectWhole(kept([twice]));
   });
 
-  test("A gap is asked for again behind the last event in order", async () => {
+  test("A gap is requested again after the last event in order", async () => {
     const server = kept([logged(1, 2), logged(6, 7, 8), behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["2", "2"]);
   });
 
-  test("A gap in the first connection is asked for, too", async () => {
+  test("A gap in the first connection is requested too", async () => {
     const server = kept([logged(1, 3, 4), behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["1"]);
   });
 
-  test("A reordering is asked for again", async () => {
+  test("Events out of order are requested again", async () => {
     const server = kept([logged(1), logged(3, 2, 4, 5, 6, 7, 8), behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["1", "1"]);
@@ -118,18 +118,18 @@ describe("A log of numbered events", () => {
     await expectTruncated(kept([logged(3, 4, 5, 6, 7, 8)]));
   });
 
-  test("The error of a gap says what is wrong with the log", async () => {
+  test("The error of a gap explains the problem of the log", async () => {
     const { turn } = await read(kept([logged(1, 3)]));
     expect((turn as Error).cause).toMatchObject({ message: expect.stringContaining("missing") });
   });
 
-  test("A server that repeats one event for ever comes to an end, with five requests for the rest", async () => {
+  test("A server that repeats one event forever gets only five requests for the rest", async () => {
     const server = kept([logged(1), logged(1)]);
     await expectTruncated(server);
     expect(server.cursors).toEqual(["1", "1", "1", "1", "1"]);
   });
 
-  test("An event that is repeated for ever in one connection ends as a silence", async () => {
+  test("An event that repeats forever in one connection ends with a timeout", async () => {
     const clock = stoppedClock();
     const connections = Array.from({ length: 7 }, openBody);
     const { client } = clientOf(
@@ -155,11 +155,11 @@ describe("A log of numbered events", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("An answer of one event a connection is whole", async () => {
+  test("A response with one event per connection is whole", async () => {
     await expectWhole(kept([logged(1), (cursor) => logged(cursor + 1)]));
   });
 
-  test("Ids that begin at 0 are read, too", async () => {
+  test("Ids may begin at 0", async () => {
     const from = (first: number) =>
       events
         .map((each, at) => withId(at, each))
@@ -169,7 +169,7 @@ describe("A log of numbered events", () => {
     await expectWhole(kept([all.slice(0, 3).join(""), (cursor) => from(cursor + 1)]));
   });
 
-  test("25,000 known events, more than an answer has, are dropped in linear time", async () => {
+  test("25,000 known events are dropped in linear time", async () => {
     const count = 25_000;
     const many = Array.from({ length: count }, (_, at) =>
       withId(at + 1, event({ choices: [{ index: 0, delta: { content: "x" } }] })),
@@ -186,13 +186,13 @@ describe("A log without numbers", () => {
   const named = (...places: number[]) =>
     places.map((at) => withId(`ev-${at}`, events[at - 1] as string)).join("");
 
-  test("A rest without ids leaves the last id, and is not taken for the rest", async () => {
+  test("A continuation without ids is rejected, and the last id stays", async () => {
     const server = kept([logged(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]);
     await expectTruncated(server);
     expect(server.cursors).toEqual(["2", "2", "2", "2", "2"]);
   });
 
-  test("An answer without any ids is whole in one connection, and truncated after a cut", async () => {
+  test("A response without ids is whole in one connection, and truncated after a lost one", async () => {
     await expectWhole(kept([bare(1, 2, 3, 4, 5, 6, 7, 8)]));
     await expectTruncated(kept([bare(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]));
   });
@@ -202,18 +202,18 @@ describe("A log without numbers", () => {
     await expectTruncated(kept([logged(1, 2), logged(3) + bare(4) + logged(5, 6, 7, 8)]));
   });
 
-  test("Ids that are no numbers are compared: known events are dropped", async () => {
+  test("Ids that are not numbers are compared, and known events are dropped", async () => {
     await expectWhole(kept([named(1, 2), named(1, 2, 3, 4, 5, 6, 7, 8)]));
     await expectWhole(kept([named(1, 2), named(2, 3, 4, 5, 6, 7, 8)]));
     await expectWhole(kept([named(1, 2), named(3, 4, 5, 6, 7, 8)]));
   });
 
-  test("Numbers behind other ids are a mix, and truncated", async () => {
+  test("Numbers after other ids are a gap, and the response is truncated", async () => {
     await expectTruncated(kept([named(1, 2), logged(3, 4, 5, 6, 7, 8)]));
     await expectTruncated(kept([logged(1, 2), named(3, 4, 5, 6, 7, 8)]));
   });
 
-  test("Ids mean nothing where no proxy keeps the answer", async () => {
+  test("Ids have no meaning without a proxy that stores the response", async () => {
     const { client } = clientOf(() => streamAnswer(events.map((each) => withId(7, each)).join("")));
     const deltas: ChatDelta[] = [];
     for await (const delta of streamChat(client, question)) deltas.push(delta);
@@ -244,13 +244,13 @@ describe("A bad answer to the request for the rest", () => {
     ["Retry-After of a day", refusal(429, { "retry-after": "86400" })],
   ];
 
-  test.each(once)("One %s is not the end: the answer is whole", async (_, bad) => {
+  test.each(once)("One %s does not end the response, which is whole", async (_, bad) => {
     const server = kept([logged(1, 2), bad, behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["2", "2"]);
   });
 
-  test("A lost network is not the end either", async () => {
+  test("A lost network does not end the response either", async () => {
     const lost = () => {
       throw new TypeError("failed to fetch");
     };
@@ -275,7 +275,7 @@ describe("A bad answer to the request for the rest", () => {
     },
   );
 
-  test("A renewed session is used: the headers of the app are made for each request", async () => {
+  test("Each request gets new headers of the app, for example of a renewed session", async () => {
     let token = 0;
     const sent: (string | null)[] = [];
     const server = kept([logged(1, 2), refusal(401), behind], {
@@ -286,14 +286,14 @@ describe("A bad answer to the request for the rest", () => {
     expect(sent).toEqual(["1", "2", "3"]);
   });
 
-  test("A server that stays away ends the answer after five requests, with its id and the cause", async () => {
+  test("An unreachable server ends the response after five requests, with its id and the cause", async () => {
     const server = kept([logged(1, 2), refusal(503)]);
     const { turn } = await read(server);
     expect(turn).toMatchObject({ reason: "truncated", cause: { name: "APIError", status: 503 } });
     expect([server.cursors.length, server.stream.streamId]).toEqual([5, "s-1"]);
   });
 
-  test("A 404 that stays ends the answer without its id", async () => {
+  test("A persistent 404 ends the response without its id", async () => {
     const server = kept([logged(1, 2), refusal(404)]);
     expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
     expect([server.cursors.length, server.stream.streamId]).toEqual([5, undefined]);
@@ -308,7 +308,7 @@ describe("A bad answer to the request for the rest", () => {
     expect([server.cursors.length, server.stream.streamId]).toEqual([1, undefined]);
   });
 
-  test("Each wait before another request is an event", async () => {
+  test("Each wait before another request emits an event", async () => {
     const waits: number[] = [];
     const server = kept([logged(1, 2), refusal(503), refusal(503), behind], {
       onEvent: (each) => {
@@ -320,7 +320,7 @@ describe("A bad answer to the request for the rest", () => {
   });
 });
 
-test("An answer that was not read for a minute loses its connection, and continues at the next read", async () => {
+test("A response that is not read for a minute loses its connection, and continues at the next read", async () => {
   const clock = stoppedClock();
   const first = openBody();
   const { client, requests } = clientOf(

@@ -72,13 +72,13 @@ describe("cases that the standard leaves open", () => {
     expect(unknown).toEqual(['error={"message":"out of memory"}']);
   });
 
-  test("a comment is ignored, whatever its text", () => {
+  test("a comment is ignored, with any text", () => {
     const { events, unknown } = readText(": ping\n:\n:error: x\ndata: one\n\n", 3);
     expect(events.map(({ data }) => data)).toEqual(["one"]);
     expect(unknown).toEqual([]);
   });
 
-  test("a character that is cut in the middle of its bytes arrives whole", () => {
+  test("a character split within its bytes arrives whole", () => {
     for (const size of [1, 2, 3, 4])
       expect(readText("data: 你好 🧑‍🚀\n\n", size).events[0]?.data).toBe("你好 🧑‍🚀");
   });

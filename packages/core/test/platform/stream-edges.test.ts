@@ -230,11 +230,11 @@ describe("an answer", () => {
     expect(await turnOf(frame({ content: "Hi" }, reason) + DONE)).toMatchObject({ outcome: "error" });
   });
 
-  test("is complete after a finish_reason that is a name of every object", async () => {
+  test("is complete after a finish_reason that is the name of an Object.prototype property", async () => {
     expect((await turnOf(frame({ content: "Hi" }, "constructor") + DONE)).outcome).toBe("complete");
   });
 
-  test("is done for a reader that reads again after leaving", async () => {
+  test("is done for a reader that reads again after the end", async () => {
     const iterator = streamed(frame({ content: "a" }) + frame({ content: "b" })).stream[
       Symbol.asyncIterator
     ]();
@@ -321,7 +321,7 @@ describe("a body with status 200 is not an answer", () => {
     expect(await rejectionOf(turnOf(DONE))).toMatchObject({ name: "APIError", status: 200 });
   });
 
-  test("Usage or a finish_reason alone is an empty answer", async () => {
+  test("Usage or a finish_reason alone is an empty response", async () => {
     expect(await turnOf(event({ choices: [], usage }) + DONE)).toMatchObject({
       outcome: "unconfirmed",
       usage,
@@ -373,7 +373,7 @@ describe("after the finish_reason", () => {
     return { clock, connection, turn: streamChat(client, question).result() };
   }
 
-  test("an open connection completes the answer after two seconds, and is closed", async () => {
+  test("an open connection completes the response after two seconds and is closed", async () => {
     const { clock, connection, turn } = held();
     connection.send(frame({ content: "Hello" }) + frame({}, "stop"));
     await connection.wanted();
@@ -395,7 +395,7 @@ describe("after the finish_reason", () => {
     expect(await turn).toMatchObject({ outcome: "complete", usage });
   });
 
-  test("a shorter limit does not fail the answer", async () => {
+  test("a shorter limit does not fail the response", async () => {
     const { clock, connection, turn } = held({ timeout: { chunkMs: 100 } });
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
@@ -441,7 +441,7 @@ test("includeUsage of the client asks every model for usage or none, unless the 
   expect(await sentBy(true, { ...question, model: "alpha-v5" }, false)).toBeUndefined();
 });
 
-test("a failure before anything is sent is not a cut stream", async () => {
+test("a failure before anything is sent is not a truncated stream", async () => {
   const { client } = clientOf(() => streamAnswer(end), {
     headers: () => Promise.reject(new Error("session expired")),
   });

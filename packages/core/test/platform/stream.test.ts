@@ -68,20 +68,20 @@ describe("a whole answer", () => {
     });
   });
 
-  test("has its alternatives by their indexes, in whatever order they come", async () => {
+  test("sorts its alternatives by index, in any order of arrival", async () => {
     const choices = [0, 2, 10, 1].map((index) => ({ index, delta: { content: `nr ${index}` } }));
     const turn = await streaming(frame({}, null, { choices }) + frame({}, "stop") + DONE).result();
     const texts = turn.alternatives?.map(({ message }) => message.content);
     expect(texts).toEqual(["nr 1", "nr 2", "nr 10"]);
   });
 
-  test("has no rate of tokens if it came at once", async () => {
+  test("has no token rate if it arrived at once", async () => {
     const { client } = clientOf(() => streamAnswer(whole), { clock: stoppedClock() });
     const { timing } = await streamChat(client, question).result();
     expect(timing).toEqual({ firstTokenMs: 0, totalMs: 0 });
   });
 
-  test("has its refusal whole, in however many frames it came", async () => {
+  test("has the whole refusal, split over any number of frames", async () => {
     const refused =
       frame({ refusal: "I can't " }) + frame({ refusal: "do that." }) + frame({}, "stop") + DONE;
     expect(await streaming(refused).result()).toMatchObject({
@@ -149,7 +149,7 @@ describe("a whole answer", () => {
     expect(turn.message.content).toBe("Hello");
   });
 
-  test("is read from the message of the first frame if it is there alone", async () => {
+  test("is read from the message of the first frame if no delta comes", async () => {
     const only = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
     expect((await streaming(only + DONE).result()).message.content).toBe("Hello");
   });
@@ -319,7 +319,7 @@ describe("a body that is not a stream", () => {
     });
   });
 
-  test("is read as an answer if it is a whole completion", async () => {
+  test("is read as a response if it is a whole completion", async () => {
     const completion = {
       id: "c",
       model: "m",
@@ -517,7 +517,7 @@ describe("a time limit", () => {
     expect(await rejectionOf(stream.result())).toMatchObject({ phase: "first-chunk" });
   });
 
-  test("chunkMs does not end a stream whose slow reader takes something within it", async () => {
+  test("chunkMs does not end a stream whose slow reader reads something in time", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const iterator = streamChat(client, question)[Symbol.asyncIterator]();
     const words = Array.from({ length: 20 }, (_, nth) => `${nth} `);
@@ -534,7 +534,7 @@ describe("a time limit", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("chunkMs closes the connection of a stream that is left after one read", async () => {
+  test("chunkMs closes the connection of a stream that is abandoned after one read", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
@@ -570,7 +570,7 @@ describe("a time limit", () => {
   });
 
   // workerd takes ten seconds for them, and a busy machine many more
-  test("chunkMs leaves nothing of 200 streams that are left after one read", async () => {
+  test("chunkMs leaves no trace of 200 streams that are abandoned after one read", async () => {
     const clock = stoppedClock();
     const { client } = clientOf(
       () => streamAnswer(new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode(greeting)) })),
@@ -603,7 +603,7 @@ describe("a time limit", () => {
 });
 
 describe("reading", () => {
-  test("takes nothing from the network before the first read", async () => {
+  test("reads nothing from the network before the first read", async () => {
     let given = 0;
     const body = new ReadableStream<Uint8Array>(
       {
@@ -637,7 +637,7 @@ describe("reading", () => {
     ]);
   });
 
-  test("is possible once: a second reader gets an error", async () => {
+  test("allows one reader: a second one gets an error", async () => {
     const stream = streaming(whole);
     await all(stream);
     expect(() => stream[Symbol.asyncIterator]()).toThrow(/already read/);
@@ -702,7 +702,7 @@ describe("reading", () => {
     await Promise.all([plain.body?.cancel(), body?.cancel()]);
   });
 
-  test("gives chunks with the role once, and with all that the answer has", async () => {
+  test("sends the role once, and everything that the response contains", async () => {
     const call = (fields: object) => frame({ tool_calls: [{ index: 0, ...fields }] });
     const content =
       frame({ reasoning_content: "Hm." }) +
@@ -751,7 +751,7 @@ describe("reading", () => {
       expect(await response.json()).toEqual({ error: { message: "no", type: "t", code: "c", param: "p" } });
   });
 
-  test("gives the same answer to the next client as a response, and a cut stays a cut", async () => {
+  test("sends the same response to the next client, and a truncated one stays truncated", async () => {
     const relayed = (content: string) => clientOf(() => toResponse(streaming(content))).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +

@@ -1,4 +1,4 @@
-import { signedTypeOf } from "@sluice/core/internal";
+import { findSignedType } from "@sluice/core/internal";
 
 /** Types that an upload can have; all of them begin with something that tells them from others, but for text. */
 export const fileTypes = {
@@ -37,7 +37,7 @@ export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
 /** Finds the type of a file by its first bytes; undefined for types that are not taken. */
 export function typeOf(head: Bytes): FileType | undefined {
-  const type = signedTypeOf(head);
+  const type = findSignedType(head);
   if (type) return Object.hasOwn(fileTypes, type) ? (type as FileType) : undefined;
   const [signed] = SIGNATURES.find(([, bytes]) => bytes.every((byte, at) => head[at] === byte)) ?? [];
   return signed ?? (isPlainText(head) ? "text/plain" : undefined);

@@ -1,4 +1,4 @@
-import { describeThrown, didYouMean } from "@sluice/core/internal";
+import { describeThrown, formatSuggestion } from "@sluice/core/internal";
 import type { ModelInfo } from "@sluice/core/schemas";
 import type { Exchange } from "./exchange.js";
 import { type Answer, badRequest } from "./http.js";
@@ -75,7 +75,7 @@ export function checkOfKind(
   const { model }: { readonly model?: unknown } = Object(body);
   const known: readonly string[] = modelIds(kind);
   if (typeof model === "string" && known.includes(model)) return check(body);
-  const hint = typeof model === "string" ? didYouMean(model, known) : "";
+  const hint = typeof model === "string" ? formatSuggestion(model, known) : "";
   const message = `must be one of ${known.join(", ")}${hint}`;
   return { issues: [{ path: "model", message, rule: WRONG_MODEL }], warnings: [] };
 }

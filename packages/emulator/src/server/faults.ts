@@ -1,4 +1,4 @@
-import { didYouMean } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/internal";
 
 /** Way in which an answer fails after the request has had its effect. */
 export type FailureMode = "stall" | "truncate" | "unconfirmed" | "drop" | "malformed" | "error-frame";
@@ -114,7 +114,7 @@ function unknownIn(text: string, known: readonly string[]): UnknownWord[] {
 function mistakeOf(fault: string, word: string, count: string | undefined, known: readonly string[]): string {
   const times = count === undefined ? "" : isNumber(count) ? `:${count}` : ":2";
   const all = known.map((name) => `[[${name}${times}]]`);
-  const hint = didYouMean(`[[${word}${times}]]`, all) || `; the faults are ${all.join(", ")}`;
+  const hint = formatSuggestion(`[[${word}${times}]]`, all) || `; the faults are ${all.join(", ")}`;
   return `${fault} is not a fault here${hint}`;
 }
 

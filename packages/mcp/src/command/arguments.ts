@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { didYouMean } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/internal";
 import { UsageError } from "./connect.js";
 import { commands, common } from "./help.js";
 
@@ -38,7 +38,7 @@ export function readArguments(args: readonly string[]) {
     const names = Object.keys(commands);
     throw new UsageError(
       command
-        ? `There is no command ${command}; there are ${names.join(", ")}${didYouMean(command, names)}`
+        ? `There is no command ${command}; there are ${names.join(", ")}${formatSuggestion(command, names)}`
         : "Name a command: sluice chat, sluice image or sluice video.",
     );
   }
@@ -61,7 +61,7 @@ function parsed(args: readonly string[]) {
     const { code, message } = error as NodeJS.ErrnoException;
     const [, name = ""] = /'(--?[^\s',=]+)/.exec(message) ?? [];
     if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-      const meant = didYouMean(name.replace(/^-+/, ""), optionNames).replace(/`([\w-]+)`/, "--$1");
+      const meant = formatSuggestion(name.replace(/^-+/, ""), optionNames).replace(/`([\w-]+)`/, "--$1");
       throw new UsageError(
         `There is no option ${name}${meant || ". Write -- before a text that begins with -"}`,
       );

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { didYouMean } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/internal";
 import { models } from "@sluice/core/schemas";
 import { makeFolder } from "../base/make-folder.js";
 import type { Arguments } from "./arguments.js";
@@ -62,7 +62,7 @@ export function modelOf(kind: keyof typeof USUAL, { args, err }: Task) {
   if (Object.hasOwn(models, model))
     throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
   err.write(
-    `This version does not know the model ${model}, so the gateway checks the request${didYouMean(model, known)}\n`,
+    `This version does not know the model ${model}, so the gateway checks the request${formatSuggestion(model, known)}\n`,
   );
   return { model, checks: false };
 }

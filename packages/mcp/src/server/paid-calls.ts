@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { describeThrown, hasOffer, isRemembered, unlessAborted } from "@sluice/core/internal";
+import { describeThrown, hasOffer, isRemembered, rejectOnAbort } from "@sluice/core/internal";
 import { fileStorage } from "@sluice/stores/node";
 import { isRecord } from "../base/is-record.js";
 import { makeFolder } from "../base/make-folder.js";
@@ -107,9 +107,9 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
       const other = running.get(key);
       if (!other) return start(key, calls);
       if (other.request !== request) throw new NotSent(OTHER);
-      if (!other.signal.aborted) return unlessAborted(other.result, signal);
+      if (!other.signal.aborted) return rejectOnAbort(other.result, signal);
       // its caller has cancelled it: the ledger then says if it may be billed
-      await unlessAborted(
+      await rejectOnAbort(
         other.result.catch(() => {}),
         signal,
       );

@@ -1,4 +1,4 @@
-import { type Bytes, bytesOf } from "@sluice/core/internal/media";
+import { type Bytes, readBytes } from "@sluice/core/internal/media";
 
 /** Size of one read. Large enough that many small headers need only one. */
 const WINDOW = 65_536;
@@ -23,7 +23,7 @@ export function readerOf(blob: Blob, signal: AbortSignal | undefined): BlobReade
     if (start >= heldFrom && to <= heldFrom + held.length)
       return held.subarray(start - heldFrom, to - heldFrom);
 
-    const bytes = await bytesOf(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
+    const bytes = await readBytes(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
     held = bytes;
     heldFrom = start;
     return bytes.subarray(0, to - start);

@@ -1,4 +1,4 @@
-import { textAt, viewOf } from "@sluice/core/internal/media";
+import { createView, readASCII } from "@sluice/core/internal/media";
 import type { BlobReader } from "./blob-reader.js";
 
 /** Limit that a film of one hour does not reach. */
@@ -43,8 +43,8 @@ interface Box {
 
 function boxAt(bytes: Uint8Array<ArrayBuffer>, at: number, left: number): Box | undefined {
   if (bytes.length - at < 8) return undefined;
-  const view = viewOf(bytes);
-  const name = textAt(bytes, at + 4, 4);
+  const view = createView(bytes);
+  const name = readASCII(bytes, at + 4, 4);
   const short = view.getUint32(at);
   if (short === 0) return { name, size: left, headerSize: 8 };
   if (short >= 8) return { name, size: short, headerSize: 8 };
@@ -71,7 +71,7 @@ function samplesIn(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
 }
 
 function countOf(name: string, content: Uint8Array<ArrayBuffer>): number {
-  const view = viewOf(content);
+  const view = createView(content);
   if (name === "trun") return content.length >= 8 ? view.getUint32(4) : 0;
   const columns = { stts: [2, [0]], ctts: [2, [0]], stsc: [3, [0, 1]] } as const;
   if (!(name in columns)) return 0;

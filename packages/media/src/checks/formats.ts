@@ -1,6 +1,6 @@
 import { type SignedFormat, signedTypes } from "@sluice/core/internal/media";
 
-export { formatOf, HEAD_BYTES, type SignedFormat } from "@sluice/core/internal/media";
+export { findFormat, HEAD_BYTES, type SignedFormat } from "@sluice/core/internal/media";
 
 /** Kind of a file, as the gateway distinguishes files. */
 export type MediaKind = "image" | "video" | "audio" | "file";

@@ -1,4 +1,4 @@
-import { hasText, textAt, viewOf } from "@sluice/core/internal/media";
+import { createView, hasText, readASCII } from "@sluice/core/internal/media";
 import type { BlobReader } from "./blob-reader.js";
 
 /** Facts from the header of an image. Width and height are as stored, before any EXIF orientation. */
@@ -27,7 +27,7 @@ async function jpeg(reader: BlobReader): Promise<ImageHeader> {
     const bytes = await reader.read(at, at + 9);
     if (bytes.length < 9) return CUT;
     const [prefix, marker = 0] = bytes;
-    const view = viewOf(bytes);
+    const view = createView(bytes);
     if (prefix !== 0xff) return BROKEN;
     if (isFrameHeader(marker)) return sides(view.getUint16(7), view.getUint16(5), false);
     // the pixels begin, or the file ends, without a frame header
@@ -47,7 +47,7 @@ async function png(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 33);
   if (bytes.length < 33) return CUT;
   if (!hasText(bytes, 12, "IHDR")) return BROKEN;
-  const view = viewOf(bytes);
+  const view = createView(bytes);
   const header = sides(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
   if (header.problem || header.hasAlpha) return header;
 
@@ -56,10 +56,10 @@ async function png(reader: BlobReader): Promise<ImageHeader> {
   for (let piece = 0; piece < MOST_PIECES; piece += 1) {
     const chunk = await reader.read(at, at + 8);
     if (chunk.length < 8) return { ...header, problem: "ends before its pixels" };
-    const name = textAt(chunk, 4, 4);
+    const name = readASCII(chunk, 4, 4);
     if (name === "tRNS") return { ...header, hasAlpha: true };
     if (name === "IDAT") return header;
-    at += 12 + viewOf(chunk).getUint32(0);
+    at += 12 + createView(chunk).getUint32(0);
   }
   return { ...header, ...BROKEN };
 }
@@ -67,7 +67,7 @@ async function png(reader: BlobReader): Promise<ImageHeader> {
 async function gif(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 10);
   if (bytes.length < 10) return CUT;
-  const view = viewOf(bytes);
+  const view = createView(bytes);
   // each frame shows if one of its colours is transparent
   return sides(view.getUint16(6, true), view.getUint16(8, true));
 }
@@ -75,7 +75,7 @@ async function gif(reader: BlobReader): Promise<ImageHeader> {
 async function bmp(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 70);
   if (bytes.length < 26) return CUT;
-  const view = viewOf(bytes);
+  const view = createView(bytes);
   const headerSize = view.getUint32(14, true);
   if (headerSize === 12) return sides(view.getUint16(18, true), view.getUint16(20, true), false);
   if (bytes.length < 14 + 40) return CUT;
@@ -93,8 +93,8 @@ async function bmp(reader: BlobReader): Promise<ImageHeader> {
 async function webp(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 30);
   if (bytes.length < 30) return CUT;
-  const view = viewOf(bytes);
-  const chunk = textAt(bytes, 12, 4);
+  const view = createView(bytes);
+  const chunk = readASCII(bytes, 12, 4);
   if (chunk === "VP8X") {
     // reads 24 bits, which a DataView cannot read at once
     const width = (view.getUint32(24, true) & 0xff_ffff) + 1;

@@ -1,5 +1,5 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
-import { hasOffer, randomId } from "@sluice/core/internal";
+import { createRandomId, hasOffer } from "@sluice/core/internal";
 import { isRemembered } from "@sluice/core/internal/media";
 import { isRecord } from "../checks/is-record.js";
 
@@ -27,7 +27,7 @@ export async function beginRun(client: Client, { savedState, saveState }: ToolCo
   if (left?.handle || (left?.isOnce && isRemembered(left.at))) return left;
   if (savedState !== undefined) throw new Error(`the page was left before the answer came. ${BILLED}`);
   const run = {
-    key: randomId(),
+    key: createRandomId(),
     at: Date.now(),
     isOnce: await hasOffer(client, "once"),
   };

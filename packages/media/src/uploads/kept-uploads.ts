@@ -1,6 +1,6 @@
 import type { Client, Clock, RecordStorage } from "@sluice/core";
 import { reportStorageFailure } from "@sluice/core/internal";
-import { bytesOf } from "@sluice/core/internal/media";
+import { readBytes } from "@sluice/core/internal/media";
 import { storageOf, waitForStorage } from "@sluice/stores/internal";
 import { isRecord } from "../checks/is-record.js";
 import { PART_BYTES } from "./part-request.js";
@@ -72,8 +72,8 @@ async function identityOf(file: Blob, signal: AbortSignal): Promise<string | und
   const { subtle } = (globalThis.crypto ?? {}) as Partial<Crypto>;
   if (!subtle || !(typeof File === "function" && file instanceof File)) return undefined;
   const { name, size, type, lastModified } = file;
-  const first = await bytesOf(file, 0, PART_BYTES, signal);
-  const last = await bytesOf(file, Math.max(0, size - PART_BYTES), size, signal);
+  const first = await readBytes(file, 0, PART_BYTES, signal);
+  const last = await readBytes(file, Math.max(0, size - PART_BYTES), size, signal);
   const hashes = await Promise.all([first, last].map((part) => subtle.digest("SHA-256", part)));
   const facts = new TextEncoder().encode(JSON.stringify([name, size, type, lastModified]));
   const all = await new Blob([facts, ...hashes]).arrayBuffer();

@@ -7,18 +7,18 @@ import {
   TimeoutError,
 } from "@sluice/core";
 import {
-  bytesOf,
-  connectionError,
   describeThrown,
   type Exchange,
   emitStep,
-  errorOf,
-  identityOf,
   openSpan,
+  pickIdentity,
+  readBytes,
   readHeaders,
+  readRefusal,
   readText,
+  rejectOnAbort,
   resolveAddress,
-  unlessAborted,
+  toConnectionError,
 } from "@sluice/core/internal/media";
 import { readUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -73,7 +73,7 @@ export async function sendPart(
   try {
     const request = await requestOf(context, part, span.signal);
     const response = await answerTo(context, request, span.signal, attempt);
-    if (!response.ok) throw await errorOf(response, client, span.signal);
+    if (!response.ok) throw await readRefusal(response, client, span.signal);
     return readUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
   } catch (error) {
     if (exchange.signal.aborted) throw exchange.signal.reason;
@@ -91,7 +91,7 @@ async function requestOf(
   signal: AbortSignal,
 ): Promise<Request> {
   try {
-    const all = await unlessAborted(client.headers(identityOf(exchange)), signal);
+    const all = await rejectOnAbort(client.headers(pickIdentity(exchange)), signal);
     for (const [name, value] of readHeaders(headers)) all.set(name, value);
     const hasBody = phase !== "look-up";
     if (hasBody) all.set("content-type", "application/octet-stream");
@@ -101,7 +101,7 @@ async function requestOf(
       method: METHODS[phase],
       headers: all,
       // a copy in memory: some runtimes send a slice of a file without its length
-      ...(hasBody && { body: await unlessAborted(bytesOf(file, from, to, signal), signal) }),
+      ...(hasBody && { body: await rejectOnAbort(readBytes(file, from, to, signal), signal) }),
       signal,
       redirect: "manual",
       ...(client.credentials && { credentials: client.credentials }),
@@ -124,7 +124,7 @@ async function answerTo(
 ): Promise<Response> {
   const startedAt = client.clock.now();
   emitStep(client, exchange, { type: "request", attempt });
-  const response = await unlessAborted(client.fetch(request), signal);
+  const response = await rejectOnAbort(client.fetch(request), signal);
   const durationMs = client.clock.now() - startedAt;
   emitStep(client, exchange, { type: "response", attempt, status: response.status, durationMs });
   return response;
@@ -132,6 +132,6 @@ async function answerTo(
 
 /** Makes the error of a connection. The words of one that was never made are kept. */
 function lost(cause: unknown): ConnectionError {
-  const known = connectionError(cause);
+  const known = toConnectionError(cause);
   return known.billing === "none" ? known : new ConnectionError(LOST, "none", { cause });
 }

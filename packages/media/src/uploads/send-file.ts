@@ -3,9 +3,9 @@ import {
   type Backoff,
   createBackoff,
   emitStep,
+  getPauses,
   isClosedRoute,
   isTransient,
-  pausesOf,
 } from "@sluice/core/internal/media";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
@@ -73,7 +73,7 @@ export async function sendFile(
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
   const { limit, maxRetryAfterMs } = exchange.retry;
-  const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
+  const waits = { clock: getPauses(client).createClock(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MOST_FAILURES,
@@ -132,7 +132,7 @@ function advance(
   }
   if (next.offset <= sending.reached) return;
   sending.reached = next.offset;
-  sending.backoff.progress();
+  sending.backoff.reset();
 }
 
 /** Waits, and decides the next request. Throws the error where no further attempt can help. */

@@ -1,6 +1,6 @@
 import type { Client, Store } from "@sluice/core";
 import { createStore, noteOptions } from "@sluice/core/internal";
-import { asError, readerOf } from "@sluice/core/internal/media";
+import { createReader, toError } from "@sluice/core/internal/media";
 import { onForget } from "@sluice/stores/internal";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
@@ -45,7 +45,7 @@ export function createUploadStore(
   options: UploadStoreOptions | (() => UploadStoreOptions) = {},
 ): UploadStore {
   noteOptions("createUploadStore", options, client);
-  const read = readerOf(options);
+  const read = createReader(options);
   let state: UploadState = idle;
   let running = new AbortController();
   const store = createStore(() => state, {
@@ -76,7 +76,7 @@ export function createUploadStore(
       });
       return show({ ...idle, status: "success", progress: 1, data });
     } catch (error) {
-      return show({ ...idle, status: "error", error: asError(error) });
+      return show({ ...idle, status: "error", error: toError(error) });
     }
   }
 

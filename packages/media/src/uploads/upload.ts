@@ -1,11 +1,11 @@
 import { type Client, type RecordStorage, type RequestOptions, ValidationError } from "@sluice/core";
 import { reportStorageFailure } from "@sluice/core/internal";
 import {
+  addRouteAdvice,
   assertClient,
   closeExchange,
   openExchange,
-  unlessAborted,
-  withRoute,
+  rejectOnAbort,
 } from "@sluice/core/internal/media";
 import type { MediaParser } from "../checks/container.js";
 import type { MediaUse } from "../checks/limits.js";
@@ -108,7 +108,7 @@ export async function uploadMedia(
     return uploadNow(client, file, upload, options);
   });
   upload.turn = mine.catch(() => {});
-  return unlessAborted(mine, signal);
+  return rejectOnAbort(mine, signal);
 }
 
 async function assertSendable(file: Blob, { use, parser, signal }: UploadOptions) {
@@ -152,7 +152,7 @@ async function uploadNow(
     show(file.size);
   } catch (error) {
     // after the first answer, a 404 is about the file
-    if (!upload.state) withRoute(error, "its operator sets up `mediaStore` of @sluice/durable");
+    if (!upload.state) addRouteAdvice(error, "its operator sets up `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }

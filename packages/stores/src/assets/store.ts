@@ -11,9 +11,9 @@ import {
   assertLookup,
   assets,
   checkAssetRequest,
+  createReader,
   type Interval,
   noteOptions,
-  readerOf,
 } from "@sluice/core/internal";
 import { requestOptionsOf } from "../request-options.js";
 import { sendOnce } from "../tasks/send-once.js";
@@ -87,7 +87,7 @@ export function createAssetStore(
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
   noteOptions("createAssetStore or useAsset", options, client);
-  const read = readerOf(options);
+  const read = createReader(options);
   const { submit, ...store } = createTaskStore(assets, client, read, {
     watchOf: (handle, known) =>
       sharedWatch(assets, client, {

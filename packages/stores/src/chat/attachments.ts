@@ -1,5 +1,5 @@
 import { ValidationError } from "@sluice/core";
-import { chatModelOf, chatModels, isImageURL } from "@sluice/core/internal";
+import { chatModels, findChatModel, isImageURL } from "@sluice/core/internal";
 
 /** An image in a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;
@@ -17,8 +17,8 @@ export async function imageURLs(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
-  if (chatModelOf(model)?.seesImages === false) {
-    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.seesImages);
+  if (findChatModel(model)?.seesImages === false) {
+    const others = Object.keys(chatModels).filter((name) => findChatModel(name)?.seesImages);
     refuse("images", `${model} sees no images; ${others.join(", ")} does`);
   }
   return Promise.all(
@@ -35,8 +35,8 @@ export async function imageURLs(
 
 async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
   // loaded with the first file: most chats have none
-  const { signedType, toDataURI } = await import("../files/data-uri-later.js");
-  const type = await signedType(blob, signal);
+  const { readSignedType, toDataURI } = await import("../files/data-uri-later.js");
+  const type = await readSignedType(blob, signal);
   if (type === undefined || !accepted.includes(type))
     refuse(
       path,

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { randomId, type StoreControl } from "@sluice/core/internal";
+import { createRandomId, type StoreControl } from "@sluice/core/internal";
 import type { ChatStore } from "./chat-store.js";
 import { type ChatMessage, type ChatNode, isOpen, isPending } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
@@ -93,7 +93,7 @@ export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
   chat.error = undefined;
   for (const known of thread.ids()) thread.remove(known);
   // their responses have new keys: a server that remembers may still have those that the app has taken away
-  addAll(thread, messages, randomId);
+  addAll(thread, messages, createRandomId);
   store.flush();
 }
 

@@ -7,13 +7,13 @@ import {
   TimeoutError,
 } from "@sluice/core";
 import {
-  errorText,
+  addDetails,
+  createToolMessage,
+  formatToolError,
   isRecord,
   openSpan,
+  rejectOnAbort,
   type ToolCall,
-  toolMessage,
-  unlessAborted,
-  withDetails,
 } from "@sluice/core/internal";
 import { type ChatMessage, type ChatToolCall, wireMessageOf } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
@@ -58,8 +58,8 @@ function wireCallOf({ id, name, arguments: text }: ChatToolCall): ToolCall {
 
 function resultOf({ id, state, output, error }: ChatToolCall): ChatRequestMessage[] {
   if (state === "done")
-    return [toolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
-  return error === undefined ? [] : [toolMessage(id, errorText(error))];
+    return [createToolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
+  return error === undefined ? [] : [createToolMessage(id, formatToolError(error))];
 }
 
 /**
@@ -75,7 +75,7 @@ export async function prepared(
 ): Promise<ChatRequest> {
   const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeout, ...timeout };
   const late = () =>
-    withDetails(
+    addDetails(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
       { delivery: "not-sent" },
     );
@@ -83,7 +83,7 @@ export async function prepared(
   try {
     const given = request.messages as readonly ChatRequestMessage[];
     const work = async () => prepareMessages?.([...given], { signal });
-    const messages = await unlessAborted(work(), signal);
+    const messages = await rejectOnAbort(work(), signal);
     return { ...request, messages: assertList(client, messages) } as ChatRequest;
   } finally {
     end();

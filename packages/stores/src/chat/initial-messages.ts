@@ -1,5 +1,5 @@
 import { ValidationError } from "@sluice/core";
-import { isRecord, randomId } from "@sluice/core/internal";
+import { createRandomId, isRecord } from "@sluice/core/internal";
 import type { ChatMessage } from "./message.js";
 import { isFile } from "./message.js";
 
@@ -29,7 +29,7 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
       const path = [option, index, field].filter((step) => step !== "").join(".");
       throw new ValidationError([{ path, message: problem, rule: "chat.messages" }]);
     }
-    const { id = randomId(), role, outcome, toolCalls } = message;
+    const { id = createRandomId(), role, outcome, toolCalls } = message;
     ids.add(id);
     if (role !== "assistant" || outcome) return message.id ? (message as ChatMessage) : { ...message, id };
     return { ...message, id, outcome: toolCalls?.length ? "tool-calls" : "complete" };

@@ -1,6 +1,6 @@
 import { type ChatRequestMessage, type ChatUsage, type Outcome, StreamError } from "@sluice/core";
 import type { ChatTiming, ThreadFile } from "@sluice/core/internal";
-import { describeThrown, isHTTP, isRecord, withDetails } from "@sluice/core/internal";
+import { addDetails, describeThrown, isHTTP, isRecord } from "@sluice/core/internal";
 
 /**
  * State of a tool call.
@@ -167,7 +167,7 @@ export function interruptedEnd(content: string): Pick<ChatMessage, "outcome" | "
   const partial = { role: "assistant", content };
   const text = "the page was closed before the answer was whole; it may be billed";
   const error = new StreamError(text, { reason: "interrupted", partial });
-  return { outcome: "truncated", error: withDetails(error, { delivery: "unknown" }) };
+  return { outcome: "truncated", error: addDetails(error, { delivery: "unknown" }) };
 }
 
 /** True while a tool call waits for the user or for the app. */

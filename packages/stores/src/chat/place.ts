@@ -1,5 +1,5 @@
 import { ConfigurationError, ValidationError } from "@sluice/core";
-import { randomId } from "@sluice/core/internal";
+import { createRandomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
 import { type ChatMessage, isContinued, isOpen, isPending, withCallsClosed } from "./message.js";
 import type { Thread } from "./thread.js";
@@ -33,7 +33,7 @@ interface Question {
 
 /** Adds a question below a message. Without images it is added at once, so that the next frame shows it. */
 export function addQuestion(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
-  const { id = randomId(), content, images, below, model } = question;
+  const { id = createRandomId(), content, images, below, model } = question;
   assertContent(content, images);
   return images.length > 0 ? addWithImages() : add({});
 
@@ -119,11 +119,11 @@ export function placeOfVersion(thread: Thread, messageId: string | undefined): P
   if (messageId === undefined) {
     const question = thread.path.findLast(({ role }) => role === "user");
     if (!question) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
-    return { below: question.id, added: [], idempotencyKey: randomId() };
+    return { below: question.id, added: [], idempotencyKey: createRandomId() };
   }
   const node = thread.node(messageId);
   if (node?.message.role !== "assistant") throw unknown(messageId, "answer");
-  return { below: thread.parentOf(messageId), added: [], idempotencyKey: randomId() };
+  return { below: thread.parentOf(messageId), added: [], idempotencyKey: createRandomId() };
 }
 
 const WENT_ON = "the user went on without the call";

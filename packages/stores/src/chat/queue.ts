@@ -1,4 +1,4 @@
-import { randomId } from "@sluice/core/internal";
+import { createRandomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
 import { type ChatTurn, QUEUED } from "./message.js";
 import { notSent, sentElsewhere } from "./turn-ends.js";
@@ -90,7 +90,7 @@ export function createQueue<Options>(
     },
     add(message, options) {
       const queuedAt = Math.max(Date.now(), (all().at(-1)?.queuedAt ?? 0) + 1);
-      const entry = entryOf<Options>(randomId(), { ...message, queuedAt }, options);
+      const entry = entryOf<Options>(createRandomId(), { ...message, queuedAt }, options);
       entries.set(entry.id, entry);
       shown = undefined;
       changed(QUEUED + entry.id);

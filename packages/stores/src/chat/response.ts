@@ -10,13 +10,13 @@ import {
 } from "@sluice/core";
 import type { ChatTiming } from "@sluice/core/internal";
 import {
-  asError,
+  canReuseKey,
+  createStreamPath,
   emptyMessage,
-  keepsKey,
   notResumed,
   openStream,
-  streamPath,
   type ToolCall,
+  toError,
   yieldToHost,
 } from "@sluice/core/internal";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
@@ -49,7 +49,7 @@ export function createResponse(
 ): Response {
   const { clock } = client;
   const { idempotencyKey } = draft;
-  const source = request ? { request } : { streamId, path: streamPath(streamId) };
+  const source = request ? { request } : { streamId, path: createStreamPath(streamId) };
   const reading = request || client.resume ? client : { ...client, resume: notResumed };
   const stream = openStream(reading, { ...options, idempotencyKey }, source);
   const argumentReaders: GrowingJSON[] = [];
@@ -119,7 +119,7 @@ export function createResponse(
     cause?: unknown,
   ): ChatMessage {
     const { idempotencyKey, ...known } = messageSoFar();
-    const key = idempotencyKey && keepsKey(cause) ? { idempotencyKey } : {};
+    const key = idempotencyKey && canReuseKey(cause) ? { idempotencyKey } : {};
     // the rest may still be there: `retry` asks for it before it requests another answer
     const rest = !isWhole && stream.streamId ? { streamId: stream.streamId } : {};
     const message = { ...known, ...key, ...rest, ...end, ...(usage && { usage }), timing };
@@ -174,7 +174,7 @@ function endedByGateway(
 }
 
 function endOf(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
-  const error = asError(cause);
+  const error = toError(cause);
   if (!isGatewayError(error))
     return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
   const isCut = error.name === "StreamError" && error.reason === "truncated";

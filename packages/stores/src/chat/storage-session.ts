@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { asError, reportStorageFailure, unlessAborted } from "@sluice/core/internal";
+import { rejectOnAbort, reportStorageFailure, toError } from "@sluice/core/internal";
 import { onForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ChatTurn } from "./message.js";
@@ -69,7 +69,7 @@ export function createStorageSession(
     whenRestored,
     whenReady(act) {
       if (!isRestoring(phase)) return whenRestored(act);
-      return unlessAborted(
+      return rejectOnAbort(
         whenRestored(() => {}),
         waiting.signal,
       ).then(act, notSent);
@@ -78,7 +78,7 @@ export function createStorageSession(
       if (!keeper) return Promise.resolve(act());
       return keeper
         .withLockOf(messageId, waiting.signal, async () => act())
-        .catch((cause) => notSent(asError(cause)));
+        .catch((cause) => notSent(toError(cause)));
     },
     stop(reason) {
       waiting.abort(reason);

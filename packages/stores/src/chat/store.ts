@@ -1,5 +1,12 @@
 import { type ChatModel, type Client, ConfigurationError } from "@sluice/core";
-import { createStore, noteMistake, noteModel, noteOptions, randomId, readerOf } from "@sluice/core/internal";
+import {
+  createRandomId,
+  createReader,
+  createStore,
+  noteMistake,
+  noteModel,
+  noteOptions,
+} from "@sluice/core/internal";
 import { onForget } from "../storage/in-use.js";
 import {
   addAll,
@@ -53,7 +60,7 @@ export function createChatStore<Output = unknown, const Model extends string = C
   options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
-  const own = readerOf(options as ChatStoreOptions | (() => ChatStoreOptions));
+  const own = createReader(options as ChatStoreOptions | (() => ChatStoreOptions));
   return verbsOf(createChat(client, own), own) as ChatStore<Output>;
 }
 
@@ -84,7 +91,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
   addAll(thread, threadMessagesOf(initialMessages, "initialMessages"));
   const initial = thread.ids();
   // until the storage is read, new messages follow those that are read later
-  if (records) thread.origin = `/${randomId()}`;
+  if (records) thread.origin = `/${createRandomId()}`;
   const state: Omit<Chat, "store"> = {
     client,
     id,
@@ -198,7 +205,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       storage.close();
       unlist(chat);
     },
-    withOptions: (options) => verbsOf(chat, readerOf(options)),
+    withOptions: (options) => verbsOf(chat, createReader(options)),
   };
   const all = { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
   chat.verbs ??= all;

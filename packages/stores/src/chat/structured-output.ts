@@ -1,11 +1,11 @@
 import { type Client, ConfigurationError, ResponseError, type StandardSchema } from "@sluice/core";
 import {
-  chatModelOf,
   checkBySchema,
   describeThrown,
-  issuesText,
-  jsonSchemaOf,
+  findChatModel,
+  formatIssues,
   parseJSON,
+  writeJSONSchema,
 } from "@sluice/core/internal";
 import type { ChatMessage } from "./message.js";
 
@@ -28,13 +28,13 @@ export async function jsonPartsOf(client: Client, model: string, schema: Standar
     );
   return {
     instructions: await instructionsOf(client, schema),
-    mode: chatModelOf(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
+    mode: findChatModel(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
   };
 }
 
 async function instructionsOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
   try {
-    const written = JSON.stringify(await jsonSchemaOf(schema, "outputSchema"));
+    const written = JSON.stringify(await writeJSONSchema(schema, "outputSchema"));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
   } catch (error) {
     const message = `${describeThrown(error)}; the prompt has to ask for the JSON`;
@@ -57,6 +57,6 @@ export async function withOutputValue(message: ChatMessage, schema: StandardSche
   return {
     ...message,
     outcome: "error",
-    error: new ResponseError(`the answer does not fit the schema: ${issuesText(checked.issues)}`, fields),
+    error: new ResponseError(`the answer does not fit the schema: ${formatIssues(checked.issues)}`, fields),
   };
 }

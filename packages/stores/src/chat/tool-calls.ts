@@ -6,7 +6,7 @@ import {
   type ToolContext,
   ValidationError,
 } from "@sluice/core";
-import { describeThrown, openSpan, parseJSON, unlessAborted } from "@sluice/core/internal";
+import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/internal";
 import {
   type ChatMessage,
   type ChatToolCall,
@@ -244,7 +244,7 @@ async function withTool(
     return run(tool, checked, known, span.signal);
   };
   try {
-    const next = await unlessAborted(work(), span.signal);
+    const next = await rejectOnAbort(work(), span.signal);
     if (next.state === "done") report.end("done");
     if (next.state === "failed") report.end("failed", new Error("the output of the tool has no JSON"));
     return next;

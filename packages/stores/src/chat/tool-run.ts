@@ -1,6 +1,13 @@
 import type { Client, Tool, ToolContext } from "@sluice/core";
 import type { ThreadFile } from "@sluice/core/internal";
-import { asError, checkBySchema, issuesText, parseJSON, type ToolRun, within } from "@sluice/core/internal";
+import {
+  awaitWithin,
+  checkBySchema,
+  formatIssues,
+  parseJSON,
+  type ToolRun,
+  toError,
+} from "@sluice/core/internal";
 import { type ChatMessage, type ChatToolCall, isFile, problemOf } from "./message.js";
 import type { Thread } from "./thread.js";
 
@@ -34,7 +41,7 @@ export function createRunningCall(
       if (problem) throw new TypeError(`saveState(): the value does not fit into JSON: ${problem}`);
       changeCall({ savedState: value });
       const writing = written();
-      if (writing) await within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
+      if (writing) await awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
     },
     reportProgress(share) {
       changeCall({ progress: Math.min(1, Math.max(0, share)) });
@@ -106,7 +113,7 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
   function end(state: ToolEndState, cause?: unknown): void {
     if (startedAt === undefined) start();
     const durationMs = clock.now() - (startedAt ?? 0);
-    const error = cause === undefined ? undefined : asError(cause);
+    const error = cause === undefined ? undefined : toError(cause);
     emit({ type: "tool-end", ...run, durationMs, state, ...(error && { error }) });
   }
 }
@@ -123,7 +130,7 @@ export function inputOf({ arguments: text }: ChatToolCall): unknown {
 export async function checkedInput(tool: Tool, input: unknown): Promise<unknown> {
   await assertType(tool, input);
   const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
-  if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
+  if (checked.issues) throw new Error(`the arguments do not fit: ${formatIssues(checked.issues)}`);
   return checked.value;
 }
 

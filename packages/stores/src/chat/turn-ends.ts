@@ -1,5 +1,5 @@
 import { isGatewayError } from "@sluice/core";
-import { asError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/internal";
 import type { ChatTurn } from "./message.js";
 
 /** Makes the turn of a call that changed nothing and sent nothing. */
@@ -16,7 +16,7 @@ export function unlessRefused<T>(
   try {
     checked = check();
   } catch (cause) {
-    return Promise.resolve(notSent(asError(cause)));
+    return Promise.resolve(notSent(toError(cause)));
   }
   return continueTurn(checked);
 }

@@ -1,5 +1,5 @@
 import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { asError, randomId, readDelivery, type StoreControl, within } from "@sluice/core/internal";
+import { awaitWithin, createRandomId, readDelivery, type StoreControl, toError } from "@sluice/core/internal";
 import { requestOptionsOf } from "../request-options.js";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
@@ -162,9 +162,9 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
     : whole;
   if (hasEnded(turn)) return;
   const given = isFirst ? turn.place?.idempotencyKey : undefined;
-  const newKey = () => storage.keeper?.keyBelow(below, request) ?? randomId();
+  const newKey = () => storage.keeper?.keyBelow(below, request) ?? createRandomId();
   const draft: ChatMessage = {
-    id: randomId(),
+    id: createRandomId(),
     role: "assistant",
     content: "",
     model: request.model,
@@ -283,8 +283,8 @@ function endFailed(turn: Turn, cause: unknown): void {
   const draft = messagesOf(turn).at(-1);
   if (draft?.role === "assistant" && !draft.outcome && draft.id !== left?.id) thread.remove(draft.id);
   const last = messagesOf(turn).at(-1);
-  if (last?.role !== "assistant") return endTurn(turn, { outcome: "not-sent", error: asError(cause) });
-  const error = afterResponses(asError(cause));
+  if (last?.role !== "assistant") return endTurn(turn, { outcome: "not-sent", error: toError(cause) });
+  const error = afterResponses(toError(cause));
   const isRunning = (call: Parameters<typeof isOpen>[0]) => isOpen(call) && !isPending(call);
   const message = withCallsClosed(last, "the chat could not continue", isRunning);
   thread.put({ ...message, outcome: last.outcome ?? "error", error });
@@ -333,7 +333,7 @@ function hasOpen({ thread }: Turn, id: string | undefined): boolean {
 function afterWriting({ client, storage }: Turn): Client {
   const writing = client.idempotencyKeys ? storage.keeper?.written() : undefined;
   if (!writing) return client;
-  const written = within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
+  const written = awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
   return { ...client, headers: (request) => written.then(() => client.headers(request)) };
 }
 

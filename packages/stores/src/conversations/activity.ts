@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { scoped } from "@sluice/core/internal";
+import { addUserPrefix } from "@sluice/core/internal";
 import type { ChatStore } from "../chat/chat-store.js";
 import { openChatsOf } from "../chat/open-chats.js";
 import type { ChatState } from "../chat/state.js";
@@ -133,6 +133,6 @@ export function createConversationActivity(
   }
 
   function lockOf(id: string): string {
-    return scoped(client, `sluice/conversation/${id}`);
+    return addUserPrefix(client, `sluice/conversation/${id}`);
   }
 }

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage, Store } from "@sluice/core";
-import { createStore, noteOptions, randomWords, reportStorageFailure } from "@sluice/core/internal";
+import { createRandomWords, createStore, noteOptions, reportStorageFailure } from "@sluice/core/internal";
 import type { ChatState } from "../chat/state.js";
 import { storageOf } from "../storage/client-storage.js";
 import { onForget } from "../storage/in-use.js";
@@ -235,5 +235,5 @@ function noteQuestions(
 
 /** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
 function createId(): string {
-  return Array.from(randomWords(), (word) => word.toString(36)).join("");
+  return Array.from(createRandomWords(), (word) => word.toString(36)).join("");
 }

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { pagePresence, reportStorageFailure } from "@sluice/core/internal";
+import { createPagePresence, reportStorageFailure } from "@sluice/core/internal";
 import { COLLECTION } from "./records.js";
 
 /** Beginnings of the keys by which a server says how new a conversation is, and the pages what was shown. */
@@ -41,7 +41,7 @@ export function createConversationNews(
   const news = new Map<string, Newest>();
   const seen = new Map<string, number>();
   const shown: string[] = [];
-  const presence = pagePresence(() => false);
+  const presence = createPagePresence(() => false);
   let leave: (() => void) | undefined;
   return {
     take(key, value) {

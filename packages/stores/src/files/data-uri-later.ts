@@ -1,2 +1,2 @@
 // imported later alone: a bundler warns of a module that a page imports both later and at once
-export { signedType, toDataURI } from "@sluice/core/internal/media";
+export { readSignedType, toDataURI } from "@sluice/core/internal/media";

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { uploaderOf } from "@sluice/core/internal";
+import { getUploader } from "@sluice/core/internal";
 
 /* Loaded where a request has files. */
 
@@ -31,7 +31,7 @@ export async function uploadFiles<Request>(
   signal: AbortSignal,
   onProgress: (share: number) => void,
 ): Promise<Request> {
-  const uploader = uploaderOf(client);
+  const uploader = getUploader(client);
   const files = new Map<Blob, string>();
   mapFiles(request, (file) => {
     files.set(file, "");

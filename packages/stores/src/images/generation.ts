@@ -1,12 +1,12 @@
 import { type Billing, type Client, generateImages, isGatewayError, type RequestOptions } from "@sluice/core";
 import type { AnyRequest } from "@sluice/core/internal";
 import {
-  asError,
   assertAccepted,
   checkImageRequest,
+  getUploader,
   openSpan,
+  toError,
   trackBilling,
-  uploaderOf,
 } from "@sluice/core/internal";
 import { hasFiles } from "../files/request-files.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
@@ -104,7 +104,7 @@ export function refusalOf<Model extends string>(
 ): SettledImages<Model> | undefined {
   try {
     if (hasFiles(variables)) {
-      uploaderOf(client);
+      getUploader(client);
       return undefined;
     }
     assertAccepted(variables, checkImageRequest, client.warn, options);
@@ -123,7 +123,7 @@ export function failureOf<Model extends string>(
   billing: Billing,
   variables: ImageRequestOf<Model>,
 ): SettledImages<Model> {
-  const known = asError(cause);
+  const known = toError(cause);
   if (isGatewayError(known)) return { status: "error", error: known, variables };
   const { name, message } = known;
   const error = Object.assign(new Error(message, { cause: known }), { name, billing });

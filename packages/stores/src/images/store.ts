@@ -8,15 +8,15 @@ import {
 } from "@sluice/core";
 import type { FailedImage } from "@sluice/core/internal";
 import {
-  after,
+  callAfter,
+  canReuseKey,
+  createRandomId,
+  createReader,
   createStore,
-  isSame,
-  keepsKey,
+  delayRenewal,
+  isEqual,
   linkRenewalAt,
   noteOptions,
-  randomId,
-  readerOf,
-  renewedLater,
 } from "@sluice/core/internal";
 import type { WithFiles } from "../files/request-files.js";
 import { requestOptionsOf } from "../request-options.js";
@@ -64,7 +64,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let state: ImageState<Model> = idle;
   let run: Run<Model> | undefined;
   // the options of the last request
-  let readLast = readerOf<ImageStoreOptions<Model>>(options);
+  let readLast = createReader<ImageStoreOptions<Model>>(options);
   /** The last request, if nobody knows how it ended: the same one again has its key. */
   let lost: LostRequest<Model> | undefined;
   /** The wait until the next link expires, while there are subscribers. */
@@ -104,7 +104,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
         if (stopped) show(stopped, readLast);
       },
       reset,
-      withOptions: (options) => withReader(readerOf(options)),
+      withOptions: (options) => withReader(createReader(options)),
     };
   }
 
@@ -128,12 +128,12 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   ): Promise<SettledImages<Model>> {
     stopRun("replaced by a newer one");
     readLast = read;
-    const repeated = lost && isSame(lost.variables, variables) ? lost : undefined;
-    const idempotencyKey = repeated?.idempotencyKey ?? randomId();
+    const repeated = lost && isEqual(lost.variables, variables) ? lost : undefined;
+    const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
     lost = repeated;
     const onEnd = (settled: SettledImages<Model>) => {
       run = undefined;
-      const isLost = keepsKey(settled.error, started.billing());
+      const isLost = canReuseKey(settled.error, started.billing());
       lost = isLost ? { variables, idempotencyKey, sent: started.sent() } : undefined;
       show(settled, read);
     };
@@ -178,7 +178,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     waking.abort();
     waking = new AbortController();
     const due = Math.min(...data.images.map(dueAt));
-    after(client.clock, Math.max(0, due - Date.now()), waking.signal, () => void renew(data));
+    callAfter(client.clock, Math.max(0, due - Date.now()), waking.signal, () => void renew(data));
   }
 
   async function renew(data: ImageResult): Promise<void> {
@@ -208,7 +208,7 @@ const dueAt = (image: GeneratedImage | FailedImage) =>
   image.url === undefined ? Number.POSITIVE_INFINITY : linkRenewalAt(image);
 
 const deferred = (image: GeneratedImage | FailedImage) =>
-  image.url !== undefined && dueAt(image) <= Date.now() ? renewedLater(image) : image;
+  image.url !== undefined && dueAt(image) <= Date.now() ? delayRenewal(image) : image;
 
 const idle = {
   status: "idle",

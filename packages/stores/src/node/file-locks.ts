@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import process from "node:process";
-import { randomId } from "@sluice/core/internal";
+import { createRandomId } from "@sluice/core/internal";
 import type { Journal, Line } from "./journal.js";
 
 /** Time between two signs of life of a process that holds a lock, in milliseconds. */
@@ -46,7 +46,7 @@ export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) 
     await catchUp();
     const holder = holders.get(name);
     if (holder && (await isAlive(holder))) return undefined;
-    const token = randomId();
+    const token = createRandomId();
     const taker: Holder = { token, pid: process.pid, host: hostname() };
     own.add(token);
     await journal.append({ lock: name, take: taker, after: holder?.token ?? null });

@@ -1,10 +1,10 @@
 import type { RecordStorage } from "@sluice/core";
 import {
+  addUserPrefix,
   type Reporter,
   reportStorageFailure,
   type Scoped,
   type SharedDevices,
-  scoped,
 } from "@sluice/core/internal";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
 import { loadForgetting, storesInUse } from "./in-use.js";
@@ -48,7 +48,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     pass: (collection, changes) => storage.pass?.(nameOf(collection), changes),
     ...(storage.lock && {
       async lock(name) {
-        const lock = await storage.lock?.(scoped(client, name));
+        const lock = await storage.lock?.(addUserPrefix(client, name));
         return lock && { write: writeBy(lock), release: () => lock.release() };
       },
     }),
@@ -83,7 +83,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   }
 
   function nameOf(collection: string): string {
-    const name = scoped(client, collection);
+    const name = addUserPrefix(client, collection);
     collections.add(name);
     return name;
   }

@@ -1,5 +1,12 @@
 import type { RecordStorage } from "@sluice/core";
-import { asError, isRefusal, type Scoped, scoped, systemClock, userPrefix } from "@sluice/core/internal";
+import {
+  addUserPrefix,
+  formatUserPrefix,
+  isRefusal,
+  type Scoped,
+  systemClock,
+  toError,
+} from "@sluice/core/internal";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
@@ -37,7 +44,7 @@ export async function forget(
   const left = await forgetHere(client, stores, [...used, ...defaults]);
   return left.flatMap(({ storage, error }) => {
     // a storage that the browser refuses, and that was never used, holds nothing
-    return defaults.includes(storage) && isRefusal(error) ? [] : asError(error);
+    return defaults.includes(storage) && isRefusal(error) ? [] : toError(error);
   });
 }
 
@@ -73,7 +80,7 @@ async function settledInTime(writes: readonly Promise<unknown>[]): Promise<void>
 
 /** Posts the notice. A storage that can only pass what it keeps keeps it until the removal. */
 async function tellOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
-  const name = scoped(client, FORGOTTEN);
+  const name = addUserPrefix(client, FORGOTTEN);
   const known = storagesOf(client);
   // by which this tab knows its own notice
   known.sender ??= `${Math.random()}`;
@@ -88,17 +95,17 @@ async function tellOtherTabs(client: Scoped, storage: RecordStorage): Promise<vo
 
 async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
   const { user: scope } = client;
-  const names = scope === undefined ? COLLECTIONS : [userPrefix(scope)];
+  const names = scope === undefined ? COLLECTIONS : [formatUserPrefix(scope)];
   if (storage.drop) for (const name of names) await storage.drop(name);
   else await dropKnown(client, storage);
 }
 
 /** Removes what this page knows of a storage that can't list its collections, and says that there may be more. */
 async function dropKnown(client: Scoped, storage: RecordStorage): Promise<void> {
-  const conversations = await storage.read(scoped(client, "conversations"));
+  const conversations = await storage.read(addUserPrefix(client, "conversations"));
   const names = new Set(storagesOf(client).collections);
-  for (const id of conversations.keys()) names.add(scoped(client, `chat/${id}`));
-  for (const name of COLLECTIONS) names.add(scoped(client, name));
+  for (const id of conversations.keys()) names.add(addUserPrefix(client, `chat/${id}`));
+  for (const name of COLLECTIONS) names.add(addUserPrefix(client, name));
   for (const name of names) {
     const keys = [...(await storage.read(name)).keys()];
     if (keys.length > 0) await storage.write(name, new Map(keys.map((key) => [key, undefined])));

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { asError, refusalOf } from "@sluice/core/internal";
+import { markRefusal, toError } from "@sluice/core/internal";
 import type { IDBPDatabase, IDBPTransaction } from "idb";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
@@ -108,7 +108,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
       transaction = database.transaction(RECORDS, mode);
       return await run(transaction);
     } catch (error) {
-      if (transaction && !isOfDeadConnection(asError(error))) throw error;
+      if (transaction && !isOfDeadConnection(toError(error))) throw error;
       release(used);
       database.close();
       // a later write may be stored already, and must not be overwritten
@@ -140,7 +140,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
       });
       return connection;
     } catch (error) {
-      throw refusalOf("indexed-db", error);
+      throw markRefusal("indexed-db", error);
     }
   }
 
@@ -153,7 +153,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
     const receive = (notice: Notice) => {
       for (const listener of [...listeners]) listener(notice);
     };
-    return openTabChannel(versioned, receive, (error) => onRefusal(refusalOf("broadcast-channel", error)));
+    return openTabChannel(versioned, receive, (error) => onRefusal(markRefusal("broadcast-channel", error)));
   }
 
   /**

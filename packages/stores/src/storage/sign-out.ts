@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { asError, assertClient } from "@sluice/core/internal";
+import { assertClient, toError } from "@sluice/core/internal";
 import { storagesOf } from "./client-storages.js";
 import { loadForgetting, storesInUse } from "./in-use.js";
 
@@ -45,7 +45,7 @@ export async function signOut(client: Client, { storages = [] }: SignOutOptions 
   const unsent = countUnsent(client);
   const errors = await loadForgetting().then(
     ({ forget }) => forget(client, storesInUse(client), storages),
-    (error) => [asError(error)],
+    (error) => [toError(error)],
   );
   return { unsent, errors };
 }

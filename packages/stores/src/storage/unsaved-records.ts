@@ -112,7 +112,7 @@ export function createUnsavedRecords(
       await backoff.wait(undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       await retry();
-      if (records.size < before) backoff.progress();
+      if (records.size < before) backoff.reset();
     }
   }
 }

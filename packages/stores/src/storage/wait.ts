@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/core";
-import { within } from "@sluice/core/internal";
+import { awaitWithin } from "@sluice/core/internal";
 
 /** Longest time that work waits for a storage, in milliseconds. */
 const WAIT_MS = 3000;
@@ -17,7 +17,7 @@ export async function waitForStorage<T>(
 ): Promise<T> {
   const answer = (async () => operation())();
   try {
-    return await within(clock, WAIT_MS, answer, "the storage");
+    return await awaitWithin(clock, WAIT_MS, answer, "the storage");
   } catch (error) {
     // it may have come by now: a page that was frozen gets the end of the wait and the answer together
     answer.then(onLate, () => {});
@@ -52,7 +52,7 @@ export async function readWhenPossible<Records>(
   taken.catch(() =>
     import("./recovery.js").then(({ readLater }) => readLater(client, again)).catch(onFailure),
   );
-  await within(client.clock, WAIT_MS, answer, "the storage")
+  await awaitWithin(client.clock, WAIT_MS, answer, "the storage")
     .then(() => taken)
     .catch(onFailure);
 }

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { refusalOf } from "@sluice/core/internal";
+import { markRefusal } from "@sluice/core/internal";
 import { recordsOf, textsOf } from "./texts.js";
 
 /** The part of `localStorage` and `sessionStorage` that `webStorage` needs. */
@@ -27,7 +27,7 @@ export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix 
       void area.length;
       return area;
     } catch (error) {
-      throw refusalOf("web-storage", error);
+      throw markRefusal("web-storage", error);
     }
   };
   // JSON, because the JSON of one array is never the beginning of another's

@@ -1,5 +1,5 @@
 import type { ClientEvent, Clock } from "@sluice/core";
-import { reportLimit, within } from "@sluice/core/internal";
+import { awaitWithin, reportLimit } from "@sluice/core/internal";
 
 /** The part of a client that locks need. */
 interface LockClient {
@@ -110,7 +110,7 @@ export async function isLocked(client: LockClient, name: string): Promise<boolea
   // a getter or a method may throw synchronously
   const answer = Promise.resolve().then(() => locks.query());
   try {
-    const { held } = await within(client.clock, ANSWER_MS, answer, MANAGER);
+    const { held } = await awaitWithin(client.clock, ANSWER_MS, answer, MANAGER);
     return held?.some((lock) => lock.name === name);
   } catch (error) {
     refuse(client, locks, error);
@@ -147,7 +147,7 @@ async function usableLocks(client: LockClient): Promise<LockManager | undefined>
 function probeOf({ clock }: LockClient, locks: LockManager): Probe {
   // a getter or a method may throw synchronously
   const answer = Promise.resolve().then(() => locks.query());
-  const done = within(clock, ANSWER_MS, answer, MANAGER).then(
+  const done = awaitWithin(clock, ANSWER_MS, answer, MANAGER).then(
     () => {},
     (error) => {
       probe.refusal = error;

@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/core";
-import { unlessAborted } from "@sluice/core/internal";
+import { rejectOnAbort } from "@sluice/core/internal";
 
 /** Number of tasks whose polling may start at once. */
 const AT_ONCE = 20;
@@ -35,7 +35,7 @@ export async function startInTurn(clock: Clock, signal: AbortSignal): Promise<()
   });
   // a task that is left while it waits takes no time of the others, and releases its lock at once
   pace.starts = turn.catch(() => before);
-  await unlessAborted(turn, signal);
+  await rejectOnAbort(turn, signal);
   pace.tasks += 1;
   return () => {
     pace.tasks -= 1;

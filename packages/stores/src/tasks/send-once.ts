@@ -1,5 +1,5 @@
 import type { Client, RequestOptions } from "@sluice/core";
-import { endsUnlessSent, isSame, keepsKey, randomId } from "@sluice/core/internal";
+import { cancelWith, canReuseKey, createRandomId, isEqual } from "@sluice/core/internal";
 import type { StoreRequestOptions } from "../request-options.js";
 import type { Creating } from "./task-state.js";
 
@@ -20,10 +20,10 @@ export function sendOnce<Asked, Request, Handle>(
 ): (asked: Asked, options: StoreRequestOptions, creating: Creating) => Promise<Handle> {
   let lost: { readonly asked: Asked; readonly request: Request; readonly idempotencyKey: string } | undefined;
   return async (asked, options, creating) => {
-    const call = endsUnlessSent(client, creating.signal);
+    const call = cancelWith(client, creating.signal);
     creating.isReported = () => !call.isCancelled();
-    const repeated = lost && isSame(lost.asked, asked) ? lost : undefined;
-    const idempotencyKey = repeated?.idempotencyKey ?? randomId();
+    const repeated = lost && isEqual(lost.asked, asked) ? lost : undefined;
+    const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
     let request = repeated?.request;
     if (repeated) lost = undefined;
     try {
@@ -32,7 +32,7 @@ export function sendOnce<Asked, Request, Handle>(
       creating.advance({ phase: "creating" });
       return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
     } catch (error) {
-      if (request && keepsKey(error, call.billing())) lost = { asked, request, idempotencyKey };
+      if (request && canReuseKey(error, call.billing())) lost = { asked, request, idempotencyKey };
       throw error;
     } finally {
       call.end();

@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/core";
 import type { Absence, PollEvent } from "@sluice/core/internal";
-import { after, asError, createStore, pagePresence, reportLimit } from "@sluice/core/internal";
+import { callAfter, createPagePresence, createStore, reportLimit, toError } from "@sluice/core/internal";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import { startInTurn } from "./pace.js";
@@ -46,18 +46,18 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   let use: { readonly channel: TabChannel<Message<Snapshot>>; readonly stopPresence: () => void } | undefined;
   /** True if the last poll reached no server. Every change of the page is a reason to try again. */
   let isCutOff = false;
-  const { presence = pagePresence(() => isCutOff) } = plan;
+  const { presence = createPagePresence(() => isCutOff) } = plan;
   const store = createStore(() => state, { clock, onUse: lingering(clock, open, close) });
 
   /** Begins each phase but `leading`, which continues `following`. `signal` aborts when the phase ends. */
   const begin: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
     idle() {},
     settled(signal) {
-      after(clock, dueInMs(plan, state), signal, tryAgain);
+      callAfter(clock, dueInMs(plan, state), signal, tryAgain);
       set(resting);
     },
     paused(signal) {
-      if (isCutOff) after(clock, AGAIN_MS, signal, tryAgain);
+      if (isCutOff) callAfter(clock, AGAIN_MS, signal, tryAgain);
       set({ fetchStatus: "paused", pauseReason: pauseReason(), nextPollAt: undefined });
     },
     following(signal) {
@@ -141,7 +141,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       });
     } catch (cause) {
       if (signal.aborted) return;
-      error = asError(cause);
+      error = toError(cause);
     }
     transition("idle");
     set({ ...resting, failureReason: undefined, error });
@@ -198,7 +198,7 @@ function lingering(clock: Clock, open: () => void, close: () => void): () => () 
     }
     return () => {
       leaving = new AbortController();
-      after(clock, LINGER_MS, leaving.signal, () => {
+      callAfter(clock, LINGER_MS, leaving.signal, () => {
         isOpen = false;
         close();
       });

@@ -1,11 +1,11 @@
 import { type Client, ConfigurationError } from "@sluice/core";
 import {
-  asError,
   createStore,
-  forTheSame,
+  memoizeLast,
   type Snapshot,
   type TaskHandle,
   type TaskKind,
+  toError,
 } from "@sluice/core/internal";
 import { onForget } from "../storage/in-use.js";
 import type {
@@ -63,9 +63,9 @@ export function createTaskStore<
 ): TaskControl<State, Handle> {
   let phase: Phase<State, Handle> = {};
   const follower = createWatchFollower(watchOf, onUpdate);
-  const failed = forTheSame((snapshot: Task | undefined) =>
+  const failed = memoizeLast((snapshot: Task | undefined) =>
     snapshot?.state === kind.failure && phase.handle
-      ? kind.failureOf(snapshot, knownOf(phase.handle))
+      ? kind.createFailure(snapshot, knownOf(phase.handle))
       : undefined,
   );
   const store = createStore(() => shown(follower.state), {
@@ -100,7 +100,7 @@ export function createTaskStore<
       return creation.ended;
     },
     attach(task) {
-      const handle = kind.handleOf(task);
+      const handle = kind.toHandle(task);
       if (phase.handle?.id === handle.id) return;
       forget();
       show(handle);
@@ -123,7 +123,7 @@ export function createTaskStore<
   function shown(watched: WatchState<Task>): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = watched;
     const { creation, refusal, handle } = phase;
-    const data = snapshot && kind.dataOf(snapshot);
+    const data = snapshot && kind.toDone(snapshot);
     const error = refusal ?? watched.error ?? failed(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const { phase: step = status === "pending" ? "processing" : undefined, progress } = creation?.sending ?? {
@@ -140,7 +140,7 @@ export function createTaskStore<
   ): Promise<State> {
     const isShown = () => phase.creation === creation;
     const creating = creatingOf(creation, isShown, store.flush);
-    const created = await (async () => create(creating))().catch(asError);
+    const created = await (async () => create(creating))().catch(toError);
     const isReported = creating.isReported();
     const isForgotten = !isShown();
     if (!isForgotten) end(created);

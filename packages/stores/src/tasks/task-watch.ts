@@ -1,5 +1,11 @@
 import type { Client } from "@sluice/core";
-import { intervalAfter, type Snapshot, scoped, type TaskHandle, type TaskKind } from "@sluice/core/internal";
+import {
+  addUserPrefix,
+  findInterval,
+  type Snapshot,
+  type TaskHandle,
+  type TaskKind,
+} from "@sluice/core/internal";
 import { spaced } from "./pace.js";
 import { createWatch } from "./shared-poller.js";
 import type { Watch, WatchesInUse, WatchPlan, WatchSettings } from "./watch-plan.js";
@@ -39,7 +45,7 @@ export function sharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
   }
   const watch: Watch<Task> = createWatch(
     planOf({
-      name: scoped(client, `sluice/${kind.name}/${client.baseURL}/${id}`),
+      name: addUserPrefix(client, `sluice/${kind.name}/${client.baseURL}/${id}`),
       client,
       presence,
       known,
@@ -50,7 +56,7 @@ export function sharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
           signal,
           seenBefore: seen !== undefined,
           intervalMs: (task) =>
-            spaced(client.clock, intervalAfter(shared.settings().intervalMs ?? kind.intervalMs, task)),
+            spaced(client.clock, findInterval(shared.settings().intervalMs ?? kind.intervalMs, task)),
         }),
       merge: kind.merge,
       isFinal: kind.isFinal,

@@ -1,5 +1,5 @@
 import type { Client, Store } from "@sluice/core";
-import { after, createStore, noteOptions } from "@sluice/core/internal";
+import { callAfter, createStore, noteOptions } from "@sluice/core/internal";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
 import { isSettled, renewalAt } from "./renewal.js";
@@ -50,7 +50,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
     waking = new AbortController();
     const now = Date.now();
     const lives = ledger.getSnapshot().map(({ task }) => renewalAt(task) - now);
-    after(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
+    callAfter(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
   }
 
   function watchAll(): void {

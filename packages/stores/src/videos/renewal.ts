@@ -1,5 +1,5 @@
 import type { Client, SucceededVideoTask, VideoTask } from "@sluice/core";
-import { linkRenewalAt, renewedLater } from "@sluice/core/internal";
+import { delayRenewal, linkRenewalAt } from "@sluice/core/internal";
 import type { WatchPlan } from "../tasks/watch-plan.js";
 
 /** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
@@ -36,5 +36,5 @@ export function renewingPlan(client: Client, usual: WatchPlan<VideoTask>): Watch
 export function renewed(client: Client, task: SucceededVideoTask): Promise<VideoTask> {
   return import("./archive.js")
     .then(({ renewedTask }) => renewedTask(client, task))
-    .catch(() => renewedLater(task));
+    .catch(() => delayRenewal(task));
 }

@@ -9,10 +9,10 @@ import {
 import {
   assertAccepted,
   checkVideoRequest,
+  createReader,
+  getUploader,
   noteOptions,
   type RequestFor,
-  readerOf,
-  uploaderOf,
   type VideoRequests,
   videos,
 } from "@sluice/core/internal";
@@ -73,7 +73,7 @@ export function createVideoTaskStore(
   options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
 ): VideoTaskStore {
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
-  const read = readerOf(options);
+  const read = createReader(options);
   const ledger = videoTaskLedgerOf(client, read());
   const knownOf = (handle: VideoTaskHandle) => ledger.handleOf(handle.id) ?? handle;
   const { submit, ...store } = createTaskStore(videos, client, read, {
@@ -126,7 +126,7 @@ async function assertSendable(
 
 /** Loads the code for requests with files. A client without `uploads` needs none of it. */
 async function loadFiles(client: Client) {
-  uploaderOf(client);
+  getUploader(client);
   return import("../files/in-request.js");
 }
 

@@ -5,7 +5,14 @@ import {
   isGatewayError,
   type VideoRequest,
 } from "@sluice/core";
-import { asError, endsUnlessSent, fingerprintOf, keepsKey, randomId, scoped } from "@sluice/core/internal";
+import {
+  addUserPrefix,
+  cancelWith,
+  canReuseKey,
+  createFingerprint,
+  createRandomId,
+  toError,
+} from "@sluice/core/internal";
 import type { StoreRequestOptions } from "../request-options.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import type { VideoTaskEntry } from "./state.js";
@@ -29,7 +36,7 @@ interface EntryKeeper {
 const NEWS_MS = 1000;
 
 /** Name of the lock that a tab holds while it submits. */
-const submissionLock = (client: Client, key: string) => scoped(client, `sluice/submission/${key}`);
+const submissionLock = (client: Client, key: string) => addUserPrefix(client, `sluice/submission/${key}`);
 
 /**
  * Creates a task from a checked request. Its entry is stored before the request is sent. The same request as that of an
@@ -43,15 +50,15 @@ export async function submitVideoTask(
   { label, unlessSent, ...options }: SubmissionOptions,
   { put, drop, newest }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
-  const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
+  const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
   const repeated = fingerprint === undefined ? undefined : await leftOpen(client, newest, fingerprint);
-  const key = repeated?.key ?? randomId();
+  const key = repeated?.key ?? createRandomId();
   const { model = "" } = request as Partial<VideoRequest>;
   const submittedAt = repeated?.submittedAt ?? Date.now();
   const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
   const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
   let settled: VideoTaskEntry = { ...open, state: "submitting" };
-  const call = endsUnlessSent(client, unlessSent);
+  const call = cancelWith(client, unlessSent);
   // held until the entry is settled: other tabs see by the lock that this tab still waits
   await withLock(client, submissionLock(client, key), unlessSent, async () => {
     await put(settled);
@@ -65,10 +72,10 @@ export async function submitVideoTask(
       // a task with a known id exists, even if something else failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
-        const kept = keepsKey(error, billing) ? open : entry;
+        const kept = canReuseKey(error, billing) ? open : entry;
         // a repetition that is refused, or did not arrive, says nothing about the first request
         if (billing === "maybe" || repeated)
-          await put({ ...kept, state: "unconfirmed", error: asError(error) });
+          await put({ ...kept, state: "unconfirmed", error: toError(error) });
         else await drop(key);
         throw error;
       }

@@ -1,4 +1,4 @@
-import { unlessAborted, within } from "@sluice/core/internal";
+import { awaitWithin, rejectOnAbort } from "@sluice/core/internal";
 import { type KeptThread, QUEUED, type WorkLocks } from "@sluice/stores/internal";
 import type { DeviceLock, DeviceLocks } from "./device-lock.js";
 
@@ -161,7 +161,7 @@ export function createDeviceLocks(
       const left = until - clock.now();
       if (left <= 0) return isKnown;
       try {
-        return !(await within(clock, left, retake(id, hold), "the server of the chat"));
+        return !(await awaitWithin(clock, left, retake(id, hold), "the server of the chat"));
       } catch {
         if (!isKnown) return hold.isRefused === true;
         await nextNews(LOOK_MS, signal);
@@ -183,7 +183,7 @@ export function createDeviceLocks(
       const lock = await devices.lock(collection, id).catch(() => undefined);
       if (lock && !signal.aborted) return lock;
       await lock?.release();
-      await unlessAborted(news, signal);
+      await rejectOnAbort(news, signal);
     }
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { after, requestOnce, type SharedDevices, streamPath } from "@sluice/core/internal";
+import { callAfter, createStreamPath, requestOnce, type SharedDevices } from "@sluice/core/internal";
 import {
   isInFlight,
   type KeptThread,
@@ -68,10 +68,10 @@ export function createOtherDevices(
    */
   async function stopKept(id: string, streamId: string): Promise<void> {
     const tooLong = new AbortController();
-    after(client.clock, HAND_OVER_MS, tooLong.signal, () => tooLong.abort(null));
+    callAfter(client.clock, HAND_OVER_MS, tooLong.signal, () => tooLong.abort(null));
     await locks.withLock(id, tooLong.signal, async () => {}).catch(() => {});
     tooLong.abort(null);
-    const path = streamPath(streamId);
+    const path = createStreamPath(streamId);
     const init = { method: "DELETE", keepalive: true };
     try {
       if (path) await requestOnce(client, path, init, ({ body }) => body?.cancel());

@@ -1,4 +1,4 @@
-import { createListeners, reportStorageFailure, type SyncStatus, scoped } from "@sluice/core/internal";
+import { addUserPrefix, createListeners, reportStorageFailure, type SyncStatus } from "@sluice/core/internal";
 import { isLocked, withLock } from "@sluice/stores/internal";
 import type { DeviceLock } from "../devices/device-lock.js";
 import type { ServerRecord } from "./answers.js";
@@ -43,7 +43,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
   const { client, local, wire, line, outbox, sender, watched, turns } = shared;
   const { name, collection, id } = place;
   const stateName = stateNameOf(client, place);
-  const lockName = scoped(client, `sluice/remote/${collection}`);
+  const lockName = addUserPrefix(client, `sluice/remote/${collection}`);
   const lockNews = createListeners<[]>();
   const passOn = createPassing(client, wire, line, id);
   let isReading = false;

@@ -1,12 +1,12 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import {
-  after,
+  addUserPrefix,
+  callAfter,
   createListeners,
-  idle,
-  randomWords,
+  createRandomWords,
   reportStorageFailure,
   type SharedDevices,
-  scoped,
+  toIdleClock,
 } from "@sluice/core/internal";
 import { isWithin } from "@sluice/stores/internal";
 import type { DeviceLock } from "../devices/device-lock.js";
@@ -65,7 +65,7 @@ export function createCollections(
   });
   const references = createReferences(client, local);
   const all = new Map<string, Collection>();
-  const byName = (collection: string) => placeOf(client, scoped(client, collection));
+  const byName = (collection: string) => placeOf(client, addUserPrefix(client, collection));
   const sender = createSender({
     client,
     wire,
@@ -112,11 +112,11 @@ export function createCollections(
     noteShown(place, ms, note) {
       const { replica } = of(place);
       note(replica.newest());
-      after(idle(client.clock), ms, new AbortController().signal, replica.onSent(note));
+      callAfter(toIdleClock(client.clock), ms, new AbortController().signal, replica.onSent(note));
     },
     status: (place) => of(place).status,
     async deviceId() {
-      const name = scoped(client, "remote/device");
+      const name = addUserPrefix(client, "remote/device");
       const known = (await local.read(name)).get("id");
       if (typeof known === "string") return known;
       await local.write(name, new Map([["id", randomName()]]));
@@ -163,15 +163,15 @@ export function createCollections(
   async function drop(name: string): Promise<void> {
     const within = [...all.values()].filter(({ replica }) => isWithin(name, replica.place.name));
     const resume = within.map((collection) => collection.stop());
-    const isAll = isWithin(name, scoped(client, "remote/outbox"));
+    const isAll = isWithin(name, addUserPrefix(client, "remote/outbox"));
     // the user has signed out: what is forgotten must not be read again
     if (isAll) line.close();
     if (isAll) outbox.reset();
     for (const collection of [...outbox.collections])
-      if (isWithin(name, scoped(client, collection))) await outbox.clear(collection);
+      if (isWithin(name, addUserPrefix(client, collection))) await outbox.clear(collection);
     await local.drop?.(name);
-    const [, collection] = name.split(scoped(client, ""), 2);
-    if (!isAll && collection) await local.drop?.(scoped(client, `remote/${collection}`));
+    const [, collection] = name.split(addUserPrefix(client, ""), 2);
+    if (!isAll && collection) await local.drop?.(addUserPrefix(client, `remote/${collection}`));
     for (const go of resume) go();
   }
 
@@ -182,7 +182,7 @@ export function createCollections(
 
 /** 22 random characters. */
 function randomName(): string {
-  return Array.from(randomWords(), (word) => word.toString(36).padStart(7, "0"))
+  return Array.from(createRandomWords(), (word) => word.toString(36).padStart(7, "0"))
     .join("")
     .slice(0, 22);
 }

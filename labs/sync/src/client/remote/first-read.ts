@@ -1,4 +1,4 @@
-import { idle } from "@sluice/core/internal";
+import { toIdleClock } from "@sluice/core/internal";
 import { stateNameOf } from "./place.js";
 import type { Replica } from "./replica.js";
 import type { Shared } from "./shared.js";
@@ -52,7 +52,7 @@ export async function readCollection(
   /** Waits for work for at most 2.5 s; undefined where it took longer, or failed. */
   async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
     const over = new AbortController();
-    const late = idle(client.clock)
+    const late = toIdleClock(client.clock)
       .sleep(FIRST_MS, over.signal)
       .then(() => undefined);
     return Promise.race([work, late])

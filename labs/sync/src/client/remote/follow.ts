@@ -1,15 +1,15 @@
 import { type Client, isGatewayError } from "@sluice/core";
 import {
-  bodyReaderOf,
-  connectionError,
-  createBytesOf,
+  createBodyReader,
   createEventParser,
-  errorOf,
-  idle,
+  createToBytes,
   openSpan,
+  readRefusal,
+  rejectOnAbort,
   resolveAddress,
   type ServerSentEvent,
-  unlessAborted,
+  toConnectionError,
+  toIdleClock,
 } from "@sluice/core/internal";
 import { pathOf, type Wire } from "./wire.js";
 
@@ -41,7 +41,7 @@ export async function follow(
     await readEvents(client, response, ended, onEvent);
   } catch (cause) {
     signal.throwIfAborted();
-    throw isGatewayError(cause) ? cause : connectionError(cause);
+    throw isGatewayError(cause) ? cause : toConnectionError(cause);
   } finally {
     signal.removeEventListener("abort", stop);
     ended.abort(null);
@@ -67,10 +67,10 @@ async function open(
     ...("cache" in Request.prototype && { cache: "no-store" }),
     ...(client.credentials && { credentials: client.credentials }),
   });
-  const span = openSpan(idle(client.clock), signal, HEADERS_MS, () => silent(HEADERS_MS));
+  const span = openSpan(toIdleClock(client.clock), signal, HEADERS_MS, () => silent(HEADERS_MS));
   try {
-    const response = await unlessAborted(client.fetch(request), span.signal);
-    if (!response.ok) throw await errorOf(response, client, span.signal);
+    const response = await rejectOnAbort(client.fetch(request), span.signal);
+    if (!response.ok) throw await readRefusal(response, client, span.signal);
     return response;
   } finally {
     span.end();
@@ -83,14 +83,14 @@ async function readEvents(
   ended: AbortController,
   onEvent: (event: ServerSentEvent) => unknown,
 ): Promise<void> {
-  const reader = bodyReaderOf(response);
-  const bytesOf = createBytesOf();
+  const reader = createBodyReader(response);
+  const bytesOf = createToBytes();
   const events: ServerSentEvent[] = [];
   const parser = createEventParser({ onEvent: (event) => void events.push(event) });
   try {
     for (;;) {
-      const span = openSpan(idle(client.clock), ended.signal, SILENCE_MS, () => silent(SILENCE_MS));
-      const { done, value } = await unlessAborted(reader.read(), span.signal).finally(span.end);
+      const span = openSpan(toIdleClock(client.clock), ended.signal, SILENCE_MS, () => silent(SILENCE_MS));
+      const { done, value } = await rejectOnAbort(reader.read(), span.signal).finally(span.end);
       if (done) return;
       parser.push(await bytesOf(value));
       for (const event of events.splice(0)) await onEvent({ ...event, data: client.scrub(event.data) });

@@ -1,4 +1,4 @@
-import { isRecord, isSame } from "@sluice/core/internal";
+import { isEqual, isRecord } from "@sluice/core/internal";
 import { type JoinedRecord, joinMessages, nodeOf } from "@sluice/stores/internal";
 import { CONVERSATIONS } from "./place.js";
 
@@ -24,7 +24,7 @@ export function joinRecords(
   const joined = joinMessages(key, mine, theirs);
   if (joined) return joined;
   if (nodeOf(key, theirs) || !(isDirty || nodeOf(key, mine))) return { value: theirs, isAhead: false };
-  return { value: mine, isAhead: !isSame(mine, theirs) };
+  return { value: mine, isAhead: !isEqual(mine, theirs) };
 }
 
 /** Keys of the records that say up to where a user was shown a conversation. */
@@ -44,10 +44,10 @@ function joinConversations(mine: unknown, theirs: unknown, base: unknown): Joine
     return { value: isNewer ? mine : theirs, isAhead: isNewer };
   const value: Record<string, unknown> = { ...theirs };
   for (const field of new Set([...Object.keys(mine), ...Object.keys(base)])) {
-    const isMine = !isSame(mine[field], base[field]);
-    if (isMine && (isNewer || isSame(theirs[field], base[field]))) value[field] = mine[field];
+    const isMine = !isEqual(mine[field], base[field]);
+    if (isMine && (isNewer || isEqual(theirs[field], base[field]))) value[field] = mine[field];
   }
-  const isAhead = !isSame({ ...value, revision: 0 }, { ...theirs, revision: 0 });
+  const isAhead = !isEqual({ ...value, revision: 0 }, { ...theirs, revision: 0 });
   // newer than both, so that every device takes it
   const revision = Math.max(revisionOf(mine), revisionOf(theirs)) + 1;
   return isAhead ? { value: { ...value, revision }, isAhead } : { value: theirs, isAhead };

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { type Backoff, createBackoff, idle } from "@sluice/core/internal";
+import { type Backoff, createBackoff, toIdleClock } from "@sluice/core/internal";
 import type { Outbox } from "./outbox.js";
 import type { Place } from "./place.js";
 import type { SentChange } from "./wire.js";
@@ -84,7 +84,7 @@ function createLane({ clock, random }: Client, place: Place): Lane {
   const limits = { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 60_000 };
   return {
     place,
-    backoff: createBackoff({ clock: idle(clock), random }, limits),
+    backoff: createBackoff({ clock: toIdleClock(clock), random }, limits),
     holds: 0,
     isWaiting: false,
     isSending: false,

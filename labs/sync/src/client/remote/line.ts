@@ -1,13 +1,13 @@
 import { APIError, type Client, ResponseError } from "@sluice/core";
 import {
-  asError,
-  askOffers,
   type Backoff,
   createBackoff,
   createListeners,
-  idle,
-  pagePresence,
-  unlessAborted,
+  createPagePresence,
+  fetchOffers,
+  rejectOnAbort,
+  toError,
+  toIdleClock,
 } from "@sluice/core/internal";
 import { OFFER, type Wire } from "./wire.js";
 
@@ -39,7 +39,7 @@ export interface Line {
 /** Creates the state of a connection. Nothing is sent before the first failure. */
 export function createLine(client: Client, wire: Wire): Line {
   const { subscribe, notify } = createListeners<[]>();
-  const clock = idle(client.clock);
+  const clock = toIdleClock(client.clock);
   const backoff: Backoff = createBackoff(
     { clock, random: client.random },
     { limit: Number.POSITIVE_INFINITY, firstMs: LEAST_MS, longestMs: 60_000 },
@@ -59,19 +59,19 @@ export function createLine(client: Client, wire: Wire): Line {
       return error;
     },
     async ready(signal) {
-      while (pause) await unlessAborted(pause, signal);
+      while (pause) await rejectOnAbort(pause, signal);
       signal.throwIfAborted();
     },
     async failed(cause) {
       if (isClosed) return true;
       if (isForAll(cause)) {
-        wait(asError(cause));
+        wait(toError(cause));
         return true;
       }
       // one answer of a server on the way is not the end: the proxy itself says what it offers
       if (wire.isOffered || hasWorked || !isOfNoPart(cause)) return false;
       if (pause) return true;
-      const offers = await askOffers(client).catch((reason: Error) => reason);
+      const offers = await fetchOffers(client).catch((reason: Error) => reason);
       if (offers instanceof Error) wait(offers);
       else if (offers.includes(OFFER)) return false;
       else stayLocal();
@@ -80,7 +80,7 @@ export function createLine(client: Client, wire: Wire): Line {
     worked() {
       if (isClosed) return;
       hasWorked = true;
-      backoff.progress();
+      backoff.reset();
       if (!error && !isLocal) return;
       error = undefined;
       isLocal = false;
@@ -107,7 +107,7 @@ export function createLine(client: Client, wire: Wire): Line {
   async function untilBack(reason: Error): Promise<void> {
     const over = new AbortController();
     const early = new Promise<void>((resolve) => {
-      const presence = pagePresence(() => true);
+      const presence = createPagePresence(() => true);
       const leave = presence.subscribe(() => {
         if (!presence.absence) resolve();
       });

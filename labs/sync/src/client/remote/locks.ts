@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { idle } from "@sluice/core/internal";
+import { toIdleClock } from "@sluice/core/internal";
 import type { DeviceLock } from "../devices/device-lock.js";
 import type { Leaving } from "./leaving.js";
 import type { Line } from "./line.js";
@@ -71,7 +71,7 @@ const ofThisBrowser: DeviceLock = { isHeld: true, release: async () => {} };
 async function requestHeld({ client, wire, line, place, hold }: LockOptions, name: string) {
   const release = hold();
   const answered = new AbortController();
-  idle(client.clock).sleep(HOLD_MS, answered.signal).then(release, release);
+  toIdleClock(client.clock).sleep(HOLD_MS, answered.signal).then(release, release);
   try {
     const answer = await wire.lease(place.id, name, LEASE_MS);
     line.worked();
@@ -138,7 +138,7 @@ function keepRenewed(
   async function renew(): Promise<void> {
     const { signal } = released;
     while (!signal.aborted) {
-      await idle(client.clock)
+      await toIdleClock(client.clock)
         .sleep(RENEW_MS, signal)
         .catch(() => {});
       if (signal.aborted || !isHeld()) return;

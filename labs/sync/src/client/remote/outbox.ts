@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { isRecord, parseJSON, scoped } from "@sluice/core/internal";
+import { addUserPrefix, isRecord, parseJSON } from "@sluice/core/internal";
 import { hasLocks, withLock } from "@sluice/stores/internal";
 import { CONVERSATIONS, outboxNameOf } from "./place.js";
 
@@ -172,7 +172,7 @@ export function createOutbox({ client, local, device, join, onAdopted }: OutboxO
   }
 
   function lockOf(page: string): string {
-    return scoped(client, `sluice/remote/${page}`);
+    return addUserPrefix(client, `sluice/remote/${page}`);
   }
 }
 

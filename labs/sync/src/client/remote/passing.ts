@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { after, idle } from "@sluice/core/internal";
+import { callAfter, toIdleClock } from "@sluice/core/internal";
 import type { Line } from "./line.js";
 import type { Wire } from "./wire.js";
 
@@ -30,7 +30,7 @@ export function createPassing(
     const records = waiting;
     waiting = new Map();
     const others = await wire.pass(id, records).catch(() => 0);
-    if (others === 0) after(idle(client.clock), QUIET_MS, always, end);
+    if (others === 0) callAfter(toIdleClock(client.clock), QUIET_MS, always, end);
     else end();
   }
 

@@ -1,4 +1,4 @@
-import { type Scoped, scoped, userPrefix } from "@sluice/core/internal";
+import { addUserPrefix, formatUserPrefix, type Scoped } from "@sluice/core/internal";
 
 /** A collection that lives on the server, too. */
 export interface Place {
@@ -20,7 +20,7 @@ const OUTBOX = "remote/outbox";
 /** Finds the place of a collection by its name in the local storage; undefined where it lives in this browser alone. */
 export function placeOf(client: Scoped, name: string): Place | undefined {
   const { user: scope } = client;
-  const scopePrefix = scope === undefined ? "" : `${userPrefix(scope)}/`;
+  const scopePrefix = scope === undefined ? "" : `${formatUserPrefix(scope)}/`;
   const collection = name.startsWith(scopePrefix) ? name.slice(scopePrefix.length) : "";
   const id = collection === CONVERSATIONS ? INDEX : conversationIn(collection);
   return id === undefined ? undefined : { name: scopePrefix + collection, collection, id };
@@ -28,7 +28,7 @@ export function placeOf(client: Scoped, name: string): Place | undefined {
 
 /** Returns the place of a conversation's messages; undefined for an id that a server does not take. */
 export function placeOfChat(client: Scoped, id: string): Place | undefined {
-  return placeOf(client, scoped(client, `chat/${id}`));
+  return placeOf(client, addUserPrefix(client, `chat/${id}`));
 }
 
 /** True for the id of a conversation that another user shares. */
@@ -43,10 +43,10 @@ function conversationIn(collection: string): string | undefined {
 
 /** Returns the collection with the state of a place's sync. */
 export function stateNameOf(client: Scoped, { collection }: Place): string {
-  return scoped(client, `remote/${collection}`);
+  return addUserPrefix(client, `remote/${collection}`);
 }
 
 /** Returns the collection of what this browser has not sent yet. */
 export function outboxNameOf(client: Scoped): string {
-  return scoped(client, OUTBOX);
+  return addUserPrefix(client, OUTBOX);
 }

@@ -1,12 +1,12 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
 import {
-  fingerprintOf,
+  addUserPrefix,
+  createFingerprint,
+  getUploader,
   isClosedRoute,
   isRecord,
   parseJSON,
   requestOnce,
-  scoped,
-  uploaderOf,
 } from "@sluice/core/internal";
 
 /** Longest data URL that a record has on the server, in characters. */
@@ -31,7 +31,7 @@ export interface References {
 
 /** Creates the references of a page. `local` keeps the address of each file, so that a reload uploads none again. */
 export function createReferences(client: Client, local: RecordStorage): References {
-  const name = scoped(client, "remote/files");
+  const name = addUserPrefix(client, "remote/files");
   const uploads = new Map<string, Promise<string>>();
   return {
     async shorten(value) {
@@ -57,7 +57,7 @@ export function createReferences(client: Client, local: RecordStorage): Referenc
   };
 
   function addressOfFile(url: string): Promise<string> {
-    const key = fingerprintOf(url) ?? url;
+    const key = createFingerprint(url) ?? url;
     const uploading = uploads.get(key) ?? upload(key, url);
     uploads.set(key, uploading);
     uploading.catch(() => uploads.delete(key));
@@ -68,7 +68,7 @@ export function createReferences(client: Client, local: RecordStorage): Referenc
     const known = (await local.read(name)).get(key);
     if (isRecord(known) && typeof known.url === "string" && Number(known.until) > Date.now() + VALID_MS)
       return known.url;
-    const { upload } = uploaderOf(client);
+    const { upload } = getUploader(client);
     try {
       const stored = await upload(client, blobOf(url));
       await local.write(name, new Map([[key, { url: stored.url, until: stored.expiresAt }]])).catch(() => {});

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { createListeners, isSame } from "@sluice/core/internal";
+import { createListeners, isEqual } from "@sluice/core/internal";
 import { recordsOf, textsOf } from "@sluice/stores/internal";
 import type { ServerRecord } from "./answers.js";
 import { type Borrowed, createBorrowed } from "./borrowed.js";
@@ -192,7 +192,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
         : { value: theirs, isAhead: false };
       if (isAhead) ahead.set(key, { value, seen: at, base: theirs });
       else if (entry) settled.set(key, entry);
-      const isHere = isSame(copy.get(key), value) && (value !== undefined || !copy.isShown(key));
+      const isHere = isEqual(copy.get(key), value) && (value !== undefined || !copy.isShown(key));
       if (writtenOver.delete(key) || !isHere) changes.set(key, value);
       copy.set(key, value);
     }
@@ -215,7 +215,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
     for (const [key, value] of changes) {
       writtenAt.set(key, moment);
       const isOnItsWay = outbox.of(collection).has(key);
-      const isSameHere = isSame(value, copy.get(key));
+      const isSameHere = isEqual(value, copy.get(key));
       // the tab that follows knows what the server has: the other one may have had older news
       const isNewerHere = versions.ofAll() > 0 && versions.of(key) > 0;
       if (!isSameHere && (isOnItsWay || isNewerHere || copy.isStoring(key))) writtenOver.add(key);
@@ -247,7 +247,7 @@ function joinedWithAll(
   const joined = [...entries].map(
     ([key, { value }]) => [key, joinedWithCopy(collection, key, value, here.get(key))] as const,
   );
-  return new Map(joined.filter(([key, value]) => !isSame(value, here.get(key))));
+  return new Map(joined.filter(([key, value]) => !isEqual(value, here.get(key))));
 }
 
 /** Versions of records on the server, as far as this page knows them. */

@@ -1,5 +1,5 @@
 import { APIError, type Client, isGatewayError } from "@sluice/core";
-import { after, asError, idle } from "@sluice/core/internal";
+import { callAfter, toError, toIdleClock } from "@sluice/core/internal";
 import type { ChangesAnswer, ServerRecord } from "./answers.js";
 import { createLanes, type Lane, MOST_RECORDS } from "./lanes.js";
 import type { Line } from "./line.js";
@@ -52,7 +52,7 @@ type Batch = ReadonlyMap<string, { readonly entry: OutboxEntry; readonly change:
 /** Creates the sender of a page. */
 export function createSender(options: SenderOptions): Sender {
   const { client, wire, line, outbox, references, onChange } = options;
-  const clock = idle(client.clock);
+  const clock = toIdleClock(client.clock);
   const lanes = createLanes(client, outbox, options.placeOf);
   const always = new AbortController().signal;
   const flushes = new Set<() => void>();
@@ -86,7 +86,7 @@ export function createSender(options: SenderOptions): Sender {
           resolve(line.isLocal || [...outbox.of(collection).values()].every(({ refusal }) => refusal));
         };
         flushes.add(check);
-        after(clock, ms, over.signal, end);
+        callAfter(clock, ms, over.signal, end);
         check();
       });
     },
@@ -133,12 +133,12 @@ export function createSender(options: SenderOptions): Sender {
       worked(lane);
       lane.most = Math.min(MOST_RECORDS, 2 * lane.most);
     } catch (error) {
-      await handle(lane, batch, asError(error));
+      await handle(lane, batch, toError(error));
     }
   }
 
   function worked({ backoff }: Lane): void {
-    backoff.progress();
+    backoff.reset();
     line.worked();
   }
 
@@ -178,7 +178,7 @@ export function createSender(options: SenderOptions): Sender {
     try {
       return await references.shorten(value);
     } catch (cause) {
-      const error = asError(cause);
+      const error = toError(cause);
       if (isPassing(error)) throw error;
       refuse(place, key, error);
       return error;

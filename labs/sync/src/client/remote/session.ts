@@ -1,11 +1,11 @@
 import { APIError, type Client, type RecordStorage } from "@sluice/core";
 import {
-  asError,
+  addAbortListener,
   createBackoff,
-  idle,
-  onAbort,
+  rejectOnAbort,
   type ServerSentEvent,
-  unlessAborted,
+  toError,
+  toIdleClock,
 } from "@sluice/core/internal";
 import {
   type LeaseNews,
@@ -58,7 +58,7 @@ export interface SessionOptions {
 /** Reads what the server has, and follows it, until the signal aborts. Never rejects. */
 export async function runSession(options: SessionOptions, signal: AbortSignal): Promise<void> {
   const { client, line, replica, onState } = options;
-  const clock = idle(client.clock);
+  const clock = toIdleClock(client.clock);
   const backoff = createBackoff(
     { clock, random: client.random },
     { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 60_000 },
@@ -73,12 +73,12 @@ export async function runSession(options: SessionOptions, signal: AbortSignal): 
         const version = await catchUp(options, signal);
         line.worked();
         onState(false);
-        const follow = () => followFrom(options, version, signal, () => backoff.progress());
+        const follow = () => followFrom(options, version, signal, () => backoff.reset());
         const mayFollow = options.mayFollow();
         const isFollowed = mayFollow && (await withStream(client, follow));
         if (!isFollowed) {
           await clock.sleep(mayFollow ? CROWDED_POLL_MS : POLL_MS, signal);
-          backoff.progress();
+          backoff.reset();
           if (clock.now() - toldAt >= POLL_MS) {
             toldAt = clock.now();
             options.onLeases(SOME_FREE);
@@ -88,7 +88,7 @@ export async function runSession(options: SessionOptions, signal: AbortSignal): 
         if (signal.aborted) return;
         if (isGone(error)) return await options.onGone();
         failure = error;
-        onState(false, asError(error));
+        onState(false, toError(error));
         if (await line.failed(error)) continue;
       }
       // also after a connection that ended well at once
@@ -263,7 +263,7 @@ async function followFrom(
   let at = version;
   const ended = new AbortController();
   let isAgain = false;
-  const ignore = onAbort(signal, () => ended.abort(signal.reason));
+  const ignore = addAbortListener(signal, () => ended.abort(signal.reason));
   const leave = options.onTurn(() => {
     if (!options.mayFollow()) catchUpAgain();
   });
@@ -304,7 +304,7 @@ async function readPage(
   from: Parameters<Wire["read"]>[1],
   signal: AbortSignal,
 ): Promise<RecordsPage> {
-  return unlessAborted(wire.read(replica.place.id, from), signal);
+  return rejectOnAbort(wire.read(replica.place.id, from), signal);
 }
 
 /** Takes records, unless the session has ended: what is forgotten must not come back. */

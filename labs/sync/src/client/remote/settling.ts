@@ -1,4 +1,4 @@
-import { createBackoff, idle } from "@sluice/core/internal";
+import { createBackoff, toIdleClock } from "@sluice/core/internal";
 import { stateNameOf } from "./place.js";
 import type { SessionOptions } from "./session.js";
 import { type Doubts, newDoubtsKey } from "./sync-state.js";
@@ -43,7 +43,7 @@ export function createSettling(
 
   async function settle(afterMs: number, signal: AbortSignal): Promise<void> {
     const { client, wire, replica } = session();
-    const clock = idle(client.clock);
+    const clock = toIdleClock(client.clock);
     const backoff = createBackoff({ clock, random: client.random }, WAITS);
     if (afterMs > 0) await clock.sleep(afterMs, signal);
     while (isOpen() && !signal.aborted) {

@@ -1,4 +1,4 @@
-import { createListeners, isSame, type SyncStatus } from "@sluice/core/internal";
+import { createListeners, isEqual, type SyncStatus } from "@sluice/core/internal";
 
 /** State of the sync of one collection, on its owner's side. */
 export interface StatusControl {
@@ -17,7 +17,7 @@ export function createStatus(compute: () => SyncStatus): StatusControl {
     subscribe,
     changed() {
       const next = compute();
-      if (isSame(next, snapshot)) return;
+      if (isEqual(next, snapshot)) return;
       snapshot = next;
       notify();
     },

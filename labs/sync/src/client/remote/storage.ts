@@ -1,5 +1,5 @@
 import type { Client, RecordStorage, StorageLock } from "@sluice/core";
-import { assertClient, type SharedDevices, scoped } from "@sluice/core/internal";
+import { addUserPrefix, assertClient, type SharedDevices } from "@sluice/core/internal";
 import { memoryStorage } from "@sluice/stores";
 import { openIndexedDBStorage } from "@sluice/stores/internal";
 import type { DeviceLocks } from "../devices/device-lock.js";
@@ -123,7 +123,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   }
 
   function status(collection: string): ReturnType<SharedDevices["status"]> {
-    const place = placeOf(client, collection) ?? placeOf(client, scoped(client, collection));
+    const place = placeOf(client, collection) ?? placeOf(client, addUserPrefix(client, collection));
     return place ? collections().status(place) : settled;
   }
 }

@@ -1,4 +1,4 @@
-import { isRecord, randomId } from "@sluice/core/internal";
+import { createRandomId, isRecord } from "@sluice/core/internal";
 
 /** Key of the record with the state. */
 export const STATE = "state";
@@ -27,7 +27,7 @@ export type Doubts = ReadonlyMap<string, number>;
 
 /** Makes the key of a record with doubts. */
 export function newDoubtsKey(): string {
-  return DOUBTS + randomId();
+  return DOUBTS + createRandomId();
 }
 
 /** Reads the doubts of all tabs, and the keys of the records with them. */

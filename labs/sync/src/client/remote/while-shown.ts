@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { idle, onAbort, pagePresence } from "@sluice/core/internal";
+import { addAbortListener, createPagePresence, toIdleClock } from "@sluice/core/internal";
 
 /** Time for which a hidden page goes on, in milliseconds. */
 const HIDDEN_MS = 60_000;
@@ -15,9 +15,9 @@ export async function whileShown(
   signal: AbortSignal,
   act: (shown: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const presence = pagePresence(() => false);
+  const presence = createPagePresence(() => false);
   const ended = new AbortController();
-  const ignore = onAbort(signal, () => ended.abort(signal.reason));
+  const ignore = addAbortListener(signal, () => ended.abort(signal.reason));
   let hidden: AbortController | undefined;
   const leave = presence.subscribe(check);
   try {
@@ -40,7 +40,7 @@ export async function whileShown(
         stop();
         resolve();
       });
-      onAbort(ended.signal, () => {
+      addAbortListener(ended.signal, () => {
         stop();
         resolve();
       });
@@ -53,7 +53,7 @@ export async function whileShown(
       hidden = undefined;
     } else if (!hidden) {
       hidden = new AbortController();
-      idle(client.clock)
+      toIdleClock(client.clock)
         .sleep(HIDDEN_MS, hidden.signal)
         .then(
           () => ended.abort(new DOMException("the page is hidden", "AbortError")),

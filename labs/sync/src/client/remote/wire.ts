@@ -1,5 +1,12 @@
 import { APIError, type Client, isGatewayError } from "@sluice/core";
-import { connectionError, errorOf, idle, offersIn, requestOnce, within } from "@sluice/core/internal";
+import {
+  awaitWithin,
+  parseOffers,
+  readRefusal,
+  requestOnce,
+  toConnectionError,
+  toIdleClock,
+} from "@sluice/core/internal";
 import {
   type ChangesAnswer,
   changesIn,
@@ -131,18 +138,18 @@ export function createWire(client: Client, device: string): Wire {
     try {
       const answer = requestOnce(client, path, init, async (response) => {
         note(response);
-        if (!response.ok) throw await errorOf(response, client, new AbortController().signal);
+        if (!response.ok) throw await readRefusal(response, client, new AbortController().signal);
         return use(client.scrub(await response.text()), response);
       });
       // a `fetch` of the app's own may ignore the end of the request
-      return await within(idle(client.clock), LONGEST_MS, answer, "the server");
+      return await awaitWithin(toIdleClock(client.clock), LONGEST_MS, answer, "the server");
     } catch (cause) {
-      throw isGatewayError(cause) ? cause : connectionError(cause);
+      throw isGatewayError(cause) ? cause : toConnectionError(cause);
     }
   }
 
   function note({ headers }: Response): void {
-    if (offersIn(headers)?.includes(OFFER)) wire.isOffered = true;
+    if (parseOffers(headers)?.includes(OFFER)) wire.isOffered = true;
   }
 }
 

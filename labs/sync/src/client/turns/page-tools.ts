@@ -1,5 +1,5 @@
 import type { Tool } from "@sluice/core";
-import { describeThrown, openSpan, unlessAborted } from "@sluice/core/internal";
+import { describeThrown, openSpan, rejectOnAbort } from "@sluice/core/internal";
 import type { ChatMessage, ChatToolCall } from "@sluice/stores";
 import { type Chat, checkedInput, inputOf, lastMessage } from "@sluice/stores/internal";
 import { claim } from "./server-requests.js";
@@ -53,7 +53,7 @@ async function outputOf(
     return tool.execute?.(input, { ...context, ...nothing });
   };
   try {
-    return await unlessAborted(run(), signal);
+    return await rejectOnAbort(run(), signal);
   } catch (cause) {
     return { error: describeThrown(cause) };
   } finally {

@@ -1,12 +1,12 @@
 import { isGatewayError } from "@sluice/core";
 import {
-  connectionError,
-  deliveryOf,
-  errorOf,
+  createRandomId,
+  findDelivery,
   isRecord,
   parseJSON,
-  randomId,
+  readRefusal,
   requestOnce,
+  toConnectionError,
 } from "@sluice/core/internal";
 import { type Chat, storageOf } from "@sluice/stores/internal";
 
@@ -20,7 +20,7 @@ const PAUSES_MS = [100, 300, 1_000, 3_000, 5_000];
 
 /** Writes a record that nobody has written before. Returns false where somebody has. */
 export async function claim(chat: Chat, key: string, value: object): Promise<boolean> {
-  const changes = { [key]: { value: { ...value, nonce: randomId() }, seen: 0 } };
+  const changes = { [key]: { value: { ...value, nonce: createRandomId() }, seen: 0 } };
   const text = await requestAgain(chat, "records", { changes }, isUnknown);
   const { taken = {} } = JSON.parse(text) as { taken?: Record<string, number> };
   return Object.hasOwn(taken, key);
@@ -54,7 +54,7 @@ async function requestAgain(
     } catch (cause) {
       if (isUnknown(cause)) doubt = cause;
       const pause = PAUSES_MS[tried];
-      const isCutOff = doubt !== undefined && deliveryOf(cause) === "not-sent";
+      const isCutOff = doubt !== undefined && findDelivery(cause) === "not-sent";
       if (pause === undefined || !(isCutOff || mayHelp(cause))) throw isCutOff ? doubt : cause;
       await chat.client.clock.sleep(pause);
     }
@@ -62,7 +62,7 @@ async function requestAgain(
 
 /** True for the error of a request that may have arrived. */
 export function isUnknown(cause: unknown): boolean {
-  return isGatewayError(cause) && deliveryOf(cause) === "unknown";
+  return isGatewayError(cause) && findDelivery(cause) === "unknown";
 }
 
 /** Sends one request about the conversation. @throws {GatewayError} */
@@ -79,11 +79,11 @@ async function request(
   };
   try {
     return await requestOnce(client, path, { method, ...sent }, async (response) => {
-      if (!response.ok) throw await errorOf(response, client, new AbortController().signal);
+      if (!response.ok) throw await readRefusal(response, client, new AbortController().signal);
       return await response.text();
     });
   } catch (cause) {
-    throw isGatewayError(cause) ? cause : connectionError(cause);
+    throw isGatewayError(cause) ? cause : toConnectionError(cause);
   }
 }
 
@@ -95,4 +95,4 @@ function thisDevice({ client, own }: Chat): Promise<string | undefined> {
 }
 
 /** Name of this page among the devices; it is no identity. */
-const PAGE = randomId();
+const PAGE = createRandomId();

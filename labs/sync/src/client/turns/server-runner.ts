@@ -1,4 +1,4 @@
-import { asError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/internal";
 import type { ChatStore, ChatTurn, TurnRunner } from "@sluice/stores";
 import {
   type Chat,
@@ -19,8 +19,8 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
     const signal = stopSignalOf(chat);
     return chat.storage.whenReady(() =>
       turns()
-        .then((loaded) => (signal.aborted ? notSent(asError(signal.reason)) : act(loaded)))
-        .catch((cause) => notSent(asError(cause))),
+        .then((loaded) => (signal.aborted ? notSent(toError(signal.reason)) : act(loaded)))
+        .catch((cause) => notSent(toError(cause))),
     );
   };
   return {

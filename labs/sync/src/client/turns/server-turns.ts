@@ -1,5 +1,5 @@
 import { ConfigurationError, isGatewayError } from "@sluice/core";
-import { asError, onAbort, openSpan, readDelivery } from "@sluice/core/internal";
+import { addAbortListener, openSpan, readDelivery, toError } from "@sluice/core/internal";
 import type { ChatMessage, ChatTurn } from "@sluice/stores";
 import {
   addQuestion,
@@ -49,7 +49,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
         ? addQuestion(thread, { content, images: images ?? [], below: lastMessage(chat)?.id, model }, signal)
         : addVersion(thread, versionOf, { content, images, model }, signal));
     } catch (cause) {
-      return notSent(asError(cause));
+      return notSent(toError(cause));
     }
     const id = place.below as string;
     const { message } = thread.node(id) as { readonly message: ChatMessage };
@@ -136,7 +136,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
       chat.error = turn.error;
       return turn;
     } catch (cause) {
-      const error = asError(cause);
+      const error = toError(cause);
       chat.error = isAbort(error) ? undefined : error;
       return failed(error, below, hasArrived);
     }
@@ -169,7 +169,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
       const asked = { below: message.id, before: message, questionBefore: message };
       return await until(chat, () => endOf(thread, asked));
     } catch (cause) {
-      return failed(asError(cause), undefined, hasArrived);
+      return failed(toError(cause), undefined, hasArrived);
     }
   }
 }
@@ -209,7 +209,7 @@ function until<T>(chat: Chat, find: () => T | undefined, signal?: AbortSignal): 
       resolve(found);
     });
     const ignores = ends.map((over) =>
-      onAbort(over, () => {
+      addAbortListener(over, () => {
         end();
         reject(over?.reason);
       }),

@@ -1,4 +1,4 @@
-import { idOf, OWN, randomId } from "@sluice/core/internal";
+import { createRandomId, hashToId, OWN } from "@sluice/core/internal";
 import { answersAround, type Thread } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
@@ -14,12 +14,12 @@ const taken = new WeakMap<Thread, Set<string>>();
 export function turnIdBelow(thread: Thread, below: string): string {
   const node = thread.node(below);
   // an id that the app gives may be that of a later message, too
-  if (!node || !OWN.test(below)) return randomId();
+  if (!node || !OWN.test(below)) return createRandomId();
   const answers = answersAround(thread, node.message).length;
   const isUntouched = node.message.role === "user" && node.revision + answers === 0;
   // a question that may have arrived is the turn that it began
-  const id = isUntouched ? below : idOf(`turn ${below} ${node.revision} ${answers}`);
-  return taken.get(thread)?.has(id) ? randomId() : id;
+  const id = isUntouched ? below : hashToId(`turn ${below} ${node.revision} ${answers}`);
+  return taken.get(thread)?.has(id) ? createRandomId() : id;
 }
 
 /** Notes that the server has taken a turn of this page. */

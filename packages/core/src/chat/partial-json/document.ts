@@ -1,4 +1,4 @@
-/** An array or object that is not closed yet. Its content grows in place, and readings get copies of it. */
+/** An open array or object. Its content grows in place, and each reading gets a copy. */
 interface Container {
   /** Content of an array. */
   readonly items: unknown[] | undefined;
@@ -10,19 +10,19 @@ interface Container {
   key: string;
   /** Index of the value that is being read. */
   index: number;
-  /** True if a key is `__proto__`, which an assignment would not copy. */
+  /** True if a key is `__proto__`, which `Object.assign` would not copy. */
   hasProto: boolean;
   /** Copy that the last reading returned. */
   snapshot: unknown;
 }
 
-/** The value of a document that is still arriving. */
+/** The value of a document that is still incomplete. */
 export interface GrowingDocument {
-  /** The array or object that the next value belongs to; undefined outside all of them. */
+  /** The array or object of the next value; undefined at the top level. */
   innermost: Container | undefined;
-  /** Result of the last reading; the value of the document once it is whole. */
+  /** Result of the last reading, or the final value of a complete document. */
   value: unknown;
-  /** True if the value has changed since the last reading. Then every open container has changed. */
+  /** True if the value changed after the last reading. Every open container has then changed. */
   isChanged: boolean;
 }
 
@@ -47,7 +47,7 @@ export function openContainer(document: GrowingDocument, items: unknown[] | unde
   document.isChanged = true;
 }
 
-/** Closes the innermost container. Its last copy is its value if nothing has changed since. */
+/** Closes the innermost container. Its last copy becomes its value if nothing changed after it. */
 export function closeContainer(document: GrowingDocument): void {
   const { items, fields, snapshot, outer } = document.innermost as Container;
   document.innermost = outer;
@@ -59,7 +59,7 @@ export function setKey({ innermost }: GrowingDocument, key: string): void {
   (innermost as Container).key = key;
 }
 
-/** Adds a whole value: to the innermost container, or as the value of the document. */
+/** Adds a complete value to the innermost container, or as the value of the document. */
 export function addValue(document: GrowingDocument, whole: unknown): void {
   const { innermost } = document;
   if (innermost) {
@@ -72,15 +72,15 @@ export function addValue(document: GrowingDocument, whole: unknown): void {
 }
 
 /**
- * Copies every open container, and makes the copy of the outermost one the document's value.
+ * Copies every open container. The copy of the outermost one becomes the document's value.
  *
- * @param partial value that is still being read; undefined where it can't be shown yet
+ * @param partial the incomplete value; undefined if it can't be shown yet
  */
 export function takeSnapshot(document: GrowingDocument, partial: unknown): void {
   let value = partial;
   for (let container = document.innermost; container; container = container.outer) {
     if (value !== undefined) put(container, value);
-    value = container.snapshot = copyOf(container);
+    value = container.snapshot = copyContainer(container);
   }
   document.value = value;
   document.isChanged = false;
@@ -95,8 +95,8 @@ function put(container: Container, value: unknown): void {
   } else fields[key] = value;
 }
 
-function copyOf({ items, fields, hasProto }: Container): unknown {
+function copyContainer({ items, fields, hasProto }: Container): unknown {
   if (items) return items.slice();
-  // quicker than a spread, where objects have many shapes
+  // faster than a spread for objects of many shapes
   return hasProto ? { ...fields } : Object.assign({}, fields);
 }

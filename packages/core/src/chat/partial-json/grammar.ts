@@ -31,7 +31,7 @@ export function read(parser: Parser, piece: string, at: number): number {
   }
 }
 
-/** Reads a space, or begins the token that the phase expects. */
+/** Reads a space, or begins the next token. */
 function readBetween(parser: Parser, piece: string, at: number): number {
   const code = piece.charCodeAt(at);
   if (code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB) return at + 1;
@@ -52,7 +52,7 @@ function readBetween(parser: Parser, piece: string, at: number): number {
   }
 }
 
-/** Takes the sign at an index, and expects another token. */
+/** Consumes the character at an index and expects another token. */
 function expect(parser: Parser, phase: Phase, at: number): number {
   parser.phase = phase;
   return at + 1;

@@ -1,13 +1,13 @@
 /*
  * Shape of a number: each run of digits becomes one `1`, an integer part of zero becomes `0`, and `E` becomes `e`.
- * `-12.50E+3` has the shape `-1.1e+1`. The shape decides which character may follow, without a look at the earlier
- * digits.
+ * `-12.50E+3` has the shape `-1.1e+1`. The shape decides which character may follow, so the parser need not read the
+ * earlier digits again.
  */
 const BEGINNING = /^-?(?:[01](?:\.1?|(?:\.1)?e[+-]?1?)?)?$/;
-/** A number with the character after it. */
+/** A number, followed by another character. */
 const WHOLE = /(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)[^\d.eE+-]/y;
 
-/** A number that may come in several pieces. */
+/** A number that may arrive in several pieces. */
 export interface GrowingNumber {
   text: string;
   shape: string;
@@ -18,8 +18,8 @@ export function createGrowingNumber(): GrowingNumber {
   return { text: "", shape: "" };
 }
 
-/** Returns the number at an index; undefined where the piece does not show that it is whole. */
-export function numberAt(piece: string, at: number): string | undefined {
+/** Returns the number at an index; undefined if the piece may end within the number. */
+export function matchNumber(piece: string, at: number): string | undefined {
   WHOLE.lastIndex = at;
   return WHOLE.exec(piece)?.[1];
 }
@@ -28,7 +28,7 @@ export function numberAt(piece: string, at: number): string | undefined {
 export function readDigits(number: GrowingNumber, piece: string, start: number): number {
   let at = start;
   for (; at < piece.length; at += 1) {
-    const next = shapeAfter(number.shape, piece.charAt(at));
+    const next = extendShape(number.shape, piece.charAt(at));
     if (next === undefined) break;
     number.shape = next;
   }
@@ -41,8 +41,8 @@ export function isWhole({ shape }: GrowingNumber): boolean {
   return shape.endsWith("1") || shape.endsWith("0");
 }
 
-/** Returns the shape after `character`; `undefined` where the number cannot continue with it. */
-function shapeAfter(shape: string, character: string): string | undefined {
+/** Returns the shape after `character`; `undefined` if the number cannot continue with it. */
+function extendShape(shape: string, character: string): string | undefined {
   const isDigit = character >= "0" && character <= "9";
   if (isDigit && shape.endsWith("1")) return shape;
   const isLeadingZero = character === "0" && (shape === "" || shape === "-");

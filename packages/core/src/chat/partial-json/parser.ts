@@ -1,27 +1,26 @@
 import { read } from "./grammar.js";
-import { createParser, stateOf, takeValue } from "./state.js";
+import { createParser, findState, takeValue } from "./state.js";
 
 /**
  * A JSON document that arrives in pieces, readable at any time.
  *
- * While the document is open, a text has all characters so far, but never half an escape or half a surrogate pair. A
- * number or literal appears once it is whole. An object has a key once its value has begun. The final value equals that
- * of `JSON.parse`, down to `maxDepth` open arrays and objects.
+ * While the document is open, a string has all characters so far, but never half an escape or half a surrogate pair. A
+ * number or literal appears once it is complete. An object has a key once the key's value has begun. The final value
+ * equals the result of `JSON.parse`, up to `maxDepth` open arrays and objects.
  *
- * A byte order mark and a fence of Markdown around the document are not JSON: take them off before `push`.
+ * A byte order mark and a Markdown fence around the document are not JSON: remove them before `push`.
  */
 export interface PartialJSON {
   /** Reads the next piece of text, of any length. The cost depends only on the length of the piece. */
   push(piece: string): void;
   /**
    * Value of the document so far; `undefined` before it has begun. The value is plain data and never changes. The next
-   * piece makes a new value, in which unchanged parts keep their identity.
+   * piece creates a new value, whose unchanged parts keep their identity.
    */
   readonly value: unknown;
   /**
-   * `complete`: a whole document has come. `malformed`: the text is not JSON; `value` keeps the part before the error.
-   * `open`: the document is not whole yet. A document that is a number, such as `12`, is complete and may still
-   * continue.
+   * `complete`: the document is complete. `malformed`: the text is not JSON; `value` keeps the part before the error.
+   * `open`: the document is incomplete. A document that is a number, such as `12`, is complete but may still continue.
    */
   readonly state: "open" | "complete" | "malformed";
 }
@@ -29,8 +28,8 @@ export interface PartialJSON {
 /** Options of `createPartialJSON`. */
 export interface PartialJSONOptions {
   /**
-   * Most arrays and objects that may be open inside each other. One more is malformed, also where `JSON.parse` takes it.
-   * `Infinity` sets no bound.
+   * Largest number of nested open arrays and objects. A deeper document is malformed, even if `JSON.parse` accepts it.
+   * `Infinity` removes the limit.
    *
    * @default 500
    */
@@ -38,10 +37,10 @@ export interface PartialJSONOptions {
 }
 
 /**
- * Reads a JSON document while it arrives, such as the arguments of a tool call.
+ * Creates a parser of a JSON document that arrives in pieces, such as the arguments of a tool call.
  *
- * A piece costs time by its length. Reading `value` copies every open container that has changed. For arrays
- * of many thousands of items, read it as often as you show it, not after each piece.
+ * The cost of a piece depends on its length. Reading `value` copies every changed open container. For arrays of many
+ * thousands of items, read `value` only when you show it, not after each piece.
  *
  * @example
  * ```ts
@@ -63,7 +62,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
       return takeValue(parser);
     },
     get state() {
-      return stateOf(parser);
+      return findState(parser);
     },
   };
 }

@@ -3,15 +3,15 @@ import { createGrowingNumber, type GrowingNumber, isWhole } from "./number.js";
 import { createGrowingString, type GrowingString } from "./string.js";
 
 /**
- * Phase of a parser: what the next character belongs to.
+ * Phase of a parser: the token of the next character.
  *
  * - `value`, `colon`: the token that is expected, or a space before it
  * - `first`: the first entry of an array or object, or its end
  * - `entry`: another entry
  * - `comma`: the comma after an entry, or the end
  * - `string`, `key`, `number`, `literal`: a token that has begun
- * - `end`: the document is whole, and only spaces may follow
- * - `malformed`: the text is not JSON, and the rest is dropped
+ * - `end`: the document is complete, and only spaces may follow
+ * - `malformed`: the text is not JSON, and the parser ignores the rest
  */
 export type Phase =
   | "value"
@@ -26,7 +26,7 @@ export type Phase =
   | "end"
   | "malformed";
 
-/** A literal; `rest` is what has not come of its word. */
+/** A literal; `rest` is the missing part of its word. */
 interface Literal {
   readonly rest: string;
   readonly value: boolean | null;
@@ -74,29 +74,29 @@ export function takeValue(parser: Parser): unknown {
   return document.value;
 }
 
-/** Returns `complete` where the document may end. */
-export function stateOf(parser: Parser): "open" | "complete" | "malformed" {
+/** Returns `complete` if the document may end here. */
+export function findState(parser: Parser): "open" | "complete" | "malformed" {
   const { phase } = parser;
   if (phase === "malformed") return phase;
   return phase === "end" || isWholeDocument(parser) ? "complete" : "open";
 }
 
 /**
- * Handles a number outside all containers. A number has no closing sign, so it may be the whole document or its
+ * Returns true for a number at the top level. A number has no closing character, so it may be the whole document or its
  * beginning.
  */
 function isWholeDocument({ phase, document, number }: Parser): boolean {
   return phase === "number" && !document.innermost && isWhole(number);
 }
 
-/** Ends the document where it is malformed, and drops the rest. The value stays as it is. */
+/** Ends a malformed document and ignores the rest. The value stays unchanged. */
 export function refuse(parser: Parser, piece: string): number {
   takeValue(parser);
   parser.phase = "malformed";
   return piece.length;
 }
 
-/** Expects what may follow a value. */
+/** Expects the token after a value. */
 export function endValue(parser: Parser): void {
   parser.phase = parser.document.innermost ? "comma" : "end";
 }

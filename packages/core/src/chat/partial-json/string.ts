@@ -1,17 +1,17 @@
 import { createGrowingText, type GrowingText } from "./text.js";
 
 /**
- * Phase of a string: what its next character is.
+ * Phase of a string: the meaning of its next character.
  *
  * - `characters`: a character, the closing quote, or the backslash of an escape
  * - `escape`: the character after a backslash
  * - `code unit`: one of the four digits after `\u`
  * - `ended`: the closing quote has come
- * - `malformed`: a character came that can't stand there
+ * - `malformed`: an invalid character came
  */
 type StringPhase = "characters" | "escape" | "code unit" | "ended" | "malformed";
 
-/** A string or key that may come in several pieces, behind its opening quote. */
+/** A string or key after its opening quote. It may arrive in several pieces. */
 export interface GrowingString {
   phase: StringPhase;
   readonly text: GrowingText;
@@ -23,7 +23,7 @@ const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const HEX_DIGIT = /[\da-f]/i;
-/** Characters that an escape stands for, at the code of the character after the backslash. */
+/** Meanings of escapes, by the code of the character after the backslash. */
 const MEANINGS: readonly (string | undefined)[] = Object.assign([], {
   [QUOTE]: '"',
   [BACKSLASH]: "\\",
@@ -46,8 +46,8 @@ export function beginString(string: GrowingString): void {
   string.text.clear();
 }
 
-/** Returns the index of the closing quote of a string without escapes; -1 where the piece does not show it. */
-export function endOfPlainString(piece: string, start: number): number {
+/** Returns the index of the closing quote of a string without escapes; -1 if the piece does not contain it. */
+export function findEndOfPlainString(piece: string, start: number): number {
   for (let at = start; at < piece.length; at += 1) {
     const code = piece.charCodeAt(at);
     if (code === QUOTE) return at;
@@ -76,7 +76,7 @@ function readCharacters(string: GrowingString, piece: string, start: number): nu
       endCharacters(string, code);
       return at + 1;
     }
-    // most escapes are in one piece
+    // most escapes arrive in one piece
     string.text.append(meaning);
     at += 1;
     from = at + 1;
@@ -85,7 +85,7 @@ function readCharacters(string: GrowingString, piece: string, start: number): nu
   return piece.length;
 }
 
-/** Changes the phase at a character that does not stand for itself. */
+/** Changes the phase at a character with a special meaning. */
 function endCharacters(string: GrowingString, code: number): void {
   if (code === QUOTE) string.text.end();
   string.phase = code === QUOTE ? "ended" : code === BACKSLASH ? "escape" : "malformed";

@@ -1,16 +1,16 @@
-const FIRST_HALF = 0xd800;
-const SECOND_HALF = 0xdc00;
+const HIGH_SURROGATE = 0xd800;
+const LOW_SURROGATE = 0xdc00;
 /** Length of a segment: small enough to copy, large enough to have few segments. */
 const SEGMENT = 4096;
 
-/** A string that grows by fragments and can be read at any time. Each fragment costs time by its own length. */
+/** A string that grows by fragments and is readable at any time. The cost of a fragment depends on its length. */
 export interface GrowingText {
   clear(): void;
   /** Adds a fragment. */
   append(fragment: string): void;
-  /** Ends the string: a surrogate without its other half stays alone. */
+  /** Ends the string. Keeps a lone surrogate. */
   end(): void;
-  /** Text so far, without a last unit that may be half of a surrogate pair. */
+  /** Text so far, without a last code unit that may be half of a surrogate pair. */
   readonly readable: string;
   /** Length of `readable`. */
   readonly length: number;
@@ -26,7 +26,7 @@ export function createGrowingText(): GrowingText {
       settled = recent = half = "";
     },
     append(fragment) {
-      const isHalf = endsWithFirstHalf(fragment);
+      const isHalf = isCutInPair(fragment);
       if (half === "" && !isHalf) return grow(fragment);
       const end = isHalf ? fragment.length - 1 : fragment.length;
       grow(half + fragment.slice(0, end));
@@ -47,8 +47,8 @@ export function createGrowingText(): GrowingText {
   }
 
   /**
-   * Makes the engine copy the text, by reading one character. Engines append by reference to both parts. A long string
-   * would stay a tree of its fragments, which takes several times its size and slows down every garbage collection.
+   * Reads one character, so that the engine copies the text. Engines append by reference, so a long string would stay a
+   * tree of its fragments. The tree takes several times the size of the text and slows down every garbage collection.
    */
   function settle(): void {
     recent.charCodeAt(0);
@@ -57,7 +57,7 @@ export function createGrowingText(): GrowingText {
   }
 }
 
-function endsWithFirstHalf(text: string): boolean {
+function isCutInPair(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
-  return last >= FIRST_HALF && last < SECOND_HALF;
+  return last >= HIGH_SURROGATE && last < LOW_SURROGATE;
 }

@@ -1,15 +1,15 @@
 import { addValue, setKey } from "./document.js";
-import { createGrowingNumber, isWhole, numberAt, readDigits } from "./number.js";
+import { createGrowingNumber, isWhole, matchNumber, readDigits } from "./number.js";
 import { endValue, type Parser, refuse } from "./state.js";
-import { beginString, endOfPlainString, readString } from "./string.js";
+import { beginString, findEndOfPlainString, readString } from "./string.js";
 
-/** Begins a string or key. Most end in the same piece. */
+/** Begins a string or key. Most of them end in the same piece. */
 export function beginText(parser: Parser, phase: "string" | "key", piece: string, start: number): number {
   parser.phase = phase;
   if (phase === "string") parser.document.isChanged = true;
-  const end = endOfPlainString(piece, start);
+  const end = findEndOfPlainString(piece, start);
   if (end !== -1) {
-    giveText(parser, piece.slice(start, end));
+    addText(parser, piece.slice(start, end));
     return end + 1;
   }
   beginString(parser.string);
@@ -23,21 +23,21 @@ export function readText(parser: Parser, piece: string, start: number): number {
   const at = readString(string, piece, start);
   if (phase === "string" && string.text.length > length) document.isChanged = true;
   if (string.phase === "malformed") return refuse(parser, piece);
-  if (string.phase === "ended") giveText(parser, string.text.readable);
+  if (string.phase === "ended") addText(parser, string.text.readable);
   return at;
 }
 
-function giveText(parser: Parser, whole: string): void {
-  if (parser.phase === "string") return give(parser, whole);
+function addText(parser: Parser, whole: string): void {
+  if (parser.phase === "string") return addWhole(parser, whole);
   setKey(parser.document, whole);
   parser.phase = "colon";
 }
 
-/** Begins a number. Most end in the same piece. */
+/** Begins a number. Most of them end in the same piece. */
 export function beginNumber(parser: Parser, piece: string, at: number): number {
-  const whole = numberAt(piece, at);
+  const whole = matchNumber(piece, at);
   if (whole !== undefined) {
-    giveNew(parser, Number(whole));
+    addUnseen(parser, Number(whole));
     return at + whole.length;
   }
   parser.number = createGrowingNumber();
@@ -52,16 +52,16 @@ export function readNumber(parser: Parser, piece: string, start: number): number
   if (!document.innermost) document.isChanged = true;
   if (at === piece.length) return at;
   if (!isWhole(number)) return refuse(parser, piece);
-  giveNew(parser, Number(number.text));
+  addUnseen(parser, Number(number.text));
   return at;
 }
 
-/** Reads a literal, or the rest of it. */
+/** Reads a literal, or its rest. */
 export function readLiteral(parser: Parser, piece: string, at: number): number {
   const { rest, value } = parser.literal;
   const part = piece.slice(at, at + rest.length);
   if (!rest.startsWith(part)) return refuse(parser, piece);
-  if (part === rest) giveNew(parser, value);
+  if (part === rest) addUnseen(parser, value);
   else {
     parser.literal = { rest: rest.slice(part.length), value };
     parser.phase = "literal";
@@ -69,13 +69,13 @@ export function readLiteral(parser: Parser, piece: string, at: number): number {
   return at + part.length;
 }
 
-/** Adds a whole value of which no reading has shown a part. */
-function giveNew(parser: Parser, value: unknown): void {
+/** Adds a complete value that no reading has shown in part. */
+function addUnseen(parser: Parser, value: unknown): void {
   parser.document.isChanged = true;
-  give(parser, value);
+  addWhole(parser, value);
 }
 
-function give(parser: Parser, value: unknown): void {
+function addWhole(parser: Parser, value: unknown): void {
   addValue(parser.document, value);
   endValue(parser);
 }

@@ -7,7 +7,7 @@ import type { ToolCall } from "./message-schema.js";
 export const emptyMessage: AssistantMessage = Object.freeze({ role: "assistant", content: "" });
 
 /**
- * Adds one delta to a message and returns the new message. Pure: unchanged parts stay the same objects.
+ * Adds one delta to a message and returns the new message. A pure function: unchanged parts stay the same objects.
  *
  * @param message the message so far; undefined before the first delta
  * @example
@@ -22,20 +22,20 @@ export function applyDelta(message: AssistantMessage | undefined, delta: ChatDel
   return fold.message;
 }
 
-/** A message that is being folded. */
+/** A fold of deltas into a message. */
 export interface Fold {
   add(delta: ChatDelta): void;
-  /** The message so far: the same object until it changes, and never changed afterwards. */
+  /** The message so far: the same object until the next change. Never modified. */
   readonly message: AssistantMessage;
 }
 
 /**
- * Deltas after which a text is copied into one piece. Engines append by reference: a long text would stay a tree of its
- * deltas, which takes several times its size.
+ * Number of deltas after which the engine copies a text into one piece. Engines append by reference: a long text would
+ * stay a tree of its deltas, which takes several times its size.
  */
 const COPIED_AFTER = 1000;
 
-/** Creates a fold with linear cost: the message is made only when it is read. */
+/** Creates a fold of linear cost: it builds the message only on access. */
 export function createFold(start: AssistantMessage = emptyMessage): Fold {
   let { content, reasoning_content: reasoning, tool_calls: shownCalls } = start;
   let message: AssistantMessage | undefined = start;
@@ -44,13 +44,13 @@ export function createFold(start: AssistantMessage = emptyMessage): Fold {
   return {
     add(delta) {
       added += 1;
-      // reading a character makes the engine copy
+      // reading a character makes the engine copy the text
       if (added % COPIED_AFTER === 0) for (const text of [content, reasoning]) text?.charCodeAt(0);
       if (delta.type === "text-delta") content += delta.text;
       else if (delta.type === "reasoning-delta") reasoning = (reasoning ?? "") + delta.text;
       else if ("index" in delta) {
         calls ??= [...(shownCalls ?? [])];
-        calls[delta.index] = callAfter(calls[delta.index], delta);
+        calls[delta.index] = extendCall(calls[delta.index], delta);
         shownCalls = undefined;
       } else return;
       message = undefined;
@@ -68,7 +68,7 @@ export function createFold(start: AssistantMessage = emptyMessage): Fold {
   };
 }
 
-function callAfter(call: ToolCall | undefined, delta: ChatDelta & { index: number }): ToolCall {
+function extendCall(call: ToolCall | undefined, delta: ChatDelta & { index: number }): ToolCall {
   if (delta.type === "tool-call") return delta.toolCall;
   const { id, function: fn } =
     delta.type === "tool-call-start"

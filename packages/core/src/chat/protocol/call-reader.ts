@@ -1,42 +1,42 @@
 import { parseJSON } from "../../transport/error-response.js";
-import type { FieldReader } from "./answer-reader.js";
 import type { ChatDelta } from "./delta.js";
+import type { FieldReader } from "./response-reader.js";
 
-/** Reads the tool calls of one answer. The fragments of a call may come in many deltas. */
+/** Reads the tool calls of one response. The fragments of a call may arrive in many deltas. */
 export interface CallReader {
   /** Number of calls so far. */
   readonly count: number;
-  /** Reason why the calls can't be told apart, or can't run; undefined where they can. */
+  /** Reason why the calls are ambiguous or can't run; undefined if they can. */
   readonly problem: string | undefined;
   /**
-   * Reads an entry of `tool_calls` in a chunk. Returns true if it brought something new.
+   * Reads an entry of `tool_calls` in a chunk. Returns true if it changed a call.
    *
-   * @param isWhole true for an entry of a whole message: each one is a call
+   * @param isWhole true for an entry of a whole message: each entry is a call
    */
   read(entry: unknown, chunk: number, isWhole: boolean): boolean;
-  /** Ends the tool calls: they are whole. */
+  /** Ends the tool calls: they are complete. */
   finish(): void;
 }
 
-/** The fields of an entry. Each one is empty where it is missing, null or blank. */
+/** The fields of an entry. A missing, null or blank field is empty. */
 interface Fragment {
   readonly index: string;
   readonly wireId: string;
   readonly name: string;
   readonly text: string;
-  /** Number of the chunk. Of a call, its last one. */
+  /** Number of the chunk; for a call, of its last chunk. */
   readonly chunk: number;
 }
 
-/** A call. `wireId` and `name` are empty until they have come. */
+/** A call. `wireId` and `name` are empty until they arrive. */
 interface OpenCall extends Writable<Fragment> {
-  /** The service's id, or another one where it gave this one to an earlier call. */
+  /** The service's id, or a new id if an earlier call has the same one. */
   id: string;
   /** Position among the calls with a name. */
   at: number;
-  /** True for a call that may be a repetition of the call before. Its arguments show that it is not. */
+  /** True for a call that may repeat the previous call. If arguments follow, it is a new call. */
   readonly isDoubtful: boolean;
-  /** True if the arguments are whole; undefined where that is not known. */
+  /** True if the arguments are complete; undefined if unknown. */
   isWhole?: boolean | undefined;
 }
 
@@ -45,10 +45,10 @@ type Writable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
 const UNCLEAR = "it does not say to which tool call a part belongs; no tool runs";
 const NAMELESS = "it calls a tool without a name; no tool runs";
 
-/** Most calls that a fragment is compared with: comparing takes quadratic time. */
-const MOST_COMPARED = 1000;
+/** Largest number of calls to compare a fragment with, because comparing takes quadratic time. */
+const MAX_COMPARED = 1000;
 
-/** Creates a reader of tool calls; `emit` gets their deltas in order. A call is emitted once it has a name. */
+/** Creates a reader of tool calls. `emit` gets their deltas in order, as soon as a call has a name. */
 export function createCallReader(
   emit: (delta: ChatDelta) => void,
   { text, record, entry }: FieldReader,
@@ -74,10 +74,10 @@ export function createCallReader(
       if (!given) return false;
       const fn = record(given.function, "choices.delta.tool_calls.function") ?? {};
       const part: Fragment = {
-        index: textOrNumber(given.index, "choices.delta.tool_calls.index"),
-        wireId: textOrNumber(given.id, "choices.delta.tool_calls.id"),
+        index: readTextOrNumber(given.index, "choices.delta.tool_calls.index"),
+        wireId: readTextOrNumber(given.id, "choices.delta.tool_calls.id"),
         name: text(fn.name, "choices.delta.tool_calls.function.name").trim(),
-        text: argumentsText(fn.arguments),
+        text: readArguments(fn.arguments),
         chunk,
       };
       if (!part.wireId && !part.name && !part.text) return false;
@@ -89,19 +89,19 @@ export function createCallReader(
     finish() {
       named.forEach(({ id, name, text }, index) => {
         const fn = { name, arguments: text };
-        const toolCall = { id: id || unused("call", index), type: "function", function: fn } as const;
+        const toolCall = { id: id || createUnusedId("call", index), type: "function", function: fn } as const;
         emit({ type: "tool-call", index, toolCall });
       });
     },
   };
 
   /**
-   * Finds the call of a fragment, or begins another one. Returns undefined where both are possible, or several calls: a
-   * wrong choice would run a tool with the arguments of another call.
+   * Finds the call of a fragment, or begins a new call. Returns undefined if the choice is ambiguous: a wrong choice
+   * would run a tool with the arguments of another call.
    *
-   * - A known id wins. Without it, all fields that are present have to agree.
-   * - Whole arguments take no more text, and other arguments begin with a bracket.
-   * - A call has its name before its arguments. Where calls have ids, its first fragment has its id.
+   * - A known id wins. Without one, all present fields must agree.
+   * - Complete arguments accept no more text, and new arguments begin with a bracket.
+   * - The name of a call comes before its arguments. If calls have ids, the first fragment carries the id.
    */
   function findCall(part: Fragment): OpenCall | undefined {
     const { index, wireId, name, text, chunk } = part;
@@ -110,7 +110,7 @@ export function createCallReader(
     const known =
       sameId && sameId.length > 1 && index ? sameId.filter((call) => call.index === index) : sameId;
     const compared = known ?? (index ? [...sameIndex, ...(byIndex.get("") ?? [])] : calls);
-    if (compared.length > MOST_COMPARED) return undefined;
+    if (compared.length > MAX_COMPARED) return undefined;
     const fits = compared.filter(
       (call) =>
         (known || !wireId || !call.wireId) &&
@@ -122,7 +122,7 @@ export function createCallReader(
     if (first && fits.length === 1 && !name && (known || (!wireId && !opens))) return first;
 
     const begins = known
-      ? // its place says that it is another call
+      ? // its index shows that it is another call
         name !== "" &&
         (index ? sameIndex.length === 0 && fits.every((call) => call.index) : first?.chunk === chunk)
       : wireId
@@ -138,19 +138,19 @@ export function createCallReader(
   function begin({ index, chunk }: Fragment, isDoubtful: unknown = false): OpenCall {
     const call = { index, wireId: "", name: "", text: "", chunk, id: "", at: -1, isDoubtful: !!isDoubtful };
     calls.push(call);
-    listIn(byIndex, index, call);
+    addToList(byIndex, index, call);
     return call;
   }
 
-  /** Adds a fragment to its call. Never changes an id or a name: services repeat them, or send them empty later. */
+  /** Adds a fragment to its call. Never changes an id or a name: services repeat them, or later send them empty. */
   function add({ wireId, name, text, chunk }: Fragment, call: OpenCall): boolean {
     const isNew = (name && !call.name) || (wireId && !call.wireId);
     call.chunk = chunk;
     if (wireId && !call.wireId) {
       call.wireId = wireId;
-      call.id = ids.has(wireId) ? unused(wireId, calls.length - 1) : wireId;
+      call.id = ids.has(wireId) ? createUnusedId(wireId, calls.length - 1) : wireId;
       ids.add(call.id);
-      listIn(byId, wireId, call);
+      addToList(byId, wireId, call);
     }
     if (name && !call.name) {
       call.name = name;
@@ -164,27 +164,27 @@ export function createCallReader(
     return true;
   }
 
-  /** Makes an id for a call that has none, or the id of another call. */
-  function unused(id: string, at: number): string {
+  /** Creates an id for a call without one, or with the id of another call. */
+  function createUnusedId(id: string, at: number): string {
     let unique = `${id}-${at}`;
     while (ids.has(unique)) unique += `-${at}`;
     ids.add(unique);
     return unique;
   }
 
-  /** Reads a text. Some services send ids and indexes as numbers. */
-  function textOrNumber(value: unknown, path: string): string {
+  /** Reads a text or a number. Some services send ids and indexes as numbers. */
+  function readTextOrNumber(value: unknown, path: string): string {
     return typeof value === "number" ? `${value}` : text(value, path).trim();
   }
 }
 
-function listIn(lists: Map<string, OpenCall[]>, key: string, call: OpenCall): void {
+function addToList(lists: Map<string, OpenCall[]>, key: string, call: OpenCall): void {
   const list = lists.get(key);
   if (list) list.push(call);
   else lists.set(key, [call]);
 }
 
-/** Returns true if the arguments of a call are whole: JSON that has no other continuation than spaces. */
+/** Returns true if the arguments of a call are complete: JSON that only spaces can continue. */
 function isComplete(call: OpenCall): boolean {
   call.isWhole ??= /[}\]]\s*$/.test(call.text) && parseJSON(call.text) !== undefined;
   return call.isWhole;
@@ -194,7 +194,7 @@ function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-function argumentsText(value: unknown): string {
+function readArguments(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -2,44 +2,43 @@ import type { Outcome } from "../../vocabulary/errors.js";
 import type { ToolCall } from "./message-schema.js";
 
 /**
- * Tokens that were used. Every model reports the first three, others where it has them (spec, Chat
- * completion).
+ * Tokens of a call. Every model reports the first three fields (spec, Chat completion). The other fields are optional.
  */
 export interface ChatUsage {
   /** Tokens of the request. */
   readonly prompt_tokens: number;
-  /** Tokens of the answer. */
+  /** Tokens of the response. */
   readonly completion_tokens: number;
-  /** Tokens of request and answer. */
+  /** Tokens of the request and the response. */
   readonly total_tokens: number;
-  /** Parts of `prompt_tokens`; absent where the model reports none. */
+  /** Details of `prompt_tokens`; absent if the model does not report them. */
   readonly prompt_tokens_details?: {
-    /** Tokens of the request that the gateway had in its cache. */
+    /** Tokens of the request that came from the gateway's cache. */
     readonly cached_tokens?: number;
   } | null;
-  /** Tokens of the request that the gateway had in its cache. `alpha-v4.1-flash` only. */
+  /** Tokens of the request that came from the gateway's cache. `alpha-v4.1-flash` only. */
   readonly prompt_cache_hit_tokens?: number;
-  /** Tokens of the request that the gateway did not have in its cache. `alpha-v4.1-flash` only. */
+  /** Tokens of the request that did not come from the gateway's cache. `alpha-v4.1-flash` only. */
   readonly prompt_cache_miss_tokens?: number;
-  /** Parts of `completion_tokens`; absent where the model reports none. */
+  /** Details of `completion_tokens`; absent if the model does not report them. */
   readonly completion_tokens_details?: {
     /** Tokens of the thinking. */
     readonly reasoning_tokens?: number;
   } | null;
 }
 
-/** One step of an answer. A `finish` comes once, at the end. */
+/** One step of a response. A `finish` comes once, at the end. */
 export type ChatDelta =
   | {
-      /** A piece of the answer's text. */
+      /** A piece of the response's text. */
       readonly type: "text-delta";
-      /** The piece, to be appended. Never empty. */
+      /** Text to append. Never empty. */
       readonly text: string;
     }
   | {
       /** A piece of the model's thinking. */
       readonly type: "reasoning-delta";
-      /** The piece, to be appended. Never empty. */
+      /** Text to append. Never empty. */
       readonly text: string;
     }
   | {
@@ -57,7 +56,7 @@ export type ChatDelta =
       readonly type: "tool-call-delta";
       /** Position of the call in the message, from 0. */
       readonly index: number;
-      /** The piece of JSON text, to be appended. */
+      /** JSON text to append. */
       readonly arguments: string;
     }
   | {
@@ -69,29 +68,29 @@ export type ChatDelta =
       readonly toolCall: ToolCall;
     }
   | {
-      /** Tokens that were used. It may come more than once; the last one counts. */
+      /** Tokens of the call. It may come more than once. The last one counts. */
       readonly type: "usage";
       /** The counts so far. */
       readonly usage: ChatUsage;
     }
   | {
-      /** The end of the answer. It comes once, last, when `result()` has settled. */
+      /** The end of the response. It comes once, last, when `result()` has settled. */
       readonly type: "finish";
-      /** `finish_reason` as the gateway sent it; null where it sent none. */
+      /** `finish_reason` as the gateway sent it; null if it sent none. */
       readonly finishReason: string | null;
-      /** Ending of the answer. */
+      /** Outcome of the response. */
       readonly outcome: Outcome;
     };
 
-/** Message of the model, in the form that the next request sends back. */
+/** Message of the model, as the next request sends it back. */
 export interface AssistantMessage {
   /** Author of the message: the model. */
   readonly role: "assistant";
-  /** Text of the answer; empty where it only calls tools. */
+  /** Text of the message; empty if the model only calls tools. */
   readonly content: string;
-  /** Thinking of the model; absent where the model showed none. Send it back unchanged. */
+  /** Thinking of the model; absent if the model showed none. Send it back unchanged. */
   readonly reasoning_content?: string;
-  /** Tool calls of the answer, in the order of the model. */
+  /** Tool calls of the message, in the model's order. */
   readonly tool_calls?: readonly ToolCall[];
 }
 
@@ -103,50 +102,50 @@ export interface ChatToolCall {
   readonly name: string;
   /** The arguments as the model wrote them. */
   readonly arguments: string;
-  /** The arguments as a value; undefined where the text is not valid JSON, as in an answer that was cut. */
+  /** The arguments as a value; undefined if the text is not valid JSON, as in a truncated response. */
   readonly input: unknown;
 }
 
-/** Speed of an answer, measured from the call of `streamChat` or `completeChat`. */
+/** Speed of a response, measured from the call of `streamChat` or `completeChat`. */
 export interface ChatTiming {
-  /** Milliseconds until the first text, thinking or tool call; undefined where none came. */
+  /** Milliseconds until the first text, thinking or tool call; undefined if none came. */
   readonly firstTokenMs?: number;
-  /** Milliseconds until the end of the answer. */
+  /** Milliseconds until the end of the response. */
   readonly totalMs: number;
-  /** `usage.completion_tokens` over the time after the first token; undefined without usage. */
+  /** `usage.completion_tokens` per second after the first token; undefined without usage. */
   readonly tokensPerSecond?: number;
 }
 
-/** Another answer to the same request, from services that support `n` > 1. */
+/** Another response to the same request, from services that support `n` > 1. */
 export interface ChatAlternative {
-  /** The message. Append it to `messages` in place of the first answer. */
+  /** The message. Append it to `messages` in place of the first response. */
   readonly message: AssistantMessage;
-  /** `finish_reason` as the gateway sent it; null where it sent none. */
+  /** `finish_reason` as the gateway sent it; null if it sent none. */
   readonly finishReason: string | null;
 }
 
-/** A whole answer. */
+/** A whole response. */
 export interface ChatResult {
   /** Message of the model. Append it to `messages` for the next request. */
   readonly message: AssistantMessage;
-  /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
+  /** Tool calls of the response, with their arguments as values. Empty if there are none. */
   readonly toolCalls: readonly ChatToolCall[];
-  /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
+  /** `finish_reason` as the gateway sent it; null if it sent none; the outcome is then `unconfirmed`. */
   readonly finishReason: string | null;
-  /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
+  /** Outcome of the response. Only `complete` and `tool-calls` mean a whole response. */
   readonly outcome: Outcome;
-  /** Tokens that were used; absent where the gateway did not report them. */
+  /** Tokens of the call; absent if the gateway did not report them. */
   readonly usage?: ChatUsage;
-  /** Model that answered. The request's model where the answer names none. */
+  /** Model that answered. The request's model if the response names none. */
   readonly model: string;
-  /** Id of the answer; empty where it has none. */
+  /** Id of the response; empty if it has none. */
   readonly id: string;
-  /** Speed of the answer. */
+  /** Speed of the response. */
   readonly timing: ChatTiming;
-  /** Reason why the model refused to answer, where it gave one. */
+  /** Reason why the model refused to answer, if it gave one. */
   readonly refusal?: string;
-  /** The other answers of a request with `n` > 1; absent where there is only one. */
+  /** The other responses of a request with `n` > 1; absent if there is only one. */
   readonly alternatives?: readonly ChatAlternative[];
-  /** Answer of the gateway, unchanged, with unknown fields; of a stream, the last chunk. */
+  /** The gateway's response, unchanged, with unknown fields; for a stream, the last chunk. */
   readonly raw: unknown;
 }

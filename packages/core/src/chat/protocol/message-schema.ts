@@ -28,16 +28,16 @@ export const imagePart = v.object({
         "must be an http(s) URL or a Base64 data URL of a JPEG, PNG, GIF or WebP image",
       ),
     ),
-    /** Detail in which the model sees the image. @default "auto" */
+    /** Detail level of the image. @default "auto" */
     detail: v.optional(v.picklist(["low", "high", "original", "auto"])),
   }),
 });
 
-/** An image in a user message's `content`, for models that see images (spec, Model `alpha-v4.1-flash`). */
+/** An image in a user message's `content`, for models with image input (spec, Model `alpha-v4.1-flash`). */
 export type ImagePart = RequestOf<typeof imagePart>;
 
 /** Schema of one text or a list. */
-// lazy instead of a union: a union would report "neither fits" and not the path of the broken part
+// lazy instead of a union: a union would report "neither fits" instead of the path of the invalid part
 /* @__NO_SIDE_EFFECTS__ */
 export function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<string | List> {
   return v.lazy((input) => (Array.isArray(input) ? list : v.string()) as v.GenericSchema<string | List>);
@@ -56,9 +56,7 @@ const partsContent = textOr<readonly (TextPart | ImagePart)[]>(
   v.array(oneOf<TextPart | ImagePart>("type", { text: textPart, image_url: imagePart })),
 );
 
-/**
- * A tool call in the form in which the model made it and it is sent back: `function.arguments` is JSON as text.
- */
+/** A tool call as the model wrote it, and as requests send it back: `function.arguments` is JSON as text. */
 export const toolCall = v.object({
   /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */
   id: v.string(),
@@ -73,17 +71,17 @@ export const toolCall = v.object({
   }),
 });
 
-/** A tool call as the model made it, and as it is sent back (spec, Chat completion). */
+/** A tool call as the model wrote it, and as requests send it back (spec, Chat completion). */
 export type ToolCall = RequestOf<typeof toolCall>;
 
 const commonFields = {
   /** Name of the participant, to tell participants with the same role apart. */
   name: v.optional(v.string()),
-  /** Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools. */
+  /** Thinking of an earlier response. Send it back unchanged in conversations of several turns with tools. */
   reasoning_content: v.nullish(v.string()),
-  /** Id of the tool call that a message answers. Required in `tool` messages. */
+  /** Id of the tool call whose result the message carries. Required in `tool` messages. */
   tool_call_id: v.optional(v.string()),
-  /** Tool calls of an earlier answer. Each one needs a `tool` message with its result. */
+  /** Tool calls of an earlier response. Each one needs a `tool` message with its result. */
   tool_calls: v.nullish(v.array(toolCall as v.GenericSchema<ToolCall>)),
 } as const;
 
@@ -101,12 +99,12 @@ export type SystemMessage = RequestOf<typeof systemMessage>;
 const assistantMessage = v.object({
   /** Author of the message. `assistant`: the model. */
   role: v.picklist(["assistant"]),
-  /** Text of the answer, or its text parts. `null` or absent only beside `tool_calls`. */
+  /** Text of the response, or its text parts. `null` or absent only beside `tool_calls`. */
   content: v.nullish(textContent),
   ...commonFields,
 });
 
-/** An earlier answer of the model (spec, Model `alpha-v4.1-flash`). */
+/** An earlier response of the model (spec, Model `alpha-v4.1-flash`). */
 export type AssistantMessage = RequestOf<typeof assistantMessage>;
 
 const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
@@ -122,7 +120,7 @@ const toolMessage = v.object({
   /** Result of the call, as text or text parts. */
   content: textContent,
   ...commonFields,
-  /** Id of the tool call that this message answers. Not empty. */
+  /** Id of the tool call whose result this message carries. Not empty. */
   tool_call_id: v.pipe(v.string(), notEmpty()),
 });
 
@@ -130,34 +128,34 @@ const toolMessage = v.object({
 export type ToolMessage = RequestOf<typeof toolMessage>;
 
 const textUserMessage = v.object({
-  /** Author of the message. `user`: the person who asks. */
+  /** Author of the message. `user`: the person. */
   role: v.picklist(["user"]),
   /** Text of the message, or its text parts. This model accepts no images. */
   content: textContent,
   ...commonFields,
 });
 
-/** A message of the user to a model that reads text only (spec, POST /v1/chat/completions). */
+/** A message of the user to a model without image input (spec, POST /v1/chat/completions). */
 export type TextUserMessage = RequestOf<typeof textUserMessage>;
 
 const userMessage = v.object({
-  /** Author of the message. `user`: the person who asks. */
+  /** Author of the message. `user`: the person. */
   role: v.picklist(["user"]),
   /** Text of the message, or its parts: texts and images. */
   content: partsContent,
   ...commonFields,
 });
 
-/** A message of the user to a model that also sees images (spec, Model `alpha-v4.1-flash`). */
+/** A message of the user to a model with image input (spec, Model `alpha-v4.1-flash`). */
 export type UserMessage = RequestOf<typeof userMessage>;
 
-/** A message for a model that reads text only. */
+/** A message for a model without image input. */
 export type TextMessage = SystemMessage | AssistantMessage | ToolMessage | TextUserMessage;
 /** One message of a request's `messages`, discriminated by `role`. */
 export type ChatRequestMessage = SystemMessage | AssistantMessage | ToolMessage | UserMessage;
 
 /* @__NO_SIDE_EFFECTS__ */
-function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) {
+function messageList<Message>(user: typeof userMessage | typeof textUserMessage) {
   const message = oneOf<Message>("role", {
     system: systemMessage,
     user,
@@ -167,7 +165,7 @@ function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) 
   return v.pipe(v.array(message), notEmpty());
 }
 
-/** Schema of the conversation with a model that reads text only. */
-export const textMessages = messagesOf<TextMessage>(textUserMessage);
-/** Schema of the conversation with a model that also sees images. */
-export const messages = messagesOf<ChatRequestMessage>(userMessage);
+/** Schema of the conversation with a model without image input. */
+export const textMessages = messageList<TextMessage>(textUserMessage);
+/** Schema of the conversation with a model with image input. */
+export const messages = messageList<ChatRequestMessage>(userMessage);

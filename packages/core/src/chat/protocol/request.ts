@@ -9,24 +9,24 @@ import { checkSentRequest } from "./schema.js";
 export const CHAT_PATH = "/v1/chat/completions";
 
 /**
- * The body of a request for a whole answer: checked by the rules of its model, and unchanged. Reports warnings.
+ * Checks a request for a whole response by the rules of its model, and returns it unchanged. Emits warnings.
  *
  * @throws {ValidationError}
  */
-export function wholeChatRequest(client: Client, request: object, options: RequestOptions): object {
+export function createWholeRequest(client: Client, request: object, options: RequestOptions): object {
   const message = "completeChat() does not stream: leave `stream` out, or use streamChat()";
   assertSendable(client, request, options, { stream: false, message });
   return request;
 }
 
 /**
- * The body of a request for a stream: checked by the rules of its model. Reports warnings. Sets `stream`. Requests the
- * usage, where the spec has the field or the client's `includeUsage` says so, unless the request sets it. Everything else
- * stays unchanged.
+ * Checks a request for a stream by the rules of its model, and returns its body with `stream: true`. Emits warnings.
+ * Requests the usage if the spec lists the field or the client sets `includeUsage`, unless the request decides.
+ * Everything else stays unchanged.
  *
  * @throws {ValidationError}
  */
-export function streamedChatRequest(client: Client, request: object, options: RequestOptions): object {
+export function createStreamedRequest(client: Client, request: object, options: RequestOptions): object {
   const message = "streamChat() streams: leave `stream` out, or use completeChat()";
   assertSendable(client, request, options, { stream: true, message });
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
@@ -39,7 +39,7 @@ export function streamedChatRequest(client: Client, request: object, options: Re
   };
 }
 
-/** @param only the value that `stream` may have, and the message for another one */
+/** @param only the allowed value of `stream`, and the message for other values */
 function assertSendable(
   client: Client,
   request: { readonly stream?: unknown },

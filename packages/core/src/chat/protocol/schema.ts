@@ -5,7 +5,7 @@ import {
   checkByModel,
   findIssues,
   note,
-  optionsOf,
+  optionalObject,
   type RequestOf,
   type RequestsOf,
   type Rules,
@@ -26,7 +26,7 @@ const delta = chatModels["delta-5.3"];
 const USER_ID = /^[\w-]{1,512}$/;
 
 /* @__NO_SIDE_EFFECTS__ */
-function stopOf(most: number): v.GenericSchema<string | readonly string[]> {
+function stopTexts(most: number): v.GenericSchema<string | readonly string[]> {
   const check = v.check((stops: string[]) => stops.length <= most, `must have at most ${most} entries`);
   note(check, () => ({ keywords: { maxItems: most } }));
   return textOr(v.pipe(v.array(v.string()), check));
@@ -42,17 +42,17 @@ function userId(): v.GenericSchema<string> {
 
 const streamFields = {
   /**
-   * Leave it out: `streamChat` sends `true`, and `completeChat` nothing.
+   * Leave it out: `streamChat` sends `true`, and `completeChat` omits it.
    *
    * @default false
    */
   stream: v.optional(v.boolean()),
-  /** Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`. */
+  /** Options of a streamed response. The spec lists them for `alpha-v4.1-flash`. */
   stream_options: v.optional(
-    optionsOf({
+    optionalObject({
       /**
-       * Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to
-       * `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.
+       * Reports the tokens at the end of the stream. The gateway's default is `false`. Without this field, `streamChat`
+       * sends `true` to `alpha-v4.1-flash`, or follows the client's `includeUsage`.
        */
       include_usage: v.optional(v.boolean()),
     }),
@@ -60,26 +60,26 @@ const streamFields = {
 } as const;
 
 const alphaRequest = v.object({
-  /** The model that answers. It decides which other fields there are. */
+  /** The model. It decides the other fields. */
   model: v.picklist(["alpha-v4.1-flash"]),
   /** The conversation so far, oldest first. At least one message. */
   messages,
-  /** Thinking before the answer, which comes as `reasoning_content`. It may be `null`. */
+  /** Thinking before the response, returned as `reasoning_content`. It may be `null`. */
   thinking: v.nullish(
-    optionsOf({
+    optionalObject({
       /** Switches thinking on or off. @default "enabled" */
       type: v.optional(v.picklist(alpha.thinking)),
     }),
   ),
   /** Effort of thinking. `"none"` switches thinking off. @default "high" */
   reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
-  /** Most tokens of the answer. Whole number from 1 to 393,216. The spec shows no default. */
+  /** Most tokens of the response. Whole number from 1 to 393,216. The spec shows no default. */
   max_tokens: v.optional(wholeNumber(1, alpha.maxTokens)),
-  /** Format of the answer. */
+  /** Format of the response. */
   response_format: v.optional(
-    optionsOf({
+    optionalObject({
       /**
-       * Format of the answer. `"json_object"` gives JSON; the messages must ask for JSON too.
+       * Format of the response. `"json_object"` gives JSON; the messages must ask for JSON too.
        *
        * @default "text"
        */
@@ -91,12 +91,12 @@ const alphaRequest = v.object({
       ),
     }),
   ),
-  /** Texts that end the answer where the model writes one of them. One text, or a list of at most 16. */
-  stop: v.optional(stopOf(alpha.stop)),
+  /** Texts that end the response when the model writes one of them. One text, or a list of at most 16. */
+  stop: v.optional(stopTexts(alpha.stop)),
   ...streamFields,
   /**
-   * Randomness of the answer: 0 repeats itself most, higher values vary more. From 0 to 2. Has no effect while thinking
-   * is on.
+   * Randomness of the response: low values are more deterministic, high values more varied. From 0 to 2. Ignored while
+   * thinking is on.
    *
    * @default 1
    */
@@ -116,15 +116,15 @@ const alphaRequest = v.object({
    */
   tool_choice: toolChoice,
   /**
-   * Penalty for words by how often they have occurred: positive values repeat less. From -2 to 2. Has no effect while
-   * thinking is on.
+   * Penalty for words by their frequency so far: positive values repeat less. From -2 to 2. Ignored while thinking is
+   * on.
    *
    * @default 0
    */
   frequency_penalty: v.optional(between(-2, 2)),
   /**
-   * Penalty for words that have occurred at all: positive values bring new topics. From -2 to 2. Has no effect while
-   * thinking is on.
+   * Penalty for words that already occurred: positive values favor new topics. From -2 to 2. Ignored while thinking is
+   * on.
    *
    * @default 0
    */
@@ -144,22 +144,22 @@ export type AlphaChatRequest = RequestOf<typeof alphaRequest>;
 export type AlphaChatParams = ParamsOf<AlphaChatRequest>;
 
 const gammaRequest = v.object({
-  /** The model that answers. It decides which other fields there are. */
+  /** The model. It decides the other fields. */
   model: v.picklist(["gamma-chat-1-6-251015"]),
-  /** The conversation so far, oldest first. At least one message. This model reads text only. */
+  /** The conversation so far, oldest first. At least one message. Text only. */
   messages: textMessages,
-  /** Most tokens of the answer. Whole number from 1 to 8,192. */
+  /** Most tokens of the response. Whole number from 1 to 8,192. */
   max_tokens: v.optional(wholeNumber(1, gamma.maxTokens)),
-  /** Randomness of the answer: 0 repeats itself most, higher values vary more. From 0 to 2. */
+  /** Randomness of the response: low values are more deterministic, high values more varied. From 0 to 2. */
   temperature: v.optional(between(0, gamma.temperature)),
   /** Share of the likeliest words that the model chooses from. From 0 to 1. */
   top_p: v.optional(between(0, 1)),
-  /** Penalty for words by how often they have occurred: positive values repeat less. From -2 to 2. */
+  /** Penalty for words by their frequency so far: positive values repeat less. From -2 to 2. */
   frequency_penalty: v.optional(between(-2, 2)),
-  /** Penalty for words that have occurred at all: positive values bring new topics. From -2 to 2. */
+  /** Penalty for words that already occurred: positive values favor new topics. From -2 to 2. */
   presence_penalty: v.optional(between(-2, 2)),
   ...streamFields,
-  /** Text that ends the answer where the model writes it. One text, not a list. */
+  /** Text that ends the response when the model writes it. One text, not a list. */
   stop: v.optional(v.string("must be one text: this model takes no list")),
 });
 
@@ -169,32 +169,32 @@ export type GammaChatRequest = RequestOf<typeof gammaRequest>;
 export type GammaChatParams = ParamsOf<GammaChatRequest>;
 
 const deltaRequest = v.object({
-  /** The model that answers. It decides which other fields there are. */
+  /** The model. It decides the other fields. */
   model: v.picklist(["delta-5.3"]),
-  /** The conversation so far, oldest first. At least one message. This model reads text only. */
+  /** The conversation so far, oldest first. At least one message. Text only. */
   messages: textMessages,
-  /** Thinking before the answer, which comes as `reasoning_content`. It cannot be switched off. */
+  /** Thinking before the response, returned as `reasoning_content`. It cannot be switched off. */
   thinking: v.optional(
     v.object({
       /** `"enabled"` is the only value. */
       type: v.picklist(delta.thinking),
     }),
   ),
-  /** Effort of thinking. This model has no `"none"`. The spec shows no default. */
+  /** Effort of thinking. This model does not support `"none"`. The spec shows no default. */
   reasoning_effort: v.optional(v.picklist(delta.reasoningEffort)),
-  /** Most tokens of the answer. Whole number from 1 to 131,072. The spec shows no default. */
+  /** Most tokens of the response. Whole number from 1 to 131,072. The spec shows no default. */
   max_tokens: v.optional(wholeNumber(1, delta.maxTokens)),
-  /** Randomness of the answer: 0 repeats itself most. From 0 to 1. The name is our assumption. */
+  /** Randomness of the response: low values are more deterministic. From 0 to 1. The name is our assumption. */
   temperature: v.optional(v.number()),
   /** Share of the likeliest words that the model chooses from. From 0 to 1. The name is our assumption. */
   top_p: v.optional(v.number()),
   /**
-   * Texts that end the answer where the model writes one of them. One text, or a list of at most 4. The name is our
+   * Texts that end the response when the model writes one of them. One text, or a list of at most 4. The name is our
    * assumption.
    */
   stop: v.optional(textOr<readonly string[]>(v.array(v.string()))),
   ...streamFields,
-  /** Functions that the model may call. The spec does not list them for this model, which may ignore them. */
+  /** Functions that the model may call. The spec does not list them for this model, so the model may ignore them. */
   tools,
   /**
    * Use of `tools`. `"none"`: no call; `"auto"`: the model decides; `"required"`: at least one call; an object: this
@@ -203,11 +203,11 @@ const deltaRequest = v.object({
   tool_choice: toolChoice,
 });
 
-/** The fields of `delta-5.3` whose names the spec does not show. */
+/** The fields of `delta-5.3` that the spec does not name. */
 const deltaAssumed = v.object({
   temperature: v.optional(between(0, delta.temperature)),
   top_p: v.optional(between(0, 1)),
-  stop: v.optional(stopOf(delta.stop)),
+  stop: v.optional(stopTexts(delta.stop)),
 });
 
 /**
@@ -246,26 +246,28 @@ type ParamsOf<Request> = Omit<Request, "model" | "messages" | "stream">;
 type KeyOfEach<Union> = Union extends unknown ? keyof Union : never;
 type SharedName = "max_tokens" | "temperature" | "top_p" | "stop" | "stream_options";
 
-/** The parameters that all chat models have, within the bounds of each: for a `model` that may be any of them. */
+/**
+ * The parameters that all chat models share, within the bounds of every model. For a `model` that may be any of them.
+ */
 export interface SharedChatParams
   extends Pick<GammaChatRequest, "top_p" | "stop" | "stream_options">,
     Readonly<Partial<Record<Exclude<KeyOfEach<ChatParams[ChatModel]>, SharedName>, undefined>>> {
-  /** Most tokens of the answer. Whole number from 1 to 8,192, which every model accepts. */
+  /** Most tokens of the response. Whole number from 1 to 8,192, which every model accepts. */
   readonly max_tokens?: number | undefined;
-  /** Randomness of the answer: 0 repeats itself most. From 0 to 1, which every model accepts. */
+  /** Randomness of the response: low values are more deterministic. From 0 to 1, which every model accepts. */
   readonly temperature?: number | undefined;
 }
 
 /**
  * Checks a chat request by the rules of its model, without sending anything.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkChatRequest(request: unknown): CheckResult {
-  return checkByModel(request, rules, warnOf);
+  return checkByModel(request, rules, addWarnings);
 }
 
-/** Checks a request that is sent. In production without warnings, so that bundlers drop their code. */
+/** Checks a request before it is sent. Without warnings in production, so that bundlers drop their code. */
 export function checkSentRequest(request: unknown): CheckResult {
   try {
     if (process.env.NODE_ENV !== "production") return checkChatRequest(request);
@@ -273,7 +275,7 @@ export function checkSentRequest(request: unknown): CheckResult {
   return { issues: findIssues(request, rules), warnings: [] };
 }
 
-function warnOf(request: ChatRequest, warn: Warn): void {
+function addWarnings(request: ChatRequest, warn: Warn): void {
   if (request.model === "delta-5.3") warnOfAssumed(deltaAssumed, request, warn);
   if (request.model === "delta-5.3" && request.tools)
     warn("tools", "tools-unlisted", "the spec does not list tools for this model; they may be ignored");

@@ -1,51 +1,54 @@
-import { type ErrorFields, excerpt, wordsOf } from "../../transport/error-response.js";
+import { type ErrorFields, excerpt, readErrorText } from "../../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../../vocabulary/errors.js";
 import type { AssistantMessage } from "./delta.js";
 
-/** The facts about a stream that its errors carry. */
-export interface StreamFacts {
+/** Metadata of a stream that its errors carry. */
+export interface StreamMetadata {
   /** The message so far. */
   readonly partial: AssistantMessage;
   readonly requestId: string | undefined;
 }
 
 /**
- * Code of @sluice/worker-proxy, inside the stream, for a broken connection to the gateway. Over HTTP such a cut looks
- * like a normal end.
+ * Error code that @sluice/worker-proxy writes into the stream after a broken connection to the gateway. Over HTTP, the
+ * break would look like a normal end.
  */
 const CUT_BEFORE_US = "upstream_cut";
-/** Code for a kept answer whose rest is lost. */
+/** Error code for a stored response whose rest is lost. */
 const LOST_BEFORE_US = "stream_interrupted";
 
-/** Makes the reason of a stop by the app. */
-export function abortError(message: string): DOMException {
+/** Creates the reason of a stop by the app. */
+export function createAbortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
 }
 
 /** Adds the message so far to the error of a limit. Returns any other error unchanged. */
-export function timeoutWith(cause: unknown, facts: StreamFacts): unknown {
+export function addPartial(cause: unknown, metadata: StreamMetadata): unknown {
   return isGatewayError(cause) && cause.name === "TimeoutError"
-    ? new TimeoutError(cause.message, cause.phase, facts)
+    ? new TimeoutError(cause.message, cause.phase, metadata)
     : cause;
 }
 
-/** Makes the error of a stream whose connection broke. `words`: a text that came in place of the rest. */
-export function cutError(facts: StreamFacts, cause?: unknown, words?: string): Error {
-  const said = words && excerpt(wordsOf(words), 500);
+/** Creates the error of a stream whose connection broke. `words`: a text that came instead of the rest. */
+export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
+  const said = words && excerpt(readErrorText(words), 500);
   const text = `the stream broke off before its end${said ? ` (${said})` : ""}; \`partial\` has the message so far`;
-  return streamError("truncated", text, facts, {}, cause);
+  return createStreamError("truncated", text, metadata, {}, cause);
 }
 
-/** Makes the error that a stream carried. Its text has no key any more. */
-export function serverError({ message = "", type, code }: ErrorFields, facts: StreamFacts): Error {
+/** Creates the error that a stream carried. The API key is already removed from its text. */
+export function createServerError(
+  { message = "", type, code }: ErrorFields,
+  metadata: StreamMetadata,
+): Error {
   const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
-  return streamError(reason, message, facts, { type, code });
+  return createStreamError(reason, message, metadata, { type, code });
 }
 
-export function streamError(
+export function createStreamError(
   reason: StreamFailure,
   text: string,
-  { partial, requestId }: StreamFacts,
+  { partial, requestId }: StreamMetadata,
   fields: { readonly type?: string | undefined; readonly code?: string | undefined } = {},
   cause?: unknown,
 ): StreamError<AssistantMessage> {

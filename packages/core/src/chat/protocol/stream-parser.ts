@@ -1,40 +1,40 @@
 import {
-  apiErrorOf,
+  createAPIError,
   type ErrorFields,
   excerpt,
   isRecord,
   parseJSON,
-  wordsOf,
+  readErrorText,
 } from "../../transport/error-response.js";
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
-import { jsonOf } from "../../vocabulary/errors.js";
-import type { AnswerReader, WireObject } from "./answer-reader.js";
+import { toJSONText } from "../../vocabulary/errors.js";
 import { createFrameParser } from "./frame-json.js";
-import { errorFieldsOfText, isErrorEvent, namesError, reportedErrorOf } from "./reported-error.js";
+import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
+import type { ResponseReader, WireObject } from "./response-reader.js";
 import { createStrayLines } from "./stray-lines.js";
-import { cutError, type StreamFacts, serverError, streamError } from "./stream-error.js";
+import { createCutError, createServerError, createStreamError, type StreamMetadata } from "./stream-error.js";
 
-/** End of the bytes of a stream, by the content before it. */
+/** End of a stream, classified by the content before it. */
 export interface StreamEnd {
   /**
-   * - `done`: `[DONE]`, or a whole JSON answer in place of a stream
-   * - `cut`: the bytes ended without a sign that the answer has ended
-   * - `error`: an error came in the stream: in a frame, as an `error` event, or as a line
-   * - `refusal`: no part of an answer came, with any HTTP status. The body was an error, a page, a text, or other JSON
+   * - `done`: `[DONE]`, or a whole JSON response in place of a stream
+   * - `cut`: the bytes ended without a sign of the response's end
+   * - `error`: the stream carried an error: in a frame, as an `error` event, or as a line
+   * - `refusal`: no part of a response came, with any HTTP status. The body was an error, a page, text, or other JSON
    * - `malformed`: a part of the stream could not be read
    */
   readonly type: "done" | "cut" | "error" | "refusal" | "malformed";
-  /** Makes the error of the stream; undefined where the answer is whole. */
-  readonly errorOf?: ((facts: StreamFacts) => Error) | undefined;
-  /** Error fields of a refusal; undefined where its body has none. */
+  /** Creates the error of the stream; undefined for a whole response. */
+  readonly toError?: ((facts: StreamMetadata) => Error) | undefined;
+  /** Error fields of a refusal, if its body has any. */
   readonly fields?: ErrorFields | undefined;
 }
 
-/** Turns the bytes of a chat stream into chunks, and decides how they ended. It never throws. */
+/** Parses the bytes of a chat stream into chunks and classifies their end. It never throws. */
 export interface StreamParser {
   /** End of the bytes; undefined while more may come. Only the first end counts. */
   readonly end: StreamEnd | undefined;
-  /** True once the bytes have ended as those of a whole answer do. */
+  /** True once the bytes of a whole response have ended. */
   readonly isWhole: boolean;
   /** Reads the next bytes; without any, the bytes have ended. */
   push(bytes: Uint8Array | undefined): void;
@@ -43,11 +43,11 @@ export interface StreamParser {
 }
 
 /**
- * Creates the parser of one response. `answer` reads the chunks; `onContent` is called for each chunk with content. The
- * texts of errors are those that `scrub` returns.
+ * Creates the parser of one response. `answer` reads the chunks. `onContent` runs for each chunk with content. `scrub`
+ * removes the API key from error texts.
  */
 export function createStreamParser(
-  answer: AnswerReader,
+  answer: ResponseReader,
   scrub: (text: string) => string,
   onContent: () => void,
 ): StreamParser {
@@ -61,17 +61,17 @@ export function createStreamParser(
       stray.add(name, value, isLastLine);
     },
   });
-  /** True for an error, a page or an answer in place of a stream; undefined while nothing but spaces has come. */
+  /** True for an error, a page or a whole response instead of a stream; undefined while only spaces have arrived. */
   let isText: boolean | undefined;
   /** The body so far, unless it is a stream. */
   let text = "";
-  /** The first text that belongs to no answer. */
+  /** The first text that is not part of a response. */
   let foreign: string | undefined;
-  /** True once a line came that is not a field. Few streams have one: the others spend nothing on it at each event. */
+  /** True once a line came that is not a field. Most streams have none, so they skip this work at each event. */
   let hasStray = false;
-  /** Broken JSON that names an error without its words. They may follow. */
-  let unsaid: string | undefined;
-  /** True while the last line is read, which the end of the bytes may have cut. */
+  /** Broken JSON that names an error without its message, which may follow. */
+  let wordlessError: string | undefined;
+  /** True while the parser reads the last line, which may be truncated. */
   let isLastLine = false;
 
   const parser = {
@@ -83,7 +83,7 @@ export function createStreamParser(
         else if (isText) readWhole(text + decoder.decode());
         else endEvents();
       } catch (cause) {
-        malformed(`the stream can't be read: ${(cause as Error).message}`, cause);
+        endBroken(`the stream can't be read: ${(cause as Error).message}`, cause);
       }
     },
     cut,
@@ -92,7 +92,7 @@ export function createStreamParser(
 
   function read(bytes: Uint8Array): void {
     if (isText === undefined) {
-      // skips a byte order mark: all its bytes are beyond ASCII. No line of a stream begins with a bracket
+      // skips a byte order mark, whose bytes are not ASCII. No line of a stream begins with a bracket
       const first = bytes.find((byte) => byte > 0x20 && byte < 0x80);
       if (first !== undefined) isText = "<{[".includes(String.fromCharCode(first));
     }
@@ -102,29 +102,29 @@ export function createStreamParser(
     text += decoder.decode(bytes, { stream: true });
     if (text.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
     if (!isInFirstLine) return;
-    // an error in the first line: a stream may follow it, and the connection may stay open
+    // an error in the first line: a stream may follow, and the connection may stay open
     const [line = "", rest] = text.trimStart().split("\n", 2);
-    if (rest !== undefined && reportedErrorOf(parseJSON(line))) refuseWhole(line);
+    if (rest !== undefined && findReportedError(parseJSON(line))) refuseWhole(line);
   }
 
-  /** Reads a body that is not a stream: a whole answer, an error, or a page. */
+  /** Reads a body that is not a stream: a whole response, an error, or a page. */
   function readWhole(whole: string): void {
     const behind = whole.search(/\n(?:data|event):/);
     const body = behind === -1 ? whole : whole.slice(0, behind);
     const json = parseJSON(whole) ?? parseJSON(body);
-    // the words of an error that broke off may follow it
-    if (json === undefined && namesError(body)) readBehind(`${whole}\n\n`);
+    // the message of a truncated error may follow it
+    if (json === undefined && hasErrorName(body)) readBehind(`${whole}\n\n`);
     const { choices } = isRecord(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
-    // a completion has a message; any other JSON with status 200 is an error of the gateway
+    // a completion has a message. Any other JSON with status 200 is an error of the gateway
     if (!isRecord(choice?.message ?? choice?.delta)) return refuseWhole(body);
     readChunk(json as WireObject);
-    if (reportedErrorOf(json)) return fail(body);
+    if (findReportedError(json)) return fail(body);
     readBehind(whole.slice(body.length));
-    done();
+    endWhole();
   }
 
-  /** Reads the events behind a body. */
+  /** Reads the events after a body. */
   function readBehind(rest: string): void {
     events.push(new TextEncoder().encode(rest));
   }
@@ -133,10 +133,10 @@ export function createStreamParser(
     isLastLine = true;
     const last = events.end();
     if (parser.end) return;
-    // an event without its blank line counts if it is whole; `[DONE]` often comes so
+    // an event without its blank line counts if it is complete, as `[DONE]` often is
     if (last && isWholeEvent(last)) readEvent(last);
     closeStray();
-    if (unsaid !== undefined) fail(unsaid);
+    if (wordlessError !== undefined) fail(wordlessError);
     cut();
   }
 
@@ -144,20 +144,20 @@ export function createStreamParser(
     const { event, data } = given;
     closeStray();
     if (parser.end) return;
-    if (isDone(data)) return unsaid === undefined ? done() : fail(unsaid);
+    if (isDone(data)) return wordlessError === undefined ? endWhole() : fail(wordlessError);
     const chunk = frames.parse(data);
-    // a frame that is like those before is as harmless as they were, and a search in each costs more than its parsing
+    // a frame that matches the template carries no error, and searching it costs more than parsing it
     const hasFailed = !(frames.isAlike && event === "message") && isErrorEvent(given, chunk);
-    if ((data === "" || unsaid !== undefined) && !hasFailed) return;
+    if ((data === "" || wordlessError !== undefined) && !hasFailed) return;
     if (isRecord(chunk)) {
-      // the frame of an error may have the last content
+      // an error frame may carry the last content
       if (!hasFailed || chunk.choices) readChunk(chunk);
       if (chunk.choices === undefined) foreign ??= data;
     }
     if (hasFailed) fail(data);
-    // an event of another name is not part of the chat, and may carry anything
+    // an event with another name is not part of the chat and may carry anything
     else if (!isRecord(chunk) && event === "message")
-      malformed(`a frame of the stream is no JSON object ${excerpt(wordsOf(data), 80)}`.trimEnd());
+      endBroken(`a frame of the stream is no JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
   }
 
   function readChunk(chunk: WireObject): void {
@@ -165,7 +165,7 @@ export function createStreamParser(
   }
 
   function failWithWords(said: string): void {
-    if (unsaid === undefined && errorFieldsOfText(said).message === undefined) unsaid = said;
+    if (wordlessError === undefined && parseErrorText(said).message === undefined) wordlessError = said;
     else fail(said);
   }
 
@@ -175,75 +175,75 @@ export function createStreamParser(
     foreign ??= stray.words;
   }
 
-  /** Ends with an error, which is a refusal where no part of an answer has come. */
+  /** Ends with an error: a refusal if no part of a response has arrived. */
   function fail(said: string): void {
     const json = parseJSON(said);
-    const fields = reportedFieldsOf(said, json);
+    const fields = readReportedFields(said, json);
     if (!answer.begun && isRecord(json)) refuse(said, fields);
-    else reported(fields);
+    else failReported(fields);
   }
 
-  // the ends of the bytes: only the first one counts
+  // only the first of the following ends counts
 
-  function done(): void {
+  function endWhole(): void {
     const { words } = stray;
     if (!answer.begun) refuse(foreign ?? "", undefined);
-    // a text came in place of the rest
+    // text replaced the rest
     else if (words && !answer.finished)
-      reported({ message: wordsOf(words) || "a text came in place of the rest" });
-    else end("done");
+      failReported({ message: readErrorText(words) || "a text came in place of the rest" });
+    else endAs("done");
   }
 
   function cut(): void {
     const { words } = stray;
     if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
-    else if (answer.finished) end("cut");
-    else close("cut", (facts) => cutError(facts, undefined, words && scrub(words)));
+    else if (answer.finished) endAs("cut");
+    else close("cut", (facts) => createCutError(facts, undefined, words && scrub(words)));
   }
 
-  /** Ends an answer that is whole. */
-  function end(type: "done" | "cut"): void {
+  /** Ends a whole response. */
+  function endAs(type: "done" | "cut"): void {
     const { problem } = answer;
-    if (problem) return malformed(`the answer can't be read: ${problem}`);
+    if (problem) return endBroken(`the answer can't be read: ${problem}`);
     close(type);
   }
 
-  function malformed(problem: string, cause?: unknown): void {
-    close("malformed", (facts) => streamError("malformed", scrub(problem), facts, {}, cause));
+  function endBroken(problem: string, cause?: unknown): void {
+    close("malformed", (facts) => createStreamError("malformed", scrub(problem), facts, {}, cause));
   }
 
-  function reported(fields: ErrorFields & { readonly message: string }): void {
+  function failReported(fields: ErrorFields & { readonly message: string }): void {
     const message = scrub(fields.message);
-    close("error", (facts) => serverError({ ...fields, message }, facts));
+    close("error", (facts) => createServerError({ ...fields, message }, facts));
   }
 
-  /** Ends with a body that has no part of an answer. */
+  /** Ends with a body that contains no response. */
   function refuse(body: string, fields: ErrorFields | undefined): void {
-    const toError = ({ requestId }: StreamFacts) =>
-      apiErrorOf({ status: 200 }, scrub(body), { requestId, fields });
+    const toError = ({ requestId }: StreamMetadata) =>
+      createAPIError({ status: 200 }, scrub(body), { requestId, fields });
     close("refusal", toError, fields);
   }
 
-  /** Ends with a body that is no stream. */
+  /** Ends with a body that is not a stream. */
   function refuseWhole(body: string): void {
     const isJSON = /^\s*[{[]/.test(body);
-    refuse(body, isJSON ? errorFieldsOfText(body.trim()) : undefined);
+    refuse(body, isJSON ? parseErrorText(body.trim()) : undefined);
   }
 
-  function close(type: StreamEnd["type"], errorOf?: StreamEnd["errorOf"], fields?: ErrorFields): void {
+  function close(type: StreamEnd["type"], toError?: StreamEnd["toError"], fields?: ErrorFields): void {
     if (parser.end) return;
-    parser.end = { type, errorOf, fields };
-    if (errorOf) return;
+    parser.end = { type, toError, fields };
+    if (toError) return;
     parser.isWhole = true;
     answer.finish();
   }
 }
 
-/** Reads the fields of an error, with words for one that has no message. */
-function reportedFieldsOf(said: string, json: unknown): ErrorFields & { readonly message: string } {
-  // the choices beside an error may have the model's text
-  const rest = isRecord(json) && excerpt(jsonOf({ ...json, choices: undefined }) ?? "", 500);
-  const fields = errorFieldsOfText(said);
+/** Reads the fields of an error, with a default message. */
+function readReportedFields(said: string, json: unknown): ErrorFields & { readonly message: string } {
+  // choices beside an error may contain the model's text
+  const rest = isRecord(json) && excerpt(toJSONText({ ...json, choices: undefined }) ?? "", 500);
+  const fields = parseErrorText(said);
   const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
   return { ...fields, message: fields.message ?? instead };
 }

@@ -34,13 +34,13 @@ const namedToolChoice = v.object({
   }),
 });
 
-/** The choice of one function that the model has to call (spec, Model `alpha-v4.1-flash`). */
+/** The choice of one function that the model must call (spec, Model `alpha-v4.1-flash`). */
 export type NamedToolChoice = RequestOf<typeof namedToolChoice>;
 
 /** Schema of the tools that the model may call. */
 export const tools = v.optional(v.array(toolDefinition as v.GenericSchema<ToolDefinition>));
 
-/** Schema of the use of the tools. */
+/** Schema of `tool_choice`. */
 export const toolChoice = v.optional(
   v.lazy(
     (input): v.GenericSchema<"none" | "auto" | "required" | NamedToolChoice> =>

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import {
-  countOf,
-  optionsOf,
+  forbidden,
+  itemCount,
+  optionalObject,
   type RequestOf,
-  refused,
   rule,
-  said,
   type Warn,
   wholeNumber,
+  withKeywords,
 } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
@@ -31,9 +31,9 @@ const imageURL = v.pipe(
   ),
 );
 
-/** An `input.media` item that is a frame of the video itself. */
+/** An `input.media` item that is a frame of the video. */
 export const betaFrame = v.object({
-  /** Place of the image in the video. At most one of each; a `last_frame` needs a `first_frame`. */
+  /** Position of the image in the video. At most one of each; a `last_frame` needs a `first_frame`. */
   type: v.picklist(beta.frames),
   /** http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB. */
   url: imageURL,
@@ -49,7 +49,7 @@ const referenceImage = v.object({
   url: imageURL,
 });
 
-/** An image from which the video takes its subject or style (spec, Family `beta`). At most 10. */
+/** An image as a reference for the subject or style (spec, Family `beta`). At most 10. */
 export type BetaReferenceImage = RequestOf<typeof referenceImage>;
 
 const publicReference = v.object({
@@ -77,7 +77,7 @@ const count = (items: readonly { readonly type: MediaType }[], ...types: readonl
 const atMost = (
   type: "first_frame" | "last_frame" | "reference_image" | "reference_video" | "reference_audio",
 ) =>
-  countOf<Item[]>(
+  itemCount<Item[]>(
     `${type.replace("_", "-")}-count`,
     "type",
     [type],
@@ -97,7 +97,7 @@ const anyMedia = v.pipe(
     (items) => count(items, "last_frame") === 0 || count(items, "first_frame") > 0,
     "has a last_frame without a first_frame; add the first, or send the image as first_frame",
   ),
-  countOf<Item[]>(
+  itemCount<Item[]>(
     "one-document",
     "type",
     ["file", "link"],
@@ -110,14 +110,14 @@ const anyMedia = v.pipe(
   atMost("reference_video"),
   atMost("reference_audio"),
 );
-// the type has the same rule: a list has frames or references, not both
+// the type follows the same rule: a list has frames or references, not both
 const media = anyMedia as v.GenericSchema as v.GenericSchema<
   readonly BetaFrame[] | readonly (BetaReferenceImage | BetaPublicReference)[]
 >;
 
 const prompt = v.pipe(
   v.string(),
-  said(
+  withKeywords(
     { maxLength: beta.promptMax },
     v.check(
       (text: string) => text.length <= beta.promptMax || [...text].length <= beta.promptMax,
@@ -156,7 +156,7 @@ const promptOrMedia = v.pipe(
   ),
 ) as v.GenericSchema as v.GenericSchema<BetaPromptInput | BetaMediaInput>;
 
-const parameters = optionsOf({
+const parameters = optionalObject({
   /** Height of the video. Written with a capital P, unlike gamma models. @default "1080P" */
   resolution: v.optional(v.picklist(beta.resolutions)),
   /**
@@ -172,7 +172,7 @@ const parameters = optionsOf({
    * @default 5
    */
   duration: v.optional(durationWithin(beta.duration)),
-  /** Gives the video a sound track. The price is the same. @default true */
+  /** Adds a sound track. The price is the same. @default true */
   audio: v.optional(v.boolean()),
   /** Lets the gateway expand the prompt with details. @default true */
   prompt_extend: v.optional(v.boolean()),
@@ -186,26 +186,26 @@ const parameters = optionsOf({
 export type BetaVideoParameters = RequestOf<typeof parameters>;
 
 const request = v.object({
-  /** The model that makes the video. Both accept the same fields. */
+  /** The model. Both accept the same fields. */
   model: v.picklist(["beta3.0-video", "beta3.0-video-prime"]),
   /** Content of the video: a prompt, media, or both. */
   input: promptOrMedia,
   /** Size, length and other settings. */
   parameters: v.optional(parameters as v.GenericSchema<BetaVideoParameters>),
   /** Not for this model: a field of the gamma models. Use `input`. */
-  content: refused(gammaShape),
+  content: forbidden(gammaShape),
   /** Belongs in `parameters` for this model. */
-  resolution: refused("belongs in `parameters`"),
+  resolution: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  ratio: refused("belongs in `parameters`"),
+  ratio: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  duration: refused("belongs in `parameters`"),
+  duration: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  seed: refused("belongs in `parameters`"),
+  seed: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
-  watermark: refused("belongs in `parameters`"),
+  watermark: forbidden("belongs in `parameters`"),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: refused(only20),
+  return_last_frame: forbidden(only20),
 });
 
 /**

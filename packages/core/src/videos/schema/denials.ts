@@ -1,4 +1,4 @@
-/* Why a video model has no such field: texts of errors that several models share. See `refused` in `base/validate.ts`. */
+/* Error texts for fields that a video model lacks. Several models share them. See `forbidden` in `base/validate.ts`. */
 
 /** For all models but `gamma-video-2.0`. */
 export const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";

@@ -1,19 +1,19 @@
 import * as v from "valibot";
-import { said } from "../../base/validate.js";
+import { withKeywords } from "../../base/validate.js";
 
-/** The `duration` of a model: whole seconds from `min` to `max`, and `auto` where the model may choose. */
+/** The `duration` of a model: whole seconds from `min` to `max`, and `auto` if the model may choose. */
 interface DurationRange {
   readonly min: number;
   readonly max: number;
   readonly auto?: number;
 }
 
-/** Makes the schema of a duration within `range`. */
+/** Creates the schema of a duration within a range. */
 export function durationWithin({ min, max, auto }: DurationRange): v.GenericSchema<number> {
   const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
   return v.pipe(
     v.number(),
-    said(
+    withKeywords(
       { type: "integer", minimum: min, maximum: max, auto },
       v.check(
         (seconds: number) =>

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { countOf, type RequestOf, refused, type Warn, wholeNumber } from "../../base/validate.js";
+import { forbidden, itemCount, type RequestOf, type Warn, wholeNumber } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
 import { betaShape, only20 } from "./denials.js";
@@ -34,7 +34,7 @@ function imageWith<const Roles extends readonly string[]>(roles: Roles) {
         ),
       ),
     }),
-    /** Place of the image in the video. At most one of each. */
+    /** Position of the image in the video. At most one of each. */
     role: v.picklist(roles),
   });
 }
@@ -62,7 +62,7 @@ const count = (content: Content, name: string) =>
   content.filter(({ type, role }) => type === name || role === name).length;
 
 const oneText = <Items extends Content>() =>
-  countOf<Items>(
+  itemCount<Items>(
     "one-text",
     "type",
     ["text"],
@@ -70,7 +70,7 @@ const oneText = <Items extends Content>() =>
     "must have exactly one text item, which says what happens",
   );
 const once = (role: string) =>
-  countOf<ProContent>(
+  itemCount<ProContent>(
     `${role.replace("_", "-")}-count`,
     "role",
     [role],
@@ -78,7 +78,7 @@ const once = (role: string) =>
     `has more than one ${role}; keep one`,
   );
 
-// the type has the same rule
+// the type follows the same rule
 const textContent = v.pipe(v.array(videoText), oneText<VideoText[]>()) as v.GenericSchema as v.GenericSchema<
   readonly [VideoText]
 >;
@@ -88,7 +88,7 @@ const fastItem: v.GenericSchema<VideoText | FastFrame> = v.variant("type", [vide
 const fastContent = v.pipe(
   v.array(fastItem),
   oneText<FastContent>(),
-  countOf<FastContent>(
+  itemCount<FastContent>(
     "one-image",
     "type",
     ["image_url"],
@@ -102,11 +102,11 @@ const fields = {
   /** Marks the video with a watermark. @default false */
   watermark: v.optional(v.boolean()),
   /** Not for this model: a field of the beta models. Use `content`. */
-  input: refused(betaShape),
+  input: forbidden(betaShape),
   /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
-  parameters: refused(betaShape),
+  parameters: forbidden(betaShape),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: refused(only20),
+  return_last_frame: forbidden(only20),
 } as const;
 /** Fields of text to video. */
 const fromText = {
@@ -120,7 +120,7 @@ const noFixedCamera = v.optional(
 );
 
 const proFields = {
-  /** The model that makes the video. It decides the other fields. */
+  /** The model. It decides the other fields. */
   model: v.literal("gamma-video-1-5-pro-251215"),
   /**
    * Width to height. `"adaptive"` takes it from the image and the text.
@@ -129,7 +129,7 @@ const proFields = {
    */
   ratio: v.optional(v.picklist(pro.ratios)),
   /**
-   * Gives the video a sound track that fits the picture. The spec describes it for text to video.
+   * Adds a sound track that fits the video. The spec describes it for text to video.
    *
    * @default false
    */
@@ -171,7 +171,7 @@ export type ProImageRequest = RequestOf<typeof proFromImages>;
 export type GammaVideo15ProRequest = ProTextRequest | ProImageRequest;
 
 const fastFields = {
-  /** The model that makes the video. It decides the other fields. */
+  /** The model. It decides the other fields. */
   model: v.literal("gamma-video-1-0-pro-fast-251015"),
   /**
    * Height of the video. Written with a small p, unlike beta models.
@@ -185,7 +185,7 @@ const fastFields = {
   seed: v.optional(wholeNumber(fast.seed.min, fast.seed.max)),
   ...fields,
   /** Not for this model, whose videos are silent. */
-  generate_audio: refused("is not for this model, whose videos are silent; leave it out"),
+  generate_audio: forbidden("is not for this model, whose videos are silent; leave it out"),
 } as const;
 
 const fastFromText = v.object({
@@ -227,7 +227,7 @@ export type FastImageRequest = RequestOf<typeof fastFromImage>;
 /** Body of a request to `gamma-video-1-0-pro-fast-251015`: text to video, or image to video. */
 export type GammaVideo10ProFastRequest = FastTextRequest | FastImageRequest;
 
-/** Returns true for a request with images. Its mode decides the schema, and so the messages. */
+/** Returns true for a request with images. The mode decides the schema and so the error messages. */
 function showsImages(request: unknown): boolean {
   const content = (request as { content?: unknown } | undefined)?.content;
   return Array.isArray(content) && content.some((item) => (item as Content[number] | null)?.type !== "text");

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import {
   assumed,
+  forbidden,
   type RequestOf,
-  refused,
   rule,
-  said,
   type Warn,
   warnOfAssumed,
   wholeNumber,
+  withKeywords,
 } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
@@ -96,18 +96,18 @@ export const gamma2Audio = v.object({
  */
 export type Gamma2Audio = RequestOf<typeof gamma2Audio>;
 
-/** What is assumed of a request: the items that the spec does not show are videos and audios in this shape. */
+/** Assumed shape of the video and audio items, which the spec does not show. */
 const assumedRequest = v.object({
   content: v.array(v.variant("type", [videoText, gamma2Image, gamma2Video, gamma2Audio])),
 });
 
 const KINDS = ["text", "image_url", "video_url", "audio_url"];
 
-/** An item of a kind that is not known. */
+/** An item of an unknown kind. */
 const otherItem = v.object({
   type: v.pipe(
     v.string(),
-    said(
+    withKeywords(
       { not: { enum: ["", ...KINDS] } },
       v.check((type: string) => type !== "" && !KINDS.includes(type)),
     ),
@@ -137,13 +137,13 @@ const has = (content: Content, ...types: string[]) => content.some(({ type }) =>
 
 const content = v.pipe(
   v.array(item),
-  said(
+  withKeywords(
     { least: 1 },
     rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
   ),
   rule<Items>(
     "audio-needs-picture",
-    // an item that is not known may be a video
+    // an unknown item may be a video
     (items) => !has(items, "audio_url") || items.some(({ type }) => type !== "text" && type !== "audio_url"),
     "has audio without an image or a video; add one of them",
   ),
@@ -177,9 +177,9 @@ const fields = {
   /** Keeps the camera still. The spec does not list it for this model: it is sent with a warning. */
   camera_fixed: v.optional(v.boolean()),
   /** Not for this model: a field of the beta models. Use `content`. */
-  input: refused(betaShape),
+  input: forbidden(betaShape),
   /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
-  parameters: refused(betaShape),
+  parameters: forbidden(betaShape),
 } as const;
 
 const searchNeedsText = <Request extends { content: Content; tools?: readonly unknown[] | undefined }>() =>
@@ -191,7 +191,7 @@ const searchNeedsText = <Request extends { content: Content; tools?: readonly un
   );
 
 const fullRequest = v.object({
-  /** The model that makes the video. It decides the other fields. */
+  /** The model. It decides the other fields. */
   model: v.literal("gamma-video-2.0"),
   ...fields,
   /** Height of the video. Written with a small p, unlike beta models. The spec shows no default. */
@@ -204,13 +204,13 @@ const fullRequest = v.object({
 export type GammaVideo20Request = RequestOf<typeof fullRequest>;
 
 const fastRequest = v.object({
-  /** The model that makes the video. It decides the other fields. */
+  /** The model. It decides the other fields. */
   model: v.literal("gamma-video-fast"),
   ...fields,
   /** Height of the video. Written with a small p, unlike beta models. The spec shows no default. */
   resolution: v.optional(v.picklist(fast.resolutions)),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: refused(only20),
+  return_last_frame: forbidden(only20),
 });
 
 /** Body of a request to `gamma-video-fast` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
@@ -227,7 +227,10 @@ export const gammaVideoFastRequest: v.GenericSchema<GammaVideoFastRequest> = v.p
   searchNeedsText(),
 );
 
-/** Warns about what the spec neither lists nor forbids (wire, 1.63), and about the items that it does not show (1.64). */
+/**
+ * Warns about fields that the spec neither lists nor forbids (wire, 1.63), and about items that it does not show
+ * (1.64).
+ */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {
   warnOfAssumed(assumedRequest, request, warn);
   const roles: readonly string[] = full.roles;

@@ -31,13 +31,17 @@ export type VideoRequest = VideoRequests[VideoModel];
 /**
  * Checks a video request by the rules of its model, without sending anything.
  *
- * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
+ * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkVideoRequest(request: unknown): CheckResult {
-  return checkByModel(request, { resource: "video", models: videoModels, schemas: videoRequests }, warnOf);
+  return checkByModel(
+    request,
+    { resource: "video", models: videoModels, schemas: videoRequests },
+    addWarnings,
+  );
 }
 
-function warnOf(request: VideoRequest, warn: Warn): void {
+function addWarnings(request: VideoRequest, warn: Warn): void {
   switch (request.model) {
     case "beta3.0-video":
     case "beta3.0-video-prime":

@@ -1,4 +1,4 @@
-import { fingerprintOf, idOf, OWN, randomId } from "@sluice/core/internal";
+import { createFingerprint, createRandomId, hashToId, OWN } from "@sluice/core/internal";
 import type { Thread } from "../thread.js";
 import type { KeptThread } from "./parts.js";
 
@@ -25,10 +25,10 @@ export function createAnswerKeys({
   return {
     keyBelow(below, request) {
       const above = thread.node(below)?.key ?? below;
-      if (below === undefined || above === undefined || !OWN.test(above)) return randomId();
-      const asked = `${countAnswers(thread, below)} ${fingerprintOf([client.user, collection, request])}`;
-      const key = idOf(`${above} ${asked}`);
-      if (sent.has(key)) return randomId();
+      if (below === undefined || above === undefined || !OWN.test(above)) return createRandomId();
+      const asked = `${countAnswers(thread, below)} ${createFingerprint([client.user, collection, request])}`;
+      const key = hashToId(`${above} ${asked}`);
+      if (sent.has(key)) return createRandomId();
       sent.add(key);
       return key;
     },

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { scoped } from "@sluice/core/internal";
+import { addUserPrefix } from "@sluice/core/internal";
 import { hasLocks, isLocked, shareLock, withLock } from "../../tabs/locks.js";
 
 /** Locks of the messages of one thread: the page that works on a message holds its lock. */
@@ -28,7 +28,7 @@ export interface WorkLocks {
 
 /** Creates the locks of a thread that one browser has: Web Locks. */
 export function createTabLocks(client: Client, collection: string): WorkLocks {
-  const nameOf = (id: string) => scoped(client, `sluice/${collection}/${id}`);
+  const nameOf = (id: string) => addUserPrefix(client, `sluice/${collection}/${id}`);
   return {
     areSeen: hasLocks,
     mayBeHeld: (id) => isLocked(client, nameOf(id)),

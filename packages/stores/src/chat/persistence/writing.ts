@@ -1,4 +1,4 @@
-import { after, reportStorageFailure } from "@sluice/core/internal";
+import { callAfter, reportStorageFailure } from "@sluice/core/internal";
 import { createRecordWriter, type RecordWriter } from "../../storage/record-writer.js";
 import { QUEUED } from "../message.js";
 import { createQueueRecords, type QueueRecords } from "../queue-records.js";
@@ -124,7 +124,7 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
 
   function later(ms: number, act: () => unknown): AbortController {
     const timer = new AbortController();
-    after(client.clock, ms, timer.signal, act);
+    callAfter(client.clock, ms, timer.signal, act);
     return timer;
   }
 

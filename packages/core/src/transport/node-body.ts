@@ -1,8 +1,8 @@
 import { ConnectionError, type Issue } from "../vocabulary/errors.js";
 
-// loaded for the few bodies that are no stream of bytes
+// only loaded for bodies that are not a standard stream of bytes
 
-/** Warning of a `fetch` whose answers have no stream. */
+/** Warning about a `fetch` that does not stream. */
 const NO_STREAM: Issue = {
   path: "",
   message:
@@ -10,24 +10,24 @@ const NO_STREAM: Issue = {
   rule: "chat.stream.no-body",
 };
 
-/** The reader of a body, as the standard has it. */
+/** The reader of a body, as in the Streams standard. */
 export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "cancel">;
 
 /**
- * Opens a body that is no stream of the standard: a stream of Node, or a response without one, as in React Native.
+ * Creates a reader of a non-standard body: a Node stream, or a response without a stream, as in React Native.
  *
- * @param warn gets the warning of a response without a stream
- * @throws {ConnectionError} for a body that other code reads
+ * @param warn gets the warning about a response without a stream
+ * @throws {ConnectionError} for a body that other code has read
  */
-export function oddReaderOf(response: Response, warn?: (issue: Issue) => void): BodyReader {
+export function createNodeReader(response: Response, warn?: (issue: Issue) => void): BodyReader {
   const body: unknown = response.body;
   if (body === undefined) warn?.(NO_STREAM);
-  if (!body) return readWhole(response);
-  if (response.bodyUsed || (body as ReadableStream).locked) throw usedBody();
-  return isIterable(body) ? iterated(body) : readWhole(response);
+  if (!body) return createTextReader(response);
+  if (response.bodyUsed || (body as ReadableStream).locked) throw createUsedBodyError();
+  return isIterable(body) ? createIteratorReader(body) : createTextReader(response);
 }
 
-function iterated(body: AsyncIterable<unknown>): BodyReader {
+function createIteratorReader(body: AsyncIterable<unknown>): BodyReader {
   const pieces = body[Symbol.asyncIterator]();
   return {
     async read() {
@@ -40,7 +40,7 @@ function iterated(body: AsyncIterable<unknown>): BodyReader {
   };
 }
 
-function readWhole(response: Response): BodyReader {
+function createTextReader(response: Response): BodyReader {
   const wasUsed = response.bodyUsed;
   let isRead = false;
   return {
@@ -48,7 +48,7 @@ function readWhole(response: Response): BodyReader {
       if (isRead) return { done: true, value: undefined };
       isRead = true;
       const text = response.text().catch((cause: unknown) => {
-        throw wasUsed ? usedBody() : cause;
+        throw wasUsed ? createUsedBodyError() : cause;
       });
       return { done: false, value: await text };
     },
@@ -56,17 +56,17 @@ function readWhole(response: Response): BodyReader {
   };
 }
 
-/** Creates a function that makes bytes of any piece of a body: a text, a buffer, or bytes of another realm. */
-export function createOddBytesOf(): (piece: unknown) => Uint8Array {
+/** Creates a function that converts any piece of a body to bytes: a text, a buffer, or bytes of another realm. */
+export function createNodeToBytes(): (piece: unknown) => Uint8Array {
   const encoder = new TextEncoder();
-  /** The first half of a character whose second half comes with the next text. */
+  /** A high surrogate whose low surrogate comes with the next text. */
   let half = "";
   return (piece) => {
     if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);
     if (Object.prototype.toString.call(piece) === "[object ArrayBuffer]")
       return new Uint8Array(piece as ArrayBuffer);
     if (typeof piece !== "string")
-      throw lost(
+      throw createUnreadableError(
         `its body gives ${piece === null ? "null" : `values of type ${typeof piece}`} and no bytes: give createClient a \`fetch\` whose body is a stream of Uint8Array`,
       );
     const text = half + piece;
@@ -79,10 +79,12 @@ function isIterable(body: unknown): body is AsyncIterable<unknown> {
   return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
 
-function usedBody(): ConnectionError {
-  return lost("something else has read its body: a `fetch` that logs answers must read `response.clone()`");
+function createUsedBodyError(): ConnectionError {
+  return createUnreadableError(
+    "something else has read its body: a `fetch` that logs answers must read `response.clone()`",
+  );
 }
 
-function lost(problem: string): ConnectionError {
+function createUnreadableError(problem: string): ConnectionError {
   return new ConnectionError(`the answer can't be read, and may be billed: ${problem}`, "maybe");
 }

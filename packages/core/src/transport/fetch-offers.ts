@@ -1,27 +1,33 @@
 import { ConnectionError } from "../vocabulary/errors.js";
-import { offersIn } from "./offers.js";
+import { parseOffers } from "./offers.js";
 import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
 
-/** Time for which a proxy that offers `once` surely remembers a create, in milliseconds: a day, less an hour. */
+/**
+ * Time during which a proxy that offers `once` certainly remembers a create request, in milliseconds: a day minus an
+ * hour.
+ */
 const REMEMBERED_MS = 23 * 3_600_000;
 
-/** Returns true if a create that was first sent at this time, in Unix milliseconds, is surely still remembered. */
+/**
+ * Returns true if the proxy certainly still remembers a create request that was first sent at `sentAt` (Unix
+ * milliseconds).
+ */
 export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
   const age = Date.now() - sentAt;
   return age >= 0 && age <= forMs;
 }
 
 /**
- * Asks the proxy, at `GET /health`, what it offers. Straight to a gateway that is nothing.
+ * Fetches the offers of the proxy from `GET /health`. A gateway without a proxy offers nothing.
  *
- * @throws {ConnectionError} where it can't be asked now
+ * @throws {ConnectionError} if the proxy is unavailable
  */
-export async function askOffers(client: Connection): Promise<readonly string[]> {
+export async function fetchOffers(client: Connection): Promise<readonly string[]> {
   try {
     return await requestOnce(client, "/health", {}, ({ status, headers, body }) => {
       body?.cancel().catch(() => {});
-      const offers = offersIn(headers);
+      const offers = parseOffers(headers);
       if (!offers && (status === 408 || status === 429 || status >= 500))
         throw new Error(`it answers ${status}`);
       return offers ?? [];
@@ -31,10 +37,12 @@ export async function askOffers(client: Connection): Promise<readonly string[]> 
   }
 }
 
-/** Returns true if the proxy offers this. A client without keys asks nothing, and a proxy that can't be asked offers nothing. */
+/**
+ * Returns true if the proxy offers `offer`; false for a client without idempotency keys, and for an unavailable proxy.
+ */
 export async function hasOffer(client: Connection, offer: string): Promise<boolean> {
   if (!client.idempotencyKeys) return false;
-  return askOffers(client).then(
+  return fetchOffers(client).then(
     (offers) => offers.includes(offer),
     () => false,
   );

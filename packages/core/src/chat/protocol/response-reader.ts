@@ -4,43 +4,43 @@ import { createFold, type Fold } from "./accumulate.js";
 import { type CallReader, createCallReader } from "./call-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming, ChatUsage } from "./delta.js";
 
-/** An object of the answer's JSON. Any field may be missing, or have any type. */
+/** An object of the response's JSON. Any field may be missing or have any type. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
-/** Reads fields of any type. A field of an unexpected type is read as absent. */
+/** Reads fields of any type. A field of an unexpected type counts as absent. */
 export interface FieldReader {
-  /** Text; empty where it is absent. */
+  /** Text; empty if absent. */
   text(value: unknown, path: string): string;
-  /** Entries of an array; none where it is absent. */
+  /** Entries of an array; none if absent. */
   list(value: unknown, path: string): readonly unknown[];
   record(value: unknown, path: string): WireObject | undefined;
-  /** An entry of an array, where null is unexpected. */
+  /** An entry of an array. Null is unexpected. */
   entry(value: unknown, path: string): WireObject | undefined;
 }
 
 /** The counts that every model sends. */
 export const tokenCounts = ["prompt_tokens", "completion_tokens", "total_tokens"] as const;
 
-/** Reads the chunks of one answer into deltas. It does not know the time. */
-export interface AnswerReader {
-  /** True once a part of an answer has come: a delta, a message, a `finish_reason` or usage. */
+/** Converts the chunks of one response to deltas. It does not use the clock. */
+export interface ResponseReader {
+  /** True once any part of a response has arrived: a delta, a message, a `finish_reason` or usage. */
   readonly begun: boolean;
   /** True once a `finish_reason` has come. */
   readonly finished: boolean;
-  /** The `finish_reason` so far; null where none has come. */
+  /** The `finish_reason` so far; null before it arrives. */
   readonly finishReason: string | null;
-  /** Reason why the answer can't be read, though it is whole; undefined where it can. */
+  /** Reason why a complete response can't be used; undefined if it can. */
   readonly problem: string | undefined;
   /**
-   * Id, model and time of the answer, from its first chunk. Id and model are empty where it has none. `created`: Unix
-   * seconds, 0 where it has none.
+   * Id, model and time of the response, from its first chunk. Id and model are empty if it has none. `created`: Unix
+   * seconds, 0 if it has none.
    */
   readonly head: { readonly id: string; readonly model: string; readonly created: number };
   /** Reads a chunk. Returns true if it carried content, a `finish_reason`, or usage after it. */
   read(chunk: WireObject): boolean;
-  /** Ends the answer: emits the deltas that close it, `finish` last. */
+  /** Ends the response: emits the closing deltas, `finish` last. */
   finish(): void;
-  turn(message: AssistantMessage, timing: ChatTiming): ChatResult;
+  createResult(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
 const END = "choices.finish_reason";
@@ -58,27 +58,28 @@ const outcomes = new Map<string | null, Outcome>([
 const none: readonly unknown[] = [];
 
 /**
- * Creates the reader of one answer; `emit` gets the deltas of its first choice.
+ * Creates the reader of one response; `emit` gets the deltas of its first choice.
  *
- * @param warn gets one issue for fields of unexpected types, for tool calls that are missing, and for a missing end
- * @param several true for a request with `n` > 1: the answer is then choice 0, otherwise the choice that comes first
+ * @param warn gets one issue for fields of unexpected types, one for missing tool calls, and one for a missing end
+ * @param several true for a request with `n` > 1: the response is then choice 0, otherwise the first choice that
+ *   arrives
  */
-export function createAnswerReader(
+export function createResponseReader(
   emit: (delta: ChatDelta) => void,
   warn: (issue: Issue) => void,
   several = false,
-): AnswerReader {
+): ResponseReader {
   const head = { id: "", model: "", created: 0 };
-  const fields = createFieldReader(unexpected);
+  const fields = createFieldReader(reportUnexpected);
   const { text, list, record, entry } = fields;
   const calls = createCallReader(emit, fields);
   const content = createContentReader(emit, calls, fields);
-  /** The other choices, each with a reader of its own. */
-  const others = new Map<number, { reader: AnswerReader; fold: Fold }>();
+  /** The other choices, each with its reader. */
+  const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
   let hasWarned = false;
   let hasBegun = false;
-  /** True once the deltas have brought content. */
+  /** True once a delta has carried content. */
   let started = false;
   let chunks = 0;
   let finishReason: string | null = null;
@@ -101,25 +102,25 @@ export function createAnswerReader(
     head,
     read(chunk) {
       raw = chunk;
-      // the first one counts: some services give the last chunk another id
+      // the first id counts: some services give the last chunk another one
       head.id ||= text(chunk.id, "id");
       head.model ||= text(chunk.model, "model");
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
-      let isNews = false;
+      let hasContent = false;
       for (const value of list(chunk.choices, "choices")) {
         const choice = entry(value, "choices");
-        if (choice && readChoice(choice)) isNews = true;
+        if (choice && readChoice(choice)) hasContent = true;
       }
-      const counts = usageOf(chunk.usage);
-      if (!counts) return isNews;
+      const counts = readUsage(chunk.usage);
+      if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
-      return isNews || finishReason !== null;
+      return hasContent || finishReason !== null;
     },
     finish() {
       calls.finish();
       for (const { reader } of others.values()) reader.finish();
-      if (lacksCalls())
+      if (isMissingCalls())
         warn({
           path: END,
           message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
@@ -133,7 +134,7 @@ export function createAnswerReader(
         });
       emit({ type: "finish", finishReason, outcome: findOutcome() });
     },
-    turn(message, timing) {
+    createResult(message, timing) {
       const { refusal } = content;
       const tokens = usage?.completion_tokens;
       const seconds = (timing.totalMs - (timing.firstTokenMs ?? timing.totalMs)) / 1000;
@@ -162,24 +163,24 @@ export function createAnswerReader(
     },
   };
 
-  /** Returns true if the finish reason announced tool calls, and none came. */
-  function lacksCalls(): boolean {
+  /** Returns true if the finish reason announced tool calls, but none came. */
+  function isMissingCalls(): boolean {
     return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
     if (finishReason === null) return "unconfirmed";
-    if (lacksCalls()) return content.hasText ? "complete" : "error";
-    // services that send `stop` after tool calls mean the calls
+    if (isMissingCalls()) return content.hasText ? "complete" : "error";
+    // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
     return outcomes.get(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
-  function usageOf(value: unknown): ChatUsage | undefined {
+  function readUsage(value: unknown): ChatUsage | undefined {
     const counts = record(value, "usage");
     if (!counts) return undefined;
     const odd = tokenCounts.find((name) => counts[name] != null && typeof counts[name] !== "number");
-    if (odd) unexpected(`usage.${odd}`);
+    if (odd) reportUnexpected(`usage.${odd}`);
     return odd ? undefined : (counts as unknown as ChatUsage);
   }
 
@@ -192,7 +193,7 @@ export function createAnswerReader(
     chunks += 1;
     const reason = text(choice.finish_reason, END);
     if (reason) finishReason = reason;
-    // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
+    // some services repeat the whole message beside or after the deltas: read it only if no delta came
     const part = record(choice.delta, "choices.delta");
     const delta = part ?? (started ? undefined : record(choice.message, "choices.message"));
     const carried = delta !== undefined && content.read(delta, chunks, !part);
@@ -205,34 +206,34 @@ export function createAnswerReader(
     let other = others.get(index);
     if (!other) {
       const fold = createFold();
-      // the end of the answer is that of its first choice
+      // only the first choice decides the end of the response
       const warnOfFields = ({ path, rule }: Issue) => {
-        if (rule === UNEXPECTED) unexpected(path);
+        if (rule === UNEXPECTED) reportUnexpected(path);
       };
-      other = { fold, reader: createAnswerReader(fold.add, warnOfFields) };
+      other = { fold, reader: createResponseReader(fold.add, warnOfFields) };
       others.set(index, other);
     }
     return other.reader.read({ choices: [choice] });
   }
 
-  function unexpected(path: string): void {
+  function reportUnexpected(path: string): void {
     if (!hasWarned) warn({ path, message: "has an unexpected type: it was left out", rule: UNEXPECTED });
     hasWarned = true;
   }
 }
 
-/** Creates the reader of what one choice says: thinking, text, a refusal and calls. */
+/** Creates the reader of one choice's content: thinking, text, a refusal and calls. */
 function createContentReader(
   emit: (delta: ChatDelta) => void,
   calls: CallReader,
   { text, list, entry }: FieldReader,
 ) {
-  /** True where the current delta brought something. */
+  /** True if the current delta carried content. */
   let carried = false;
   const content = {
-    /** True once the answer has text. */
+    /** True once the response has text. */
     hasText: false,
-    /** Text of the model in place of an answer, where the service marks it as a refusal. */
+    /** Text that the service marks as a refusal of the model. */
     refusal: undefined as string | undefined,
     /** Reads a delta, or a whole message. Returns true if it carried content. */
     read(delta: WireObject, chunk: number, isMessage: boolean): boolean {
@@ -250,7 +251,7 @@ function createContentReader(
         content.refusal = (content.refusal ?? "") + refused;
         carried = true;
       }
-      // the older form of a call: at most one in an answer, and without an id
+      // the older form of a call: at most one per response, without an id
       const entries =
         parts == null ? (call ? [{ function: call }] : none) : list(parts, "choices.delta.tool_calls");
       for (const one of entries) if (calls.read(one, chunk, isMessage)) carried = true;
@@ -280,16 +281,16 @@ function createContentReader(
   }
 }
 
-/** Creates a reader of fields; `onUnexpected` gets the path of each field that has an unexpected type. */
+/** Creates a reader of fields. `onUnexpected` gets the path of each field with an unexpected type. */
 function createFieldReader(onUnexpected: (path: string) => void): FieldReader {
   return {
-    text: (value, path) => (typeof value === "string" ? value : absent(value, path, "")),
-    list: (value, path) => (Array.isArray(value) ? value : absent(value, path, none)),
-    record: (value, path) => (isRecord(value) ? value : absent(value, path, undefined)),
-    entry: (value, path) => (isRecord(value) ? value : absent(value ?? "null", path, undefined)),
+    text: (value, path) => (typeof value === "string" ? value : readAbsent(value, path, "")),
+    list: (value, path) => (Array.isArray(value) ? value : readAbsent(value, path, none)),
+    record: (value, path) => (isRecord(value) ? value : readAbsent(value, path, undefined)),
+    entry: (value, path) => (isRecord(value) ? value : readAbsent(value ?? "null", path, undefined)),
   };
 
-  function absent<Value>(value: unknown, path: string, instead: Value): Value {
+  function readAbsent<Value>(value: unknown, path: string, instead: Value): Value {
     if (value !== undefined && value !== null) onUnexpected(path);
     return instead;
   }

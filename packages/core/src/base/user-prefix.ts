@@ -1,0 +1,19 @@
+/** The field of a client that separates the data of its users. */
+export interface Scoped {
+  /** The client's user; undefined for an app with one user per browser. */
+  readonly user: string | undefined;
+}
+
+/**
+ * Returns the name of a lock, a channel or a collection for the client's user. Every name that tabs or page loads share
+ * goes through this function, so that two users of one browser never share data. Without a user, returns the name
+ * unchanged.
+ */
+export function addUserPrefix({ user }: Scoped, name: string): string {
+  return user === undefined ? name : `${formatUserPrefix(user)}/${name}`;
+}
+
+/** Returns the prefix of a user's names. JSON, because the JSON of one text is never a prefix of another's. */
+export function formatUserPrefix(user: string): string {
+  return JSON.stringify(user);
+}

@@ -1,0 +1,96 @@
+import type { Store } from "@sluice/core";
+
+/** A snapshot of a store, numbered in order. */
+export interface Version<State> {
+  readonly state: State;
+  readonly nth: number;
+}
+
+/**
+ * The snapshots of one store as React shows them. All components of a render pass show the same version, although the
+ * store may change while React spreads a transition over many frames.
+ */
+export interface PassView<State> {
+  /** The first version, which a server has rendered. */
+  readonly first: Version<State>;
+  /** Returns the current version. */
+  newest(): Version<State>;
+  /** Returns the version of the last urgent change: the last change of the headline. */
+  urgent(): Version<State>;
+  /** Returns the version for a component that mounts: the same one during the whole pass. */
+  mounting(): Version<State>;
+  /** Records that a component shows a version. */
+  commit(version: Version<State>): void;
+  /** Records if a component waits for another version. */
+  wait(component: object, isBehind: boolean): void;
+}
+
+/** Longest time of a pass without a commit, in milliseconds. React does not report the passes that it discards. */
+const MAX_PASS_MS = 5000;
+
+const views = new WeakMap<object, PassView<unknown>>();
+
+/**
+ * Returns the view of a store. All stores that `withOptions` creates from one store share it. Call it when the store is
+ * created: the first call's snapshot is `first`.
+ *
+ * @param headline selects the part of the state whose changes are urgent
+ */
+export function getPassView<State>(
+  { getSnapshot }: Pick<Store<State>, "getSnapshot">,
+  headline: (state: State) => unknown,
+): PassView<State> {
+  const known = views.get(getSnapshot) as PassView<State> | undefined;
+  if (known) return known;
+  const view = createPassView(getSnapshot, headline);
+  views.set(getSnapshot, view);
+  return view;
+}
+
+function createPassView<State>(
+  getSnapshot: () => State,
+  headline: (state: State) => unknown,
+): PassView<State> {
+  const first: Version<State> = { state: getSnapshot(), nth: 0 };
+  let last = first;
+  let lastUrgent = first;
+  let lastCommitted = first;
+  /** The version of the current pass; undefined between two passes. */
+  let pass: { readonly version: Version<State>; readonly at: number } | undefined;
+  const behind = new Set<object>();
+  return { first, newest, urgent, mounting, commit, wait };
+
+  function newest(): Version<State> {
+    const state = getSnapshot();
+    if (state !== last.state) last = { state, nth: last.nth + 1 };
+    if (headline(state) !== headline(lastUrgent.state)) lastUrgent = last;
+    return last;
+  }
+
+  function urgent(): Version<State> {
+    newest();
+    return lastUrgent;
+  }
+
+  function mounting(): Version<State> {
+    const now = performance.now();
+    // mounted components that wait for a newer version do not render again in this pass
+    if (!pass || now - pass.at > MAX_PASS_MS)
+      pass = { version: behind.size === 0 ? newest() : lastCommitted, at: now };
+    return pass.version;
+  }
+
+  function commit(version: Version<State>): void {
+    pass = undefined;
+    lastCommitted = pickNewer(version, lastCommitted);
+  }
+
+  function wait(component: object, isBehind: boolean): void {
+    behind[isBehind ? "add" : "delete"](component);
+  }
+}
+
+/** Returns the later one of two versions. */
+export function pickNewer<State>(one: Version<State>, other: Version<State>): Version<State> {
+  return one.nth >= other.nth ? one : other;
+}
