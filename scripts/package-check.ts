@@ -7,7 +7,7 @@ import { pack, readUnpackedSize, run } from "./tarballs.ts";
  * Packs the built packages, and checks each tarball: its manifest, its types, and the size of the core.
  */
 
-/** Largest size of `@sluice/core` once it is unpacked, in kB. */
+/** Maximum unpacked size of `@sluice/core`, in kB. */
 const MAX_CORE_KILOBYTES = 550;
 
 const root = join(import.meta.dirname, "..");
