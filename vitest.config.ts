@@ -14,7 +14,7 @@ import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import { aliases } from "./scripts/sources.ts";
 import Sequencer from "./scripts/test/sequencer.ts";
-import { inTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
+import { filterTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
@@ -370,7 +370,7 @@ export default defineConfig({
     reporters: process.env["SLUICE_RESULTS"] ? ["./scripts/test/reporter.ts"] : ["default"],
     sequence: { sequencer: Sequencer },
     projects: projects.flatMap((project) =>
-      inTier(limitTime(checkLeaks(project)), since[String(project.test?.name)]),
+      filterTier(limitTime(checkLeaks(project)), since[String(project.test?.name)]),
     ),
   },
 });

@@ -5,14 +5,14 @@ import { startVitest } from "vitest/node";
  * Compares wording, counts, names and source text with what they describe (tests/text), and prints one line. Only a broken
  * link, or a file that can't be loaded, fails.
  *
- *   --list   names what does not hold
+ * --list prints each mismatch
  */
 
 const { values } = parseArgs({ options: { list: { type: "boolean", default: false } } });
 const vitest = await startVitest("test", [], {
   config: "tests/text/vitest.config.ts",
   watch: false,
-  // no output of its own
+  // suppress its output
   reporters: [{}],
 });
 let held = 0;
@@ -26,7 +26,7 @@ for (const module of vitest.state.getTestModules()) {
     if (state === "passed") held += 1;
     if (state !== "failed") continue;
     const list = check.tags.includes("link") ? broken : hints;
-    list.push(`${name}: ${check.fullName}\n${indented(errors?.map(textOf).join("\n") ?? "")}`);
+    list.push(`${name}: ${check.fullName}\n${indent(errors?.map(readOutput).join("\n") ?? "")}`);
   }
 }
 await vitest.close();
@@ -35,15 +35,21 @@ if (held === 0) broken.push("no check ran");
 for (const line of values.list ? [...broken, ...hints] : broken) console.log(line);
 const count = hints.length + broken.length;
 const line = `text: ${held.toLocaleString("en")} hold${count > 0 ? `, ${count} do not` : ""}`;
-const yellow = (text: string) => (process.stdout.isTTY ? `\u001b[33m${text}\u001b[39m` : text);
+const colorYellow = (text: string) => (process.stdout.isTTY ? `\u001b[33m${text}\u001b[39m` : text);
 // scripts/test.ts shows lines with this sign
-console.log(count > 0 ? yellow(`⚠ ${line}${values.list ? "" : ": pnpm check text --list"}`) : line);
+console.log(count > 0 ? colorYellow(`⚠ ${line}${values.list ? "" : ": pnpm check text --list"}`) : line);
 process.exit(broken.length > 0 ? 1 : 0);
 
-function textOf({ message, diff }: { readonly message: string; readonly diff?: string | undefined }): string {
+function readOutput({
+  message,
+  diff,
+}: {
+  readonly message: string;
+  readonly diff?: string | undefined;
+}): string {
   return diff ? `${message}\n${diff}` : message;
 }
 
-function indented(text: string): string {
+function indent(text: string): string {
   return text.replace(/^/gm, "    ");
 }

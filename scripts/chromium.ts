@@ -12,9 +12,9 @@ const candidates = [
 ];
 
 /**
- * Features of Chromium that are off: those that Playwright turns off, because the last `--disable-features` replaces
- * those before, and the two pages of the address bar's popup. A headless browser shows none, and yet loads both for each
- * context, which takes a second of CPU time.
+ * Disabled features of Chromium: those that Playwright disables, because only the last `--disable-features` counts, and
+ * the two pages of the address bar's popup. A headless browser never shows them, but loads both for each context, which
+ * takes a second of CPU time.
  */
 const disabledFeatures = [
   "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -37,7 +37,7 @@ const disabledFeatures = [
   "WebUIOmniboxAimPopup",
 ];
 
-/** Without them a headless Chromium without a network looks for hosts of its maker, many times over. */
+/** Without these flags, a headless Chromium without a network keeps looking for hosts of its maker. */
 export const chromiumFlags = [
   "--no-sandbox",
   "--disable-gpu",
@@ -49,14 +49,14 @@ export const chromiumFlags = [
   `--disable-features=${disabledFeatures.join()}`,
 ];
 
-/** Finds the path of a Chromium on this machine; undefined where it has none. */
+/** Finds the path of a Chromium on this machine. */
 export function findChromium(): string | undefined {
   return candidates.find((path) => path && existsSync(path));
 }
 
 /**
- * Returns the path of a Chromium. Where there is none, installs the distribution's own if root on Debian or Ubuntu, and
- * names the command elsewhere.
+ * Returns the path of a Chromium. Without one, installs the distribution's package if this is root on Debian or Ubuntu,
+ * else names the command.
  */
 export function installChromium(): string | undefined {
   const found = findChromium();
@@ -64,21 +64,21 @@ export function installChromium(): string | undefined {
   const packages = ["chromium", "fonts-noto-color-emoji"];
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
     const line = `No Chromium: the browser tests do not run. Install one (apt install ${packages.join(" ")}), or set CHROMIUM to its path.`;
-    console.log(yellow(`⚠ ${line}`));
+    console.log(colorYellow(`⚠ ${line}`));
     return undefined;
   }
   console.log(`No Chromium: apt-get install ${packages.join(" ")}`);
-  apt("update", "-qq");
-  apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  runApt("update", "-qq");
+  runApt("install", "-y", "-qq", "--no-install-recommends", ...packages);
   return findChromium();
 }
 
 /** Colors a line of a terminal. */
-export function yellow(line: string): string {
+export function colorYellow(line: string): string {
   return process.stdout.isTTY ? `\x1b[33m${line}\x1b[39m` : line;
 }
 
-function apt(...args: string[]): void {
+function runApt(...args: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   spawnSync("apt-get", args, { env, stdio: ["ignore", "ignore", "inherit"] });
 }

@@ -16,13 +16,13 @@ import { API, type Project, SymbolFlags, type Type } from "typescript/unstable/s
 type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : never;
 
 /*
- * The built declarations of a package as its users need them: what its entries export, and what that refers to. The
- * rest describes functions that no user can import.
+ * Trims the built declarations of a package to what its users need: the exports of its entries, and everything they
+ * refer to. The rest describes functions that no user can import.
  */
 
 const root = join(import.meta.dirname, "..");
 
-/** Returns the text of each file of declarations that an entry of the package reaches, by its path in the package. */
+/** Returns the text of each declaration file that an entry of the package reaches, by path. */
 export function readDeclarations(folder: string): ReadonlyMap<string, string> {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const entries = Object.entries<unknown>(manifest.exports ?? {}).flatMap(([entry, target]) =>
@@ -55,8 +55,8 @@ function findPaths(target: unknown): readonly string[] {
 }
 
 /**
- * Finds the exports of an entry that the compiler of a user needs. Of an entry for our other packages these are the types,
- * which are in the signatures of those packages, and what one of them exports again.
+ * Finds the exports of an entry that a user's compiler needs. For an internal entry, these are the types in the
+ * signatures of our other packages, and what those packages re-export.
  */
 function findUsed(entry: string, symbols: readonly Symbol[]): readonly Symbol[] {
   if (!entry.includes("/internal")) return symbols;
@@ -68,7 +68,9 @@ function findUsed(entry: string, symbols: readonly Symbol[]): readonly Symbol[] 
   return symbols.filter(({ name, flags }) => flags & SymbolFlags.Type || again.includes(name));
 }
 
-/** Creates the graph of the declarations in `dist`. What `reach` gets is in `reached`, with all that it refers to. */
+/**
+ * Creates the graph of the declarations in `dist`. `reach` adds a declaration and everything it refers to to `reached`.
+ */
 function createGraph({ program, checker }: Project, dist: string) {
   const reached = new Set<Statement>();
   return { reached, reach, readExports, readFiles, isReached };
@@ -94,7 +96,7 @@ function createGraph({ program, checker }: Project, dist: string) {
     reach(checker.getSymbolAtLocation(names).flatMap((symbol) => (symbol ? follow(symbol) : [])));
   }
 
-  /** Returns true for a name of an import or export that is reached, or is of another package. */
+  /** Checks for an import or export that is reached, or comes from another package. */
   function isReached(name: Node): boolean {
     const symbol = checker.getSymbolAtLocation(name);
     const statements = symbol ? findStatements(follow(symbol)) : [];
@@ -123,7 +125,7 @@ function findIdentifiers(node: Node): readonly Identifier[] {
   return found;
 }
 
-/** Writes what is reached of a file; nothing, if no declaration is. */
+/** Writes the reached declarations of a file. Writes nothing if there are none. */
 function writeFile(file: SourceFile, { reached, isReached }: ReturnType<typeof createGraph>): string {
   const used = new Set(
     file.statements
@@ -145,13 +147,13 @@ function writeFile(file: SourceFile, { reached, isReached }: ReturnType<typeof c
     }
     if (isExportAssignment(statement) || isModuleDeclaration(statement))
       throw new Error(`${file.fileName}: no other kind of export is known here: ${statement.getText()}`);
-    return reached.has(statement) ? compact(statement.getFullText().trim()) : "";
+    return reached.has(statement) ? indentWithTabs(statement.getFullText().trim()) : "";
   });
   const written = lines.filter((line) => line !== "");
   return written.every((line) => /^(?:import|export \{\})/.test(line)) ? "" : `${written.join("\n")}\n`;
 }
 
-/** Writes an import or export with the names that are needed; nothing without any. */
+/** Writes an import or export with the needed names. Writes nothing if there are none. */
 function pickNames<Specifier extends Node>(
   statement: Statement,
   specifiers: readonly Specifier[],
@@ -161,7 +163,7 @@ function pickNames<Specifier extends Node>(
   return names.length > 0 ? statement.getText().replace(/\{[^}]*\}/, `{ ${names.join(", ")} }`) : "";
 }
 
-/** Writes the levels of indentation as one tab each. */
-function compact(text: string): string {
+/** Replaces each level of indentation by one tab. */
+function indentWithTabs(text: string): string {
   return text.replace(/^(?: {4})+/gm, (spaces) => "\t".repeat(spaces.length / 4));
 }

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 /*
- * The studio as it would be deployed, on this machine: the built page and the proxy in workerd (wrangler), in front
- * of the emulator. Prints one address; Ctrl-C stops all of it.
+ * Runs the studio as it would be deployed, on this machine: the built page and the proxy in workerd (wrangler), in
+ * front of the emulator. Prints one URL. Ctrl-C stops everything.
  */
 
 const root = join(import.meta.dirname, "..");
@@ -16,7 +16,7 @@ const { values } = parseArgs({
   options: {
     port: { type: "string", default: "8787" },
     "no-build": { type: "boolean", default: false },
-    // how much faster than usual the gateway answers
+    // speed of the gateway's emulator
     speed: { type: "string", default: "1" },
   },
 });
@@ -27,24 +27,24 @@ let worker: ChildProcess | undefined;
 let gateway: Awaited<ReturnType<typeof startGateway>> | undefined;
 let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
-// the page, the secrets and the answers that the Worker keeps: of this run alone, also where several demos run
+// the page, the secrets and the Worker's storage belong to this run only, so that several demos can run
 const folder = mkdtempSync(join(tmpdir(), "sluice-demo-"));
 process.on("exit", () => {
   signalGroup(worker, "SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });
-// a copy of the page: wrangler ends when a build empties the folder that it serves
+// a copy of the page: wrangler exits when a build empties the folder that it serves
 const page = join(folder, "page");
 cpSync(join(root, "examples/studio/dist"), page, { recursive: true });
 gateway = await startGateway();
-const port = await freePort(Number(values.port));
+const port = await findFreePort(Number(values.port));
 const address = `http://127.0.0.1:${port}`;
 worker = startWorker(gateway.url);
 const log = logOf(worker);
 worker.on("exit", (code) => {
   if (!stopping) fail(`The Worker ended with ${code}:\n${log()}`);
 });
-await answering(address);
+await waitForAnswer(address);
 console.log(`
   Sluice studio   ${address}
 
@@ -72,11 +72,11 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
     apiKeys: [key],
     cors: true,
     speed: Number(values.speed),
-    // nobody watches a demo for two minutes
+    // a demo should not take two minutes
     durations: { imageMs: 3000, videoMs: 12_000 },
     chat: createDemoScript(),
     media: landscapes,
-    // the demo needs no network: addresses elsewhere are accepted as they are
+    // the demo needs no network: accept external URLs without fetching them
     fetchMedia: (url: string) => (/^http:\/\/127\.0\.0\.1[:/]/.test(url) ? fetch(url) : undefined),
   };
   return serve(createEmulator(options), { port: 0 });
@@ -100,7 +100,7 @@ function startWorker(gatewayURL: string): ChildProcess {
   ];
   return spawn("wrangler", [...args, "--show-interactive-dev-session=false"], {
     cwd: join(root, "examples/studio"),
-    // a group of its own: wrangler starts workerd, and both have to go
+    // a separate process group: wrangler starts workerd, and both must stop
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
@@ -114,7 +114,7 @@ function writeVariables(gatewayURL: string): string {
     GATEWAY_API_KEY: key,
     FILES_SECRET: randomBytes(24).toString("hex"),
     ORIGINS: `${address} http://localhost:${port}`,
-    // a video of the emulator takes seconds: with the usual 15 s it would be seen late
+    // a video of the emulator takes seconds: the default of 15 s would show it late
     VIDEO_INTERVAL_MS: "2000",
   };
   const file = join(folder, "worker.env");
@@ -123,7 +123,7 @@ function writeVariables(gatewayURL: string): string {
   return file;
 }
 
-/** Returns a function that gives the last output of a child process. */
+/** Returns a function that returns the last output of a child process. */
 function logOf({ stdout, stderr }: ChildProcess): () => string {
   let text = "";
   for (const stream of [stdout, stderr])
@@ -133,21 +133,21 @@ function logOf({ stdout, stderr }: ChildProcess): () => string {
   return () => text;
 }
 
-async function answering(url: string): Promise<void> {
+async function waitForAnswer(url: string): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     try {
       if ((await fetch(url)).ok) return;
     } catch {
-      // nobody listens yet
+      // the server does not listen yet
     }
     if (Date.now() > deadline) fail(`The Worker does not answer at ${url}:\n${log()}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-/** `wanted`, or any other if something else listens there. */
-async function freePort(wanted: number): Promise<number> {
+/** Returns `wanted`, or a free port if another process listens there. */
+async function findFreePort(wanted: number): Promise<number> {
   const free = (await tryPort(wanted)) ?? (await tryPort(0));
   if (free === undefined) return fail("No free port on 127.0.0.1");
   if (wanted !== 0 && free !== wanted) console.log(`Port ${wanted} is taken: using ${free} instead.`);
@@ -170,19 +170,19 @@ async function stop(code: number): Promise<never> {
     stopping = true;
     console.log("\nStopping …");
     signalGroup(worker, "SIGTERM");
-    await Promise.all([groupGone(worker, 3000), gateway?.close()]);
+    await Promise.all([waitForGroupEnd(worker, 3000), gateway?.close()]);
   }
   process.exit(code);
 }
 
-/** Resolves when a child and all that it started have ended, or after `ms`. */
-async function groupGone(child: ChildProcess | undefined, ms: number): Promise<void> {
+/** Resolves when a child and its descendants have ended, or after `ms`. */
+async function waitForGroupEnd(child: ChildProcess | undefined, ms: number): Promise<void> {
   const deadline = Date.now() + ms;
   while (signalGroup(child, 0) && Date.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Signals a child and all that it started; false if none of them is there any more, or was ever started. */
+/** Signals a child and its descendants. Returns false if none of them runs. */
 function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals | 0): boolean {
   const pid = child?.pid;
   try {

@@ -15,9 +15,9 @@ import {
 import { openWorkshop, type Started, type Workshop } from "../tests/support/new-app.ts";
 
 /*
- * Measures a newcomer's first steps with each framework: from an empty folder to an answer, and on to an answer of the
- * production build. Each is done as the app's README says, from the packed packages and with the registry's newest
- * frameworks. Prints a table; a step that does not work is a stop, with its reason below.
+ * Measures a newcomer's first steps with each framework: from an empty folder to a reply, and on to a reply of the
+ * production build. Follows the README of each app, with the packed packages and the newest frameworks of the registry.
+ * Prints a table. A step that fails is a stop, with its reason below the table.
  *
  *   node scripts/first-steps.ts              all, after a build
  *   node scripts/first-steps.ts react next   some
@@ -26,7 +26,7 @@ import { openWorkshop, type Started, type Workshop } from "../tests/support/new-
 interface App {
   readonly title: string;
   readonly template: string;
-  /** Command of the framework; absent for a new app of `create-sluice`. */
+  /** Command of the framework. Absent for a new app of `create-sluice`. */
   readonly command?: readonly string[];
   /** Path of the page with the chat. */
   readonly path: string;
@@ -71,9 +71,9 @@ async function walk(app: App): Promise<Row> {
   const shop = openWorkshop();
   const seconds: Record<string, number> = {};
   try {
-    // what the registry would have done already
+    // a registry user would have the packed packages already
     shop.pack();
-    await steps(app, shop, async (name, step) => {
+    await runSteps(app, shop, async (name, step) => {
       console.error(`${app.title}: ${name}`);
       const from = performance.now();
       const result = await step();
@@ -90,14 +90,14 @@ async function walk(app: App): Promise<Row> {
 
 type Take = <Result>(name: string, step: () => Promise<Result>) => Promise<Result>;
 
-async function steps({ template, command, path }: App, shop: Workshop, take: Take): Promise<void> {
+async function runSteps({ template, command, path }: App, shop: Workshop, take: Take): Promise<void> {
   const ways = waysOf[template] as Ways;
   await take("create", () => createApp(shop, template, command));
   await take("install", () => shop.install("app"));
-  const dev = await take("first answer", () => firstAnswer(shop, ways, path));
+  const dev = await take("first answer", () => askFirst(shop, ways, path));
   await dev.stop();
   await take("build", async () => ways.build && shop.run("app", ways.build));
-  const deployed = await take("checklist", () => checked(shop, ways));
+  const deployed = await take("checklist", () => runChecked(shop, ways));
   await take("answer in production", async () => {
     const link = await invite(shop, "app");
     return ways.hasPage ? askPage(link, "Hello") : askDeployed(shop, "app", deployed.url);
@@ -113,14 +113,14 @@ async function createApp(shop: Workshop, template: string, command?: readonly st
   if (printed.includes("TO DO")) throw new Error(printed);
 }
 
-async function firstAnswer(shop: Workshop, ways: Ways, path: string): Promise<Started> {
+async function askFirst(shop: Workshop, ways: Ways, path: string): Promise<Started> {
   const server = await startDev(shop, "app", ways);
   await (ways.hasPage ? askPage(server.url + path, "Hello") : askServer(shop, "app", server.url));
   return server;
 }
 
-/** Fills in the settings, runs what was built, and goes through the checklist until it is met. */
-async function checked(shop: Workshop, ways: Ways): Promise<Started> {
+/** Fills in the settings, starts the build, and repeats the checklist until it passes. */
+async function runChecked(shop: Workshop, ways: Ways): Promise<Started> {
   const server = await deploy(shop, "app", { ...ways, build: undefined });
   const { status, printed } = await checkDeploy(shop, "app");
   if (status !== 0) throw new Error(printed);

@@ -32,25 +32,25 @@ const names = [
   "otel",
 ];
 
-/** React has no types of its own. */
+/** React ships no types. */
 const REACT_TYPES = "npm:@types/react@^19";
 
-/** Writes the workspace to `folder`, which is emptied. Returns the folders of its packages. */
-export function layOutForJSR(folder: string): string[] {
+/** Writes the workspace to `folder`, which is emptied first. Returns the folders of its packages. */
+export function writeForJSR(folder: string): string[] {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const catalog = catalogOf(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8"));
+  const catalog = readCatalog(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8"));
   writeJSON(join(folder, "deno.json"), {
     workspace: names.map((name) => `./${name}`),
     compilerOptions: { lib: ["esnext", "dom", "dom.iterable", "dom.asynciterable", "deno.ns"] },
   });
-  return names.map((name) => layOutPackage(name, join(folder, name), catalog));
+  return names.map((name) => writePackage(name, join(folder, name), catalog));
 }
 
-function layOutPackage(name: string, folder: string, catalog: ReadonlyMap<string, string>): string {
+function writePackage(name: string, folder: string, catalog: ReadonlyMap<string, string>): string {
   const from = stagePackage(join(root, "packages", name));
   const manifest: Manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
-  const types = typesOf(manifest);
+  const types = findTypes(manifest);
   for (const file of globSync("dist/**/*.{js,d.ts}", { cwd: from }))
     copyModule(from, folder, file, types.get(`./${file}`));
   cpSync(join(from, "README.md"), join(folder, "README.md"));
@@ -59,15 +59,15 @@ function layOutPackage(name: string, folder: string, catalog: ReadonlyMap<string
     name: manifest.name,
     version: manifest.version,
     license: manifest.license,
-    exports: exportsOf(manifest),
-    imports: importsOf(manifest, catalog),
+    exports: readExports(manifest),
+    imports: createImports(manifest, catalog),
     publish: { include: ["dist", "README.md", "LICENSE", "deno.json"] },
   });
   return folder;
 }
 
-/** The declarations of each entry, seen from its module. */
-function typesOf({ exports }: Manifest): ReadonlyMap<string, string> {
+/** Finds the declarations of each entry, relative to its module. */
+function findTypes({ exports }: Manifest): ReadonlyMap<string, string> {
   const targets = Object.values(exports).filter((target) => typeof target !== "string");
   return new Map(
     targets.map(({ default: code, types }) => [code, `./${posix.relative(posix.dirname(code), types)}`]),
@@ -81,29 +81,29 @@ function copyModule(from: string, folder: string, file: string, declarations: st
   const module = file.endsWith(".js")
     ? types + source
     : source
-        // a bundled package has declarations of modules that are no files of their own
+        // declarations of a bundled package name modules that are not files
         .replace(/(\bfrom |\bimport\()"(\.[^"]*)\.js"/g, '$1"$2.d.ts"')
         .replace(/^import [^;]*? from "react";$/gm, (line) => `// @ts-types="${REACT_TYPES}"\n${line}`);
   mkdirSync(dirname(join(folder, file)), { recursive: true });
   writeFileSync(join(folder, file), module);
 }
 
-function exportsOf({ exports }: Manifest): Record<string, string> {
+function readExports({ exports }: Manifest): Record<string, string> {
   const entries = Object.entries(exports).flatMap(([entry, target]) =>
     typeof target === "string" ? [] : [[entry, target.default]],
   );
   return Object.fromEntries(entries);
 }
 
-/** Leads the names of npm's packages to npm. Packages of the workspace are found by themselves. */
-function importsOf(manifest: Manifest, catalog: ReadonlyMap<string, string>): Record<string, string> {
+/** Maps the names of npm packages to npm. Workspace packages resolve by themselves. */
+function createImports(manifest: Manifest, catalog: ReadonlyMap<string, string>): Record<string, string> {
   const { dependencies = {}, peerDependencies = {} } = manifest;
   const names = Object.keys({ ...peerDependencies, ...dependencies }).filter((name) => catalog.has(name));
   const entries = names.map((name) => [name, `npm:${name}@^${catalog.get(name)?.replace("^", "")}`]);
   return Object.fromEntries(entries);
 }
 
-function catalogOf(yaml: string): ReadonlyMap<string, string> {
+function readCatalog(yaml: string): ReadonlyMap<string, string> {
   const [, rows = ""] = /^catalog:\n((?: .*\n)*)/m.exec(yaml) ?? [];
   const found = rows.matchAll(/^ {2}"?([^":]+)"?: "?([^"#\n]+?)"?(?: #.*)?$/gm);
   return new Map([...found].map(([, name = "", range = ""]) => [name, range]));
@@ -113,4 +113,4 @@ function writeJSON(path: string, value: object): void {
   writeFileSync(path, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-if (import.meta.main) layOutForJSR(process.argv[2] ?? join(root, ".tmp/jsr"));
+if (import.meta.main) writeForJSR(process.argv[2] ?? join(root, ".tmp/jsr"));

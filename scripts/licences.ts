@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 /*
- * Lists the licences of everything that an install of our packages brings, optional peers included:
- * `node scripts/licences.ts` prints the table.
+ * Lists the licences of everything that an install of our packages installs, including optional peers: `node
+ * scripts/licences.ts` prints the table.
  */
 
 interface Manifest {
@@ -18,18 +18,18 @@ interface Manifest {
 interface Row {
   readonly name: string;
   readonly licence: string;
-  /** Our packages that bring it. */
+  /** Our packages that depend on it. */
   readonly users: readonly string[];
 }
 
 const root = join(import.meta.dirname, "..");
 
-/** Licences that our users can take without a question. The Unlicense gives a work to the public, with no condition. */
+/** Accepted licences. The Unlicense gives a work to the public without conditions. */
 const accepted = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Unlicense", "MPL-2.0"];
 
-/** Returns the page, and the names of packages whose licence is not accepted. */
-export function licencePage(): { readonly page: string; readonly refused: readonly string[] } {
-  const all = rows();
+/** Returns the page, and the names of packages without an accepted licence. */
+export function createLicencePage(): { readonly page: string; readonly refused: readonly string[] } {
+  const all = formatRows();
   const lines = all.map(({ name, licence, users }) => `| \`${name}\` | ${licence} | ${users.join(", ")} |`);
   const page = `# Licences
 
@@ -43,13 +43,13 @@ ${lines.join("\n")}
   return { page, refused };
 }
 
-/** Of several licences to choose from, one that is accepted will do. */
+/** Of alternative licences, one accepted licence is enough. */
 function isAccepted(licence: string): boolean {
   const choices = licence.replace(/^\((.*)\)$/, "$1").split(" OR ");
   return choices.some((choice) => accepted.includes(choice));
 }
 
-function rows(): Row[] {
+function formatRows(): Row[] {
   const found = new Map<string, Row>();
   for (const path of globSync("packages/*/package.json", { cwd: root }))
     visit(join(root, path), undefined, found);
@@ -71,15 +71,15 @@ function visit(path: string, user: string | undefined, found: Map<string, Row>):
     if (wasKnown) return;
   }
   for (const next of Object.keys({ ...dependencies, ...(isOurs ? peerDependencies : {}) }))
-    visit(manifestOf(next, path), isOurs ? name : user, found);
+    visit(findManifest(next, path), isOurs ? name : user, found);
 }
 
-/** Finds the manifest of a package that the one at `from` depends on. */
-function manifestOf(name: string, from: string): string {
+/** Finds the manifest of a dependency of the package at `from`. */
+function findManifest(name: string, from: string): string {
   const folders = createRequire(from).resolve.paths(name) ?? [];
   const found = folders.flatMap((folder) => globSync(join(folder, name, "package.json"))).at(0);
   if (!found) throw new Error(`${name} of ${from} is not installed`);
   return realpathSync(found);
 }
 
-if (import.meta.main) console.log(licencePage().page);
+if (import.meta.main) console.log(createLicencePage().page);

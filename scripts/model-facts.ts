@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { modelsTable } from "../tests/rules/models-table.ts";
 
-/* Writes the facts about models that coding agents read. */
+/* Writes the table of models for coding agents. */
 
 const page = new URL("../packages/core/AGENTS.md", import.meta.url);
 const text = readFileSync(page, "utf8");

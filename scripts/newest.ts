@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 
 /*
- * Runs the recipes of other people's frameworks on the newest versions of them, each week in CI. It changes the lockfile,
- * for that run alone. `minimumReleaseAge` holds here, too.
+ * Runs the recipes of other frameworks on their newest versions, weekly in CI. It changes the lockfile for this run
+ * only. `minimumReleaseAge` also applies here.
  */
 
-/** Packages of `tests/package.json`. rxjs is left out: AG-UI names its version. */
+/** Packages of `tests/package.json`, without rxjs: AG-UI pins its version. */
 const known = [
   "@ag-ui/client",
   "@assistant-ui/react",
@@ -17,16 +17,19 @@ const known = [
   "vite-plugin-solid",
   "vue",
 ];
-/** Packages that are too large for every install, or change the versions of others. Their tests are skipped where they are absent. */
+/**
+ * Packages that are too large for every install, or change the versions of others. Without them, their tests are
+ * skipped.
+ */
 const large = ["@copilotkit/core", "@react-native-async-storage/async-storage", "expo"];
 
 const tests = ["--filter", "@sluice/tests"];
-pnpm(...tests, "update", "--latest", ...known);
-pnpm(...tests, "add", "--save-dev", "--ignore-scripts", ...large);
-pnpm(...tests, "list", "--depth", "0", ...known, ...large);
-pnpm("run", "test", "--recipes");
+runPnpm(...tests, "update", "--latest", ...known);
+runPnpm(...tests, "add", "--save-dev", "--ignore-scripts", ...large);
+runPnpm(...tests, "list", "--depth", "0", ...known, ...large);
+runPnpm("run", "test", "--recipes");
 
-function pnpm(...args: string[]): void {
+function runPnpm(...args: string[]): void {
   const { status } = spawnSync("pnpm", args, { stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -7,8 +7,8 @@ import { pack, readUnpackedSize, run } from "./tarballs.ts";
  * Packs the built packages, and checks each tarball: its manifest, its types, and the size of the core.
  */
 
-/** Largest size of `@sluice/core` once it is unpacked, in kB. */
-const MAX_CORE_KILOBYTES = 400;
+/** Maximum unpacked size of `@sluice/core`, in kB. */
+const MAX_CORE_KILOBYTES = 550;
 
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules/.bin");

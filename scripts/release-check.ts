@@ -3,16 +3,26 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { layOutForJSR } from "./jsr.ts";
-import { licencePage } from "./licences.ts";
-import { entries, type Manager, managers, pack, pnpm, run, writeProject, yarnSettings } from "./tarballs.ts";
+import { writeForJSR } from "./jsr.ts";
+import { createLicencePage } from "./licences.ts";
+import {
+  createYarnSettings,
+  entries,
+  type Manager,
+  managers,
+  pack,
+  pnpm,
+  run,
+  writeProject,
+} from "./tarballs.ts";
 
 /*
- * Does all of a release but publishing: builds, checks and packs the packages, lets JSR check them, and installs the
- * tarballs in fresh projects with npm, pnpm, Yarn and Bun, where each entry is imported. Needs the npm registry.
+ * Does everything of a release except publishing: builds, checks and packs the packages, lets JSR check them, and
+ * installs the tarballs in fresh projects with npm, pnpm, Yarn and Bun, which import each entry. Needs the npm
+ * registry.
  *
- *   --no-build      uses the packages as they are built
- *   --only <text>   runs the steps whose name has this text
+ * --no-build uses the existing build
+ * --only <text> runs the steps whose name contains this text
  */
 
 const root = join(import.meta.dirname, "..");
@@ -26,7 +36,7 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 /** Tarball of each package, by name. */
 let tarballs: ReadonlyMap<string, string> | undefined;
 
-/** Each step; `usesTarballs` is true for those after the packing. */
+/** All steps. `usesTarballs` is true for the steps after packing. */
 const steps: readonly (readonly [name: string, run: () => void, usesTarballs?: boolean])[] = [
   [
     "build",
@@ -51,7 +61,7 @@ let passed = 0;
 let failed = 0;
 for (const [name, step, usesTarballs = false] of chosen) {
   const start = performance.now();
-  const problem = problemOf(() => {
+  const problem = describeProblem(() => {
     if (usesTarballs) tarballs ??= pack(folder);
     step();
   });
@@ -64,7 +74,7 @@ for (const [name, step, usesTarballs = false] of chosen) {
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-function problemOf(step: () => void): string | undefined {
+function describeProblem(step: () => void): string | undefined {
   try {
     step();
     return undefined;
@@ -73,7 +83,7 @@ function problemOf(step: () => void): string | undefined {
   }
 }
 
-/** The manifests have an address once a release has written it. */
+/** A release writes the repository's URL into the manifests. */
 function checkAddress(): void {
   const manifests = ["package.json", ...globSync("packages/*/package.json", { cwd: root })];
   const bare = manifests.filter((path) => !JSON.parse(readFileSync(join(root, path), "utf8")).repository);
@@ -105,17 +115,17 @@ function checkVersions(): void {
 
 function checkJSR(): void {
   const at = join(folder, "jsr");
-  layOutForJSR(at);
+  writeForJSR(at);
   run([join(bin, "deno"), "publish", "--dry-run", "--allow-dirty"], at);
 }
 
 function checkLicences(): void {
-  const { refused } = licencePage();
+  const { refused } = createLicencePage();
   if (refused.length > 0) throw new Error(`licences that are not accepted: ${refused.join(", ")}`);
 }
 
 /**
- * Looks for files that nobody needs: no sources, no maps, no docs.
+ * Looks for unneeded files: sources, source maps, docs.
  */
 function checkContents(): void {
   const problems: string[] = [];
@@ -150,6 +160,6 @@ function install({ name, install, node }: Manager): void {
 }
 `;
   writeFileSync(join(at, "import.mjs"), code);
-  run(install, at, yarnSettings(folder));
-  run([...node, "import.mjs"], at, yarnSettings(folder));
+  run(install, at, createYarnSettings(folder));
+  run([...node, "import.mjs"], at, createYarnSettings(folder));
 }

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
 /*
- * Writes the repository's address into the manifests and the READMEs of the packages, where registries read it:
+ * Writes the repository's URL into the manifests and the READMEs of the packages, where registries read it:
  *
  *   node scripts/repository.ts [account/repository]
  *
- * GitHub Actions gives the argument as GITHUB_REPOSITORY. A release runs this; the files of main have no address.
+ * GitHub Actions passes the argument as GITHUB_REPOSITORY. A release runs this; the files on main have no URL.
  */
 
 const root = join(import.meta.dirname, "..");
@@ -26,8 +26,8 @@ for (const folder of readdirSync(join(root, "packages"))) {
   });
   // a registry shows the README without the files beside it
   const readme = join(root, at, "README.md");
-  const absolute = (_: string, path: string) => `](${page}/blob/main/${posix.join(at, path)})`;
-  writeFileSync(readme, readFileSync(readme, "utf8").replace(/\]\((\.\.?\/[^)\s]+)\)/g, absolute));
+  const toAbsolute = (_: string, path: string) => `](${page}/blob/main/${posix.join(at, path)})`;
+  writeFileSync(readme, readFileSync(readme, "utf8").replace(/\]\((\.\.?\/[^)\s]+)\)/g, toAbsolute));
 }
 
 function write(path: string, fields: object): void {

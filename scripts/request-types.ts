@@ -10,7 +10,7 @@ type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : n
  * 7.0 shows no doc at a field of an inferred type (microsoft/typescript-go#4677), and the written type needs no valibot.
  */
 
-/** An interface that is written: its doc, and the text of each field. */
+/** A written interface: its doc, and the text of each field. */
 interface Written {
   readonly name: string;
   readonly doc: string;
@@ -34,7 +34,7 @@ try {
   api.close();
 }
 
-/** Replaces each inferred type of a file. The new text is at its end, so that the other lines keep their numbers. */
+/** Replaces each inferred type of a file. Appends the new text, so that other lines keep their numbers. */
 function writeTypes({ program, checker }: Project, source: string, built: string): void {
   const file = program.getSourceFile(source);
   const module = file && checker.getSymbolAtLocation(file);
@@ -63,31 +63,31 @@ function writeTypes({ program, checker }: Project, source: string, built: string
       const mark = isOptional(field) ? "?" : "";
       const fieldType = checker.getTypeOfSymbol(field);
       if (!fieldType) throw new Error(`${built}: ${field.name} has no type`);
-      return `${docOf(field, indent)}${indent}readonly ${name}${mark}: ${textOf(fieldType, indent)};\n`;
+      return `${readDoc(field, indent)}${indent}readonly ${name}${mark}: ${writeType(fieldType, indent)};\n`;
     });
   }
 
-  function docOf(field: Symbol, indent: string): string {
+  function readDoc(field: Symbol, indent: string): string {
     const tags = field.getJsDocTags(checker).map((tag) => `@${tag.name} ${tag.text ?? ""}`);
     const text = [field.getDocumentationComment(checker), ...tags].filter(Boolean).join("\n\n");
     if (!text.includes("\n")) return text && `${indent}/** ${text} */\n`;
     return `${indent}/**\n${text.replace(/^/gm, `${indent} * `).replace(/ +$/gm, "")}\n${indent} */\n`;
   }
 
-  function textOf(type: Type, indent: string): string {
+  function writeType(type: Type, indent: string): string {
     const name = type.getAliasSymbol() ?? (type.isIntersectionType() ? undefined : type.getSymbol());
-    if (name && isOurs(name)) return referenceTo(name, type);
-    if (type.isUnionType()) return unionOf(type.getTypes().map((part) => textOf(part, indent)));
+    if (name && isOurs(name)) return findReference(name, type);
+    if (type.isUnionType()) return sortUnion(type.getTypes().map((part) => writeType(part, indent)));
     if (checker.isTupleType(type) && type.isTypeReference())
       return `readonly [${checker
         .getTypeArguments(type)
-        .map((part) => textOf(part, indent))
+        .map((part) => writeType(part, indent))
         .join(", ")}]`;
     if (checker.isArrayType(type) && type.isTypeReference())
       return listOf(
         checker
           .getTypeArguments(type)
-          .map((part) => textOf(part, indent))
+          .map((part) => writeType(part, indent))
           .join(""),
       );
     const isWritten = type.isObjectType() && type.getSymbol()?.name === "__type";
@@ -96,8 +96,8 @@ function writeTypes({ program, checker }: Project, source: string, built: string
     return checker.typeToString(type, undefined, NO_TRUNCATION);
   }
 
-  /** A name of this package, as a reference that needs no import. */
-  function referenceTo(name: Symbol, type: Type): string {
+  /** Finds a reference to a name of this package without an import. */
+  function findReference(name: Symbol, type: Type): string {
     const path = name.declarations[0]?.path ?? "";
     const text = checker.typeToString(type, undefined, NO_TRUNCATION);
     const other = inferred.split("\n").find((line) => line.endsWith(` = ${text};`));
@@ -107,7 +107,7 @@ function writeTypes({ program, checker }: Project, source: string, built: string
   }
 }
 
-/** Writes an interface. Fields that are all of another one, as those of a request's parameters, are inherited from it. */
+/** Writes an interface. If it contains all fields of another interface, it extends that interface. */
 function writeInterface({ name, doc, fields }: Written, all: readonly Written[]): string {
   const parts = all.filter((one) => one.fields.length < fields.length && isPart(one.fields, fields));
   const [base] = parts.toSorted((a, b) => b.fields.length - a.fields.length);
@@ -123,8 +123,8 @@ function listOf(item: string): string {
   return item.includes(" | ") && !item.startsWith("{") ? `readonly (${item})[]` : `readonly ${item}[]`;
 }
 
-/** The parts of a union as a reader expects them: `boolean`, and the absence last. */
-function unionOf(parts: readonly string[]): string {
+/** Sorts the parts of a union for readers: merges `boolean`, and puts null and undefined last. */
+function sortUnion(parts: readonly string[]): string {
   const isAbsent = (part: string) => part === "null" || part === "undefined";
   const absent = parts.filter(isAbsent).sort();
   const present = parts.filter((part) => !isAbsent(part));
@@ -133,7 +133,7 @@ function unionOf(parts: readonly string[]): string {
   return [...(isBoolean ? ["boolean"] : []), ...values, ...absent].join(" | ");
 }
 
-/** Returns true for a type with a name that is exported by a module of this package. */
+/** Checks for a named type that a module of this package exports. */
 function isOurs({ name, declarations }: Symbol): boolean {
   const isHelper = ["RequestOf", "RequestsOf", "ReadonlyFields", "DeepReadonly", "With"].includes(name);
   return (

@@ -9,13 +9,13 @@ import { startDemo } from "../tests/support/demo.ts";
 import { chromiumFlags, findChromium } from "./chromium.ts";
 
 /*
- * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
- * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the panel of `labs/devtools`
- * and the components of `labs/registry`. Build first: `pnpm build`.
+ * Takes the screenshots of the README from the running demo: a message beside the inspector, and a short recording with
+ * a cut connection, a reload and the resumed message. Two more show the panel of `labs/devtools` and the components of
+ * `labs/registry`. Build first: `pnpm build`.
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
-/** Longest time that one frame of the recording stands, in milliseconds. */
+/** Maximum time of one frame in the recording, in milliseconds. */
 const LONGEST_MS = 1500;
 const FRAME_MS = 120;
 
@@ -27,22 +27,22 @@ interface Frame {
 
 const executablePath = findChromium();
 if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
-// slow enough for an answer to outlast a cut and a reload
+// slow enough for a message to outlast a cut and a reload
 const demo = await startDemo(0, 0.5);
 const browser = await chromium.launch({ executablePath, args: chromiumFlags });
 mkdirSync(folder, { recursive: true });
 try {
-  await hero();
-  await recording();
-  await devtools();
-  await components();
+  await recordHero();
+  await recordCut();
+  await shootDevtools();
+  await shootComponents();
 } finally {
   await browser.close();
   await demo.interrupt();
 }
 
-/** An answer with code, and the code behind the room. */
-async function hero(): Promise<void> {
+/** Takes a screenshot of a message with code, and the code of the room. */
+async function recordHero(): Promise<void> {
   const page = await open(1440, 900);
   await page.getByRole("button", { name: "Stream and render" }).click();
   await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
@@ -61,15 +61,15 @@ async function hero(): Promise<void> {
   await page.context().close();
 }
 
-/** The same answer, cut and reloaded, and whole in the end. */
-async function recording(): Promise<void> {
+/** Records the same message: cut, reloaded, and complete at the end. */
+async function recordCut(): Promise<void> {
   const page = await open(1200, 750);
   await page.getByRole("tab", { name: "Network" }).click();
   const devtools = await page.context().newCDPSession(page);
   const frames = await record(devtools);
   await page.waitForTimeout(800);
   await page.getByRole("button", { name: "Offline" }).click();
-  // the second success is the answer that goes on
+  // the second success is the resumed message
   await page.getByLabel("Timeline").getByText("200").nth(1).waitFor();
   await page.waitForTimeout(1500);
   await page.reload();
@@ -77,13 +77,13 @@ async function recording(): Promise<void> {
   await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
   await page.waitForTimeout(1500);
   await devtools.send("Page.stopScreencast");
-  await save("resume.webp", await animated(frames));
+  await save("resume.webp", await createAnimation(frames));
   await page.context().close();
 }
 
-/** The panel of `labs/devtools`, after an answer was cut and went on. The development server alone has it. */
-async function devtools(): Promise<void> {
-  // the Worker lets in its own page alone
+/** Takes a screenshot of `labs/devtools` after a cut message was resumed. Only the development server has it. */
+async function shootDevtools(): Promise<void> {
+  // the Worker accepts only its own page
   const target = { target: demo.address, headers: { origin: demo.address } };
   const root = fileURLToPath(new URL("../examples/studio/", import.meta.url));
   const server = { port: 0, host: "127.0.0.1", proxy: { "/v1": target, "/health": target } };
@@ -101,8 +101,8 @@ async function devtools(): Promise<void> {
   await vite.close();
 }
 
-/** The rooms that are made of the registry's components, with a tool that waits for a yes. */
-async function components(): Promise<void> {
+/** Takes a screenshot of the registry's rooms, with a tool that waits for approval. */
+async function shootComponents(): Promise<void> {
   const gateway = await serve(createEmulator({ speed: 5, apiKeys: ["sk-shots"] }), { port: 0 });
   const target = { target: gateway.url, headers: { authorization: "Bearer sk-shots" } };
   const root = fileURLToPath(new URL("../labs/registry/", import.meta.url));
@@ -151,8 +151,8 @@ async function record(devtools: CDPSession): Promise<Frame[]> {
   return frames;
 }
 
-/** Makes one picture of the frames; those that came too fast are left out. */
-async function animated(frames: readonly Frame[]): Promise<Buffer> {
+/** Creates one animation from the frames. Drops frames that follow too fast. */
+async function createAnimation(frames: readonly Frame[]): Promise<Buffer> {
   const kept: Frame[] = [];
   for (const frame of frames)
     if (kept.length === 0 || (frame.at - (kept.at(-1)?.at ?? 0)) * 1000 >= FRAME_MS) kept.push(frame);

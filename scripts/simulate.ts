@@ -4,14 +4,14 @@ import { loadDevices, loadSimulation, loadUploads, type Sources } from "../tests
 import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs.ts";
 
 /*
- * Runs simulated worlds: tabs, storage, network and gateway, with faults at any step. Each seed is one world. A rule that
- * is broken is printed with the shortest steps that break it.
+ * Runs simulations: tabs, storage, network and gateway, with faults at any step. Each seed is one scenario. A broken
+ * rule is printed with the shortest steps that break it.
  *
- *   pnpm simulate --seeds 10000             10,000 worlds
- *   pnpm simulate --seed 7 --seeds 1        one world again
- *   pnpm simulate --uploads --seeds 1000    1,000 worlds of uploads
- *   pnpm simulate --devices --seeds 1000    1,000 worlds of several devices
- *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
+ * pnpm simulate --seeds 10000 10,000 scenarios
+ * pnpm simulate --seed 7 --seeds 1 one scenario again
+ * pnpm simulate --uploads --seeds 1000 1,000 scenarios of uploads
+ * pnpm simulate --devices --seeds 1000 1,000 scenarios of several devices
+ * pnpm simulate --put-back puts each known bug back, and looks for it; --only <part of a name> for some
  *                                           (tests/simulation/bugs; a patch that no longer applies is skipped)
  *
  * `--trace <file>` writes all that happened in the first seed.
@@ -30,7 +30,7 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 
-/** Steps of the worlds by kind. A step that is no fault has none. */
+/** Steps of the scenarios by kind, as in `docs/reliability.md`. A step without a fault has no kind. */
 const kinds: readonly (readonly [string, RegExp])[] = [
   ["faults between a tab and the server", /^break (connection|all)/],
   ["faults between the proxy and the gateway", /^break upstream/],
@@ -59,10 +59,10 @@ async function run(seeds: number): Promise<void> {
   const figures = await search(first, seeds);
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);
   console.log(`${figures.seeds} worlds, ${days} days, ${figures.steps} steps, ${figures.events} events`);
-  console.log(`${cpuSeconds(startedAt)} s of CPU`);
+  console.log(`${measureCPUSeconds(startedAt)} s of CPU`);
   print(figures.counts);
   console.log();
-  print(byKind(figures.counts));
+  print(countByKind(figures.counts));
   for (const [kind, failing] of figures.failing) {
     console.log(`\n${failing.length} worlds: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
     console.log(report(await shortest(failing[0] as number)));
@@ -74,7 +74,7 @@ async function runUploads(seeds: number): Promise<void> {
   const { searchUploads } = await loadUploads();
   const startedAt = process.cpuUsage();
   const { worlds, counts, failing } = await searchUploads(first, seeds);
-  console.log(`${worlds} worlds of uploads\n${cpuSeconds(startedAt)} s of CPU`);
+  console.log(`${worlds} worlds of uploads\n${measureCPUSeconds(startedAt)} s of CPU`);
   print(counts);
   for (const { seed, failure, trace } of failing)
     console.log([`\nseed ${seed}: ${failure}`, ...trace].join("\n"));
@@ -89,7 +89,7 @@ async function runDevices(seeds: number): Promise<void> {
   const figures = await searchDevices(first, seeds);
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);
   console.log(`${figures.seeds} worlds, ${days} days, ${figures.steps} steps, ${figures.events} events`);
-  console.log(`${cpuSeconds(startedAt)} s of CPU`);
+  console.log(`${measureCPUSeconds(startedAt)} s of CPU`);
   print(figures.counts);
   for (const [kind, failing] of figures.failing) {
     console.log(`\n${failing.length} worlds: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
@@ -145,7 +145,7 @@ async function lookInUploads(sources: Sources, seeds: number): Promise<string | 
   return found && `seed ${found.seed}, ${found.trace.length} requests and visits: ${found.failure}`;
 }
 
-function byKind(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+function countByKind(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const [name, count] of counts)
     for (const [kind, names] of kinds) if (names.test(name)) sums.set(kind, (sums.get(kind) ?? 0) + count);
@@ -157,7 +157,7 @@ function print(counts: ReadonlyMap<string, number>): void {
     console.log(`${String(count).padStart(8)}  ${name}`);
 }
 
-function cpuSeconds(startedAt: NodeJS.CpuUsage): string {
+function measureCPUSeconds(startedAt: NodeJS.CpuUsage): string {
   const { user, system } = process.cpuUsage(startedAt);
   return ((user + system) / 1_000_000).toFixed(1);
 }

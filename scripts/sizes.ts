@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /*
- * Measures what a bundler makes of one import (`.size-limit.json`), and prints a table of the figures of this branch and
- * of what it adds to those of `main`. It refuses nothing: a reviewer reads it.
+ * Measures the bundle of each import (`.size-limit.json`), and prints a table of this branch's figures and their
+ * difference from `main`. It never fails: a reviewer reads the table.
  *
  *   --save   writes the figures into scripts/sizes.json, the base of the table, and into docs/performance.md
  */
@@ -21,7 +21,7 @@ const FILE = "scripts/sizes.json";
 const PAGE = "docs/performance.md";
 const TABLE_HEAD = "| import | minified, gzip |";
 const TABLE = /^\| import +\| minified, gzip +\|\n(?:\|.*\n)*/m;
-/** A figure that grows by more than this part is marked. */
+/** Relative growth from which a figure is marked. */
 const MARKED = 0.1;
 
 const printed = execFileSync(join(root, "node_modules/.bin/size-limit"), ["--json"], {
@@ -40,7 +40,7 @@ if (process.argv.includes("--save")) {
   );
   execFileSync(join(root, "node_modules/.bin/biome"), ["format", "--write", PAGE], { cwd: root });
 }
-const base = figuresOfMain();
+const base = readFiguresOfMain();
 const longest = Math.max(...measured.map(({ name }) => name.length));
 for (const { name, size } of measured) {
   const before = base[name];
@@ -52,18 +52,18 @@ for (const { name, size } of measured) {
   );
 }
 
-/** The figures where this branch left `main`; those of this tree where git or `main` is not there. */
-function figuresOfMain(): Figures {
+/** Returns the figures of the merge base with `main`, or of this tree without git or `main`. */
+function readFiguresOfMain(): Figures {
   for (const main of ["origin/main", "main"])
     try {
-      const from = git("merge-base", "HEAD", main).trim();
-      return JSON.parse(git("show", `${from}:${FILE}`)) as Figures;
+      const from = runGit("merge-base", "HEAD", main).trim();
+      return JSON.parse(runGit("show", `${from}:${FILE}`)) as Figures;
     } catch {
       // the next one
     }
   return JSON.parse(readFileSync(join(root, FILE), "utf8")) as Figures;
 }
 
-function git(...args: readonly string[]): string {
+function runGit(...args: readonly string[]): string {
   return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 }

@@ -3,8 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { soak } from "../tests/soak/soak.ts";
 
 /*
- * Uses the client in Node and in Chromium, through the proxy in workerd, for minutes: chats, stops, lost connections and
- * video tasks. Prints the memory, descriptors, listeners and stored bytes on the way, and fails where one grows.
+ * Uses the client in Node and in Chromium for minutes, through the proxy in workerd: chats, stops, lost connections and
+ * video tasks. Prints memory, descriptors, listeners and stored bytes, and fails if one of them grows.
  *
  *   pnpm soak --minutes 60
  */

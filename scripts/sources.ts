@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 const root = join(import.meta.dirname, "..");
 
 /**
- * The source file of each entry of the packages, by the name that users import: `@sluice/core/sse`. Longer names come first,
- * as aliases need them.
+ * The source file of each package entry, by import name: `@sluice/core/sse`. Longer names come first, as aliases
+ * require.
  */
 export const sources: Readonly<Record<string, string>> = Object.fromEntries(
   globSync("{packages,labs}/*/package.json", { cwd: root })
@@ -23,7 +23,7 @@ export const sources: Readonly<Record<string, string>> = Object.fromEntries(
     .sort(([one], [other]) => other.length - one.length || one.localeCompare(other)),
 );
 
-/** The same as aliases, each of the whole name. */
+/** The same as aliases for exact names. */
 export const aliases = Object.entries(sources).map(([name, replacement]) => ({
   find: new RegExp(`^${name}$`),
   replacement,

@@ -14,8 +14,8 @@ import { minify_sync } from "terser";
 import { readDeclarations } from "./declarations.ts";
 
 /*
- * Lays out the built package of this folder as it is packed, in the `directory` of its `publishConfig`:
- * `node ../../scripts/stage.ts`. `pnpm pack` and `pnpm publish` run it as `prepack`.
+ * Copies the files of the built package in this folder to the `directory` of its `publishConfig`: `node
+ * ../../scripts/stage.ts`. `pnpm pack` and `pnpm publish` run it as `prepack`.
  */
 
 interface Manifest {
@@ -27,7 +27,7 @@ interface Manifest {
 
 const root = join(import.meta.dirname, "..");
 
-/** Writes the files of a built package that its users need. Returns their folder. Several processes may do it at once. */
+/** Copies the files that users need. Returns their folder. Several processes may run it at once. */
 export function stagePackage(folder: string): string {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const { publishConfig, ...published } = manifest;
@@ -62,7 +62,7 @@ function findModules(folder: string, { exports, bin }: Manifest): ReadonlySet<st
     const name = relative(folder, path);
     if (found.has(name) || !path.endsWith(".js") || !existsSync(path)) return;
     found.add(name);
-    // any text that is the path of a module: `import`, `import()`, `new URL`
+    // any string with the path of a module: `import`, `import()`, `new URL`
     for (const [, other = ""] of readFileSync(path, "utf8").matchAll(/["'`](\.{1,2}\/[^"'`\s]+)["'`]/g))
       visit(join(dirname(path), other));
   };
@@ -97,7 +97,7 @@ function copy(from: string, to: string): void {
   write(to, readFileSync(from), statSync(from).mode);
 }
 
-/** Writes a file in one step, unless it has this content. */
+/** Writes a file atomically, unless it has this content. */
 function write(path: string, content: Buffer, mode = 0o644): void {
   if (existsSync(path) && readFileSync(path).equals(content)) return;
   mkdirSync(dirname(path), { recursive: true });

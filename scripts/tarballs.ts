@@ -37,7 +37,7 @@ export const entries = manifests.flatMap(({ name, exports = {} }) =>
     .map((entry) => name + entry.slice(1)),
 );
 
-/** Deno's own `install` reads no tarballs. */
+/** Deno's own `install` does not support tarballs. */
 export const managers: readonly Manager[] = [
   {
     name: "npm",
@@ -65,7 +65,7 @@ export const managers: readonly Manager[] = [
   },
 ];
 
-/** Packs the built packages as a release does: with versions in place of `workspace:` and `catalog:`. */
+/** Packs the built packages as a release does: with versions instead of `workspace:` and `catalog:`. */
 export function pack(folder: string): ReadonlyMap<string, string> {
   run(["npx", "-y", pnpm, "-r", "--filter", "./packages/*", "pack", "--pack-destination", folder], root);
   return new Map(
@@ -82,14 +82,17 @@ export function readUnpackedSize(tarball: string): number {
   return lines.reduce((sum, line) => sum + Number(/ (\d+) \d{4}-/.exec(line)?.[1]), 0);
 }
 
-/** What `ai` leaves to the app. Yarn installs no peer that the app does not name. */
+/** Peers of `ai` that the app must install. Yarn installs no peer that the app does not name. */
 const peersOfPeers = { zod: "^4.1.8" };
 
-/** Returns what the packages leave to the app to install. Some entries need it, so a project that imports all has it. */
-function peersOf(tarballs: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
-  const manifestIn = (tarball: string): Manifest =>
+/** Lists the peers that an app must install. Some entries need them, so a project that imports everything has them. */
+function listPeers(tarballs: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  const readManifest = (tarball: string): Manifest =>
     JSON.parse(execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }));
-  return Object.assign({}, ...[...tarballs.values()].map((tarball) => manifestIn(tarball).peerDependencies));
+  return Object.assign(
+    {},
+    ...[...tarballs.values()].map((tarball) => readManifest(tarball).peerDependencies),
+  );
 }
 
 /** Writes the files of a fresh project that depends on the tarballs, for any of the managers. */
@@ -104,7 +107,7 @@ export function writeProject(
     name: "fresh",
     private: true,
     type: "module",
-    dependencies: { ...peersOf(tarballs), ...peersOfPeers, ...ours, ...dependencies },
+    dependencies: { ...listPeers(tarballs), ...peersOfPeers, ...ours, ...dependencies },
     // the packages depend on each other, and no registry has them yet
     overrides: ours,
     resolutions: ours,
@@ -114,7 +117,7 @@ export function writeProject(
   writeFileSync(join(folder, "pnpm-workspace.yaml"), `overrides:\n${overrides.join("")}`);
 }
 
-/** Runs a command, and returns all that it printed. A command that fails is an error with what it printed. */
+/** Runs a command, and returns its output. A failed command throws an error with its output. */
 export function run(
   [command = "", ...args]: readonly string[],
   cwd: string,
@@ -132,8 +135,8 @@ export function run(
   return printed;
 }
 
-/** Settings of Yarn, which reads none of npm: a fresh project has no lockfile, and shares nothing with this machine. */
-export function yarnSettings(folder: string): NodeJS.ProcessEnv {
+/** Creates the settings of Yarn, which ignores npm's: no lockfile, and nothing shared with this machine. */
+export function createYarnSettings(folder: string): NodeJS.ProcessEnv {
   const registry = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
   return {
     YARN_NPM_REGISTRY_SERVER: registry,

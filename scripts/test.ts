@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { installChromium, yellow } from "./chromium.ts";
+import { colorYellow, installChromium } from "./chromium.ts";
 import { readArguments } from "./test/arguments.ts";
 import { recordDurations } from "./test/durations.ts";
 import { repeatFiles } from "./test/repeat.ts";
@@ -18,16 +18,16 @@ import { runScript, runVitest } from "./test/run.ts";
 import type { Tier } from "./test/tiers.ts";
 
 /*
- * Runs the tests of a tier, and the checks that belong to it. CONTRIBUTING.md explains the commands.
+ * Runs the tests of a tier and its checks. CONTRIBUTING.md explains the commands.
  *
- *   (none)      what has to hold before a change lands
- *   --quick     what an edit needs: types, and the client's and the hooks' tests in Node
+ * (none) what must pass before a change is merged
+ * --quick what an edit needs: types, and the client's and the hooks' tests in Node
  *   --ci        (none), then the `.ci.` tests; a file that fails runs once more alone
  *   --nightly   the `.nightly.` tests, and long searches
  *   --repeat N FILES   the files N times, shuffled, beside busy loops
  *
- * The files run in one shard more than the machine has cores, at most four: tests wait for pages and processes. Checks and
- * the build run beside them. The last line says `N passed, N failed`.
+ * The files run in at most four shards, one more than the machine has cores: tests wait for pages and processes. Checks
+ * and the build run in parallel. The last line says `N passed, N failed`.
  */
 
 const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> = {
@@ -51,7 +51,7 @@ const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> 
 };
 /** The client, its stores and the hooks. */
 const quick = ["core in node", "stores in node", "react"];
-/** Random tests of the other tiers, which run longer at night. */
+/** Random tests of the other tiers. They run longer at night. */
 const searches: readonly { readonly runs: string; readonly args: readonly string[] }[] = [
   { runs: "2000", args: ["--project", "simulation", "properties", "any-json"] },
   { runs: "2000", args: ["--project", "rules", "emulator-schemas", "json-schemas"] },
@@ -61,9 +61,9 @@ const searches: readonly { readonly runs: string; readonly args: readonly string
     args: ["--project", "simulation", "simulation.test", "device-simulation", "upload-simulation"],
   },
 ];
-/** Files above which a second run would prove nothing: something is broken. */
+/** Number of failed files above which a second run is pointless. */
 const MAX_RERUNS = 10;
-/** Repeats of the test files that a change touches, in CI. */
+/** Repeats of changed test files in CI. */
 const CHANGED_REPEATS = 3;
 
 const { mode, repeat: times, isRecording, env, rest } = readArguments(process.argv.slice(2));
@@ -88,7 +88,7 @@ else {
 }
 end();
 
-/** Runs the scripts of a tier one after the other, and its tests beside them. */
+/** Runs the scripts of a tier in order, and its tests in parallel. */
 async function runTier(tier: "quick" | Tier): Promise<void> {
   const isWhole = rest.length === 0;
   const results = join(folder, `${tier}.jsonl`);
@@ -113,7 +113,9 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   failures.push(...files.flatMap((file) => file.failures.splice(0)));
 }
 
-/** Prints the errors of a run. What other processes printed goes to a file: workerd tells of each connection that ends. */
+/**
+ * Prints the errors of a run. The output of other processes goes to a file: workerd reports every closed connection.
+ */
 function showOutput(output: string): void {
   const { errors, stray } = splitOutput(output);
   if (errors) console.log(errors);
@@ -128,7 +130,7 @@ async function runScripts(tier: "quick" | Tier): Promise<void> {
   }
 }
 
-/** Runs the random tests for longer, and then the scripts of the night, of which one changes the sources. */
+/** Runs the random tests for longer, then the nightly scripts, one of which changes the sources. */
 async function runSearches(): Promise<void> {
   for (const [nth, { runs, args }] of searches.entries()) {
     const results = join(folder, `search-${nth}.jsonl`);
@@ -163,13 +165,13 @@ async function runAgain(file: FileResult): Promise<void> {
   file.passed = again.files.reduce((sum, { passed }) => sum + passed, 0);
 }
 
-/** Adds text to a file that a person may look at, and that CI keeps as an artifact. */
+/** Appends text to a file that people may read, and that CI keeps as an artifact. */
 function appendToCache(name: string, text: string): void {
   mkdirSync(cache, { recursive: true });
   appendFileSync(join(cache, name), `${text}\n`);
 }
 
-/** Prints the last lines, of which CI reads the last one. */
+/** Prints the last lines. CI reads the last one. */
 function end(): never {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
   const skipped = files.reduce((sum, file) => sum + file.skipped.length, 0);
@@ -180,7 +182,7 @@ function end(): never {
   }
   if (isRecording) recordDurations(collectDurations(files));
   if (times === undefined && passed === 0 && failures.length === 0) failures.push("no test ran");
-  for (const line of describeSkips(files)) console.log(yellow(line));
+  for (const line of describeSkips(files)) console.log(colorYellow(line));
   for (const line of flaky) console.log(`flaky: ${line}`);
   if (flaky.length > 0) appendToCache("flaky.txt", `${new Date().toISOString()}\n${flaky.join("\n")}`);
   for (const line of failures) console.log(`✗ ${line}`);

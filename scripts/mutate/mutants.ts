@@ -8,7 +8,7 @@ export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** True for code that runs while its module loads, and perhaps for one test file only. */
+  /** True for code that runs while its module loads. Possibly only one test file loads it. */
   readonly isOfModule: boolean;
 }
 
@@ -35,21 +35,21 @@ const operators: Readonly<Record<string, string>> = {
 };
 
 /** Finds every change to the files of a folder. */
-export function mutantsIn(path: string): Mutant[] {
-  if (statSync(path).isFile()) return mutantsOf(path);
+export function findMutants(path: string): Mutant[] {
+  if (statSync(path).isFile()) return listMutants(path);
   return readdirSync(path, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
-    .flatMap((name) => mutantsOf(join(path, name)));
+    .flatMap((name) => listMutants(join(path, name)));
 }
 
 /** Returns the file's source with the change. */
-export function sourceWith({ file, start, end, text }: Mutant): string {
+export function applyMutant({ file, start, end, text }: Mutant): string {
   const source = readFileSync(file, "utf8");
   return source.slice(0, start) + text + source.slice(end);
 }
 
-/** Returns a file's source in which the place of each mutant first makes a call, by the mutant's number. */
-export function sourceWithCalls(
+/** Returns a file's source with a call at the location of each mutant, which prints the mutant's number. */
+export function insertCalls(
   file: string,
   mutants: readonly (readonly [number: number, mutant: Mutant])[],
   callOf: (number: number) => string,
@@ -70,13 +70,13 @@ export function sourceWithCalls(
   return parts.join("") + source.slice(at);
 }
 
-export function shown({ file, start, end, text }: Mutant): string {
+export function formatSource({ file, start, end, text }: Mutant): string {
   const source = readFileSync(file, "utf8");
   const line = source.slice(0, start).split("\n").length;
   return `${file}:${line}  ${source.slice(start, end).replace(/\s+/g, " ")}  →  ${text.replace(/\s+/g, " ")}`;
 }
 
-function mutantsOf(file: string): Mutant[] {
+function listMutants(file: string): Mutant[] {
   const source = readFileSync(file, "utf8");
   const found: Mutant[] = [];
   visit(parseSync(file, source).program as unknown as Node, true);
@@ -84,11 +84,11 @@ function mutantsOf(file: string): Mutant[] {
 
   function visit(node: Node, isOfModule: boolean): void {
     if (isOnlyTypes(node)) return;
-    for (const [{ start, end }, text] of changesOf(node, source))
+    for (const [{ start, end }, text] of listChanges(node, source))
       found.push({ file, start, end, text, isOfModule });
     const isInside = isOfModule && !node.type.includes("Function");
     for (const [field, value] of Object.entries(node)) {
-      // a number as the name of a field can't be replaced by a sum
+      // a number as a field name can't be replaced by a sum
       if (field === "key" && node["computed"] === false) continue;
       for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child, isInside);
     }
@@ -103,22 +103,22 @@ function isOnlyTypes({ type }: Node): boolean {
   return /^TS(?!As|NonNull|Satisfies)|^Import|^ExportAll/.test(type);
 }
 
-/** The changes to one node: the part that is replaced, and by what. */
-function changesOf(node: Node, source: string): (readonly [Node, string])[] {
-  const textOf = (part: unknown) => source.slice((part as Node).start, (part as Node).end);
+/** Lists the changes to one node: the range to replace, and its replacement. */
+function listChanges(node: Node, source: string): (readonly [Node, string])[] {
+  const getText = (part: unknown) => source.slice((part as Node).start, (part as Node).end);
   const { left, right, operator, test, argument, value, raw, expression } = node;
   switch (node.type) {
     case "BinaryExpression":
     case "LogicalExpression": {
-      if (operator === "??") return [[node, textOf(left)]];
+      if (operator === "??") return [[node, getText(left)]];
       const other = operators[String(operator)];
-      return other ? [[node, `(${textOf(left)} ${other} ${textOf(right)})`]] : [];
+      return other ? [[node, `(${getText(left)} ${other} ${getText(right)})`]] : [];
     }
     case "IfStatement":
     case "ConditionalExpression":
       return ["true", "false"].map((constant) => [test as Node, constant] as const);
     case "UnaryExpression":
-      return operator === "!" ? [[node, `(${textOf(argument)})`]] : [];
+      return operator === "!" ? [[node, `(${getText(argument)})`]] : [];
     case "ExpressionStatement":
       return /^(Call|Await|Assignment)/.test((expression as Node).type) ? [[node, ";"]] : [];
     case "Literal":

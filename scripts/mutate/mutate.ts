@@ -1,25 +1,26 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { TestCase } from "vitest/node";
-import { type Mutant, mutantsIn, shown, sourceWith, sourceWithCalls } from "./mutants.ts";
-import { callOf, failureWithoutChange, openTests } from "./tests.ts";
+import { applyMutant, findMutants, formatSource, insertCalls, type Mutant } from "./mutants.ts";
+import { createBaselineError, createCall, openTests } from "./tests.ts";
 
 /*
- * Changes one place of the source at a time, and runs the tests that get to the place: a change that no test notices
- * has survived. Prints the survivors and the share that was killed. Changed files are written back; commit before.
+ * Changes one location of the source at a time, and runs the tests that reach it. A change that no test detects has
+ * survived. Prints the survivors and the share of killed changes. Changed files are restored; commit before.
  *
  *   pnpm mutate packages/core/src/transport --sample 100 --seed 1
  *
- * Several files or folders of one suite can be named. `--skip 10` leaves out the first ten of the sample, to go on with a run that was stopped.
+ * Accepts several files or folders of one suite. `--skip 10` skips the first ten of the sample, to continue a stopped
+ * run.
  *
- * The whole project has the last word, unless `--quick` is given: no mutant then counts as killed that would survive
- * otherwise. The places that tests get to are noted once, by one run of the project. With `--near` all runs have the
- * files of the suite's near lists alone: what survives may be killed by another file, and what is killed is.
+ * Unless `--quick` is set, the whole project decides last: no mutant counts as killed that would survive otherwise. One
+ * run of the project records which tests reach which location. With `--near`, all runs use only the suite's nearby
+ * files: a survivor may be killed by another file, but a killed mutant is killed.
  */
 
 interface Suite {
   readonly project: string;
-  /** Files that test one part of the folder, by a part of that part's path. They run before the others. */
+  /** Test files for one part of the folder, by a part of its path. They run before the others. */
   readonly near: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -126,7 +127,7 @@ const suites: Readonly<Record<string, Suite>> = {
   },
   "packages/worker-proxy/src": { project: "worker-proxy*", near: {} },
 };
-/** Longest tests that run in the first rounds, in milliseconds. */
+/** Maximum duration of tests in the first rounds, in milliseconds. */
 const QUICK_MS = 150;
 
 const { values, positionals } = parseArgs({
@@ -144,30 +145,30 @@ const suite = Object.entries(suites).find(([path]) => folder.startsWith(path))?.
 if (!suite)
   throw new Error(`No tests are known for "${folder}": add it to \`suites\` in scripts/mutate/mutate.ts.`);
 
-const all = positionals.flatMap(mutantsIn);
-const chosen = shuffled(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
+const all = positionals.flatMap(findMutants);
+const chosen = shuffle(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
 console.log(`${all.length} places to change in ${positionals.join(", ")}, ${chosen.length} of them tried`);
 const tests = await openTests(suite.project, values.near ? Object.values(suite.near).flat() : []);
-const testsOf = await withSources(callsOf(chosen), tests.covering);
+const testsOf = await withSources(insertAllCalls(chosen), tests.covering);
 const survivors: Mutant[] = [];
 for (const [index, mutant] of chosen.entries()) {
   const covering = testsOf(index);
   const startedAt = Date.now();
-  const failure = await withSources([[mutant.file, sourceWith(mutant)]], async () => {
-    for (const round of roundsOf(mutant, covering)) {
+  const failure = await withSources([[mutant.file, applyMutant(mutant)]], async () => {
+    for (const round of planRounds(mutant, covering)) {
       const found = await tests.failure(round);
       if (found) return found;
     }
     return undefined;
   });
   if (failure?.file) {
-    // a change may keep a file from loading, but so does a package that is not built
+    // a change may break the loading of a file, but so does a package that is not built
     const withoutChange = await tests.failure(tests.inFiles([failure.file]));
-    if (withoutChange) throw failureWithoutChange(withoutChange);
+    if (withoutChange) throw createBaselineError(withoutChange);
   }
   if (!failure) survivors.push(mutant);
   const seconds = Math.round((Date.now() - startedAt) / 1000);
-  console.log(`${index + 1} ${failure ? "killed  " : "SURVIVED"} ${shown(mutant)}`);
+  console.log(`${index + 1} ${failure ? "killed  " : "SURVIVED"} ${formatSource(mutant)}`);
   console.log(`    ${seconds} s, ${covering.length} tests${failure ? `, killed by: ${failure.by}` : ""}`);
 }
 await tests.close();
@@ -175,12 +176,12 @@ const killed = chosen.length - survivors.length;
 console.log(
   `\n${killed} of ${chosen.length} killed (${((100 * killed) / chosen.length).toFixed(1)} %). Survivors:`,
 );
-for (const mutant of survivors) console.log(`  ${shown(mutant)}`);
-// vitest has set the exit code: tests failed, as they should
+for (const mutant of survivors) console.log(`  ${formatSource(mutant)}`);
+// vitest has set the exit code: failing tests are expected here
 process.exit(0);
 
-/** The test runs that a mutant has to survive, the fastest first. Undefined is the whole project. */
-function roundsOf(
+/** Plans the test runs that a mutant must survive, fastest first. Undefined is the whole project. */
+function planRounds(
   { file, isOfModule }: Mutant,
   covering: readonly TestCase[],
 ): (readonly TestCase[] | undefined)[] {
@@ -191,35 +192,35 @@ function roundsOf(
     const slow = tried.filter((test) => !quick.includes(test));
     return [quick.filter(isNear), quick.filter((test) => !isNear(test)), slow];
   };
-  // a place that runs in a process of its own, such as a worker, prints no number
+  // code in another process, such as a worker, prints no number
   const unseen = tests.inFiles(names).filter((test) => !covering.includes(test));
   const rounds = [...inOrder(covering), ...inOrder(unseen)].filter(({ length }) => length > 0);
   return isOfModule || !values.quick ? [...rounds, undefined] : rounds;
 }
 
-/** The sources of all files that are to be changed, with a call at each place. */
-function callsOf(mutants: readonly Mutant[]): (readonly [string, string])[] {
+/** Inserts a call at each location of all files to change. */
+function insertAllCalls(mutants: readonly Mutant[]): (readonly [string, string])[] {
   const numbered = [...mutants.entries()];
   return [...new Set(mutants.map(({ file }) => file))].map((file) => {
     const ofFile = numbered.filter(([, mutant]) => mutant.file === file);
-    return [file, sourceWithCalls(file, ofFile, callOf)];
+    return [file, insertCalls(file, ofFile, createCall)];
   });
 }
 
-/** Returns the items in an order that the seed decides. */
-function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
+/** Returns the items in an order that depends on the seed. */
+function shuffle<Item>(items: readonly Item[], seed: number): Item[] {
   let state = seed;
-  const random = () => {
+  const nextRandom = () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
     return state / 2_147_483_648;
   };
   return items
-    .map((item) => [random(), item] as const)
+    .map((item) => [nextRandom(), item] as const)
     .sort(([a], [b]) => a - b)
     .map(([, item]) => item);
 }
 
-/** Runs `run` while files have other sources. */
+/** Runs `run` while files have changed sources. */
 async function withSources<Result>(
   changes: readonly (readonly [file: string, source: string])[],
   run: () => Promise<Result>,

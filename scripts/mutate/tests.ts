@@ -3,39 +3,39 @@ import { createVitest, type TestCase, type TestModule, type TestSpecification } 
 
 /** A run of tests that failed. */
 export interface Failure {
-  /** Name of the first test that failed, the error of the run, or `"no end"` where the tests do not end. */
+  /** Name of the first failed test, the error of the run, or `"no end"` if the tests hang. */
   readonly by: string;
   /** File that failed without a failing test: it can't be loaded, or its setup fails. */
   readonly file?: string;
 }
 
-/** The tests of one project, in a process that keeps all unchanged files between two runs. */
+/** The tests of one project, in a process that caches all unchanged files between runs. */
 export interface Tests {
-  /** Runs tests, by default all, until the first one fails. Returns undefined where none fails. */
+  /** Runs tests, by default all, until the first one fails. Returns undefined if none fails. */
   readonly failure: (tests?: readonly TestCase[]) => Promise<Failure | undefined>;
   /**
-   * Runs all tests. Returns the tests that printed a number with {@link callOf}, by the number. A number that was
+   * Runs all tests. Returns the tests that printed a number with {@link createCall}, by the number. A number that was
    * printed only outside tests has all tests of the file.
    *
-   * @throws where a test or a file fails
+   * @throws if a test or a file fails
    */
   readonly covering: () => Promise<(number: number) => readonly TestCase[]>;
-  /** Returns the tests of the files whose path has one of these parts. */
+  /** Returns the tests of the files whose path contains one of these parts. */
   readonly inFiles: (parts: readonly string[]) => readonly TestCase[];
-  /** Reports a file that was written. */
+  /** Reports a changed file. */
   readonly changed: (file: string) => void;
   readonly close: () => Promise<void>;
 }
 
 const MARK = "covered-by-mutate:";
-/** Until a test counts as hanging, in milliseconds. */
+/** Time limit of a test, in milliseconds. */
 const TEST_MS = 30_000;
-/** Until a run counts as one without an end: this time, and this many times the time that its tests took at first. */
+/** Time limit of a run: this time, plus a multiple of the first duration of its tests. */
 const RUN_MS = 30_000;
 const TIMES = 5;
 
-/** Makes the call with which the source prints a number, once for each test. */
-export function callOf(number: number): string {
+/** Creates the call with which the source prints a number, once per test. */
+export function createCall(number: number): string {
   return `(() => {
     const { current, filepath } = globalThis.__vitest_worker__ ?? {};
     const key = "${MARK}${number}@" + (current?.id ?? filepath);
@@ -48,13 +48,13 @@ export function callOf(number: number): string {
 /**
  * Opens the tests of a project.
  *
- * @param files parts of the paths of the files to run; all files for none
+ * @param files parts of the paths of the files to run; empty for all files
  */
 export async function openTests(project: string, files: readonly string[] = []): Promise<Tests> {
   let failure: Failure | undefined;
   let isCovering = false;
   let onLog: (text: string, taskId: string | undefined) => void = () => {};
-  // the files of `pnpm test`, unless the caller chooses another tier; the config of vitest reads it
+  // the files of `pnpm test`, unless the caller sets another tier; vitest's config reads it
   process.env["SLUICE_TIER"] ??= "test";
   const vitest = await createVitest("test", {
     project: [project],
@@ -68,15 +68,15 @@ export async function openTests(project: string, files: readonly string[] = []):
         },
         onTestRunEnd(modules, [error], reason) {
           const broken = modules.find((module) => module.state() === "failed");
-          if (broken) failure ??= { by: messageOf(broken), file: broken.moduleId };
-          // a test that puts the platform's functions away disturbs vitest where it takes the printed numbers
+          if (broken) failure ??= { by: readMessage(broken), file: broken.moduleId };
+          // vitest intercepts the printed numbers, which a test that stubs platform functions would disturb
           if (!isCovering && (reason !== "passed" || error)) failure ??= { by: error?.message ?? reason };
         },
         onUserConsoleLog: ({ content, taskId }) => onLog(content, taskId),
       },
     ],
   });
-  // a worker that is ended before it is up rejects a promise that nobody has; vitest would end the process
+  // a worker terminated during its start rejects an unhandled promise, which would end vitest
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", () => {});
   let all: readonly TestCase[] = [];
   const specifications = await vitest.globTestSpecifications([...files]);
@@ -84,7 +84,7 @@ export async function openTests(project: string, files: readonly string[] = []):
   return {
     failure(tests) {
       const usualMs = (tests ?? all).reduce((sum, test) => sum + (test.diagnostic()?.duration ?? 0), 0);
-      return run(tests ? specificationsOf(tests) : specifications, RUN_MS + TIMES * usualMs);
+      return run(tests ? listSpecifications(tests) : specifications, RUN_MS + TIMES * usualMs);
     },
     async covering() {
       const byNumber = new Map<number, Set<string>>();
@@ -97,9 +97,9 @@ export async function openTests(project: string, files: readonly string[] = []):
       isCovering = true;
       const failed = await run(specifications, Number.POSITIVE_INFINITY);
       isCovering = false;
-      if (failed) throw failureWithoutChange(failed);
+      if (failed) throw createBaselineError(failed);
       onLog = () => {};
-      all = vitest.state.getTestModules().flatMap((module) => testsOf(module));
+      all = vitest.state.getTestModules().flatMap((module) => listTests(module));
       const ids = new Set(all.map(({ id }) => id));
       return (number) => {
         const places = byNumber.get(number) ?? new Set();
@@ -116,7 +116,7 @@ export async function openTests(project: string, files: readonly string[] = []):
     failure = undefined;
     const stop = () => {
       failure ??= { by: "no end" };
-      // the second call ends the workers by force
+      // the second call terminates the workers
       for (let call = 0; call < 2; call += 1) vitest.cancelCurrentRun("keyboard-input").catch(() => {});
     };
     const timer = mostMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(stop, mostMs);
@@ -126,22 +126,22 @@ export async function openTests(project: string, files: readonly string[] = []):
   }
 }
 
-/** Makes the error of a run without a change that failed. */
-export function failureWithoutChange({ by, file }: Failure): Error {
+/** Creates the error of a failed run without a change. */
+export function createBaselineError({ by, file }: Failure): Error {
   const place = file === undefined ? "A test" : relative("", file);
   return new Error(`${place} fails without a change, so that nothing can be said of one: ${by}`);
 }
 
-function messageOf(module: TestModule): string {
+function readMessage(module: TestModule): string {
   const suites = [module, ...module.children.allSuites()];
   return suites.flatMap((suite) => suite.errors())[0]?.message ?? "it gives no error";
 }
 
-function testsOf(module: TestModule): TestCase[] {
+function listTests(module: TestModule): TestCase[] {
   return [...module.children.allTests()].filter((test) => test.result().state !== "skipped");
 }
 
-function specificationsOf(tests: readonly TestCase[]): TestSpecification[] {
+function listSpecifications(tests: readonly TestCase[]): TestSpecification[] {
   return [...new Set(tests.map(({ module }) => module))].map((module) => {
     const testIds = tests.filter((test) => test.module === module).map(({ id }) => id);
     return module.project.createSpecification(module.moduleId, { testIds });

@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import type { Tier } from "./tiers.ts";
 
-/** What the arguments of `pnpm test` ask for. */
+/** Parsed arguments of `pnpm test`. */
 export interface Arguments {
   readonly mode: "quick" | Tier;
-  /** Times to repeat the files that `rest` names. */
+  /** Number of repeats of the files in `rest`. */
   readonly repeat: number | undefined;
-  /** True if the durations of the files are to be recorded. */
+  /** True to record the durations of the files. */
   readonly isRecording: boolean;
   /** Seed and number of runs of the random tests. */
   readonly env: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface Arguments {
   readonly rest: readonly string[];
 }
 
-/** Reads the arguments. A wrong one ends the process with a line that says what is right. */
+/** Parses the arguments. A wrong argument ends the process with a line that shows the right usage. */
 export function readArguments(args: readonly string[]): Arguments {
   const { values, tokens } = parseArgs({
     args: [...args],

@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { inTurn } from "./in-turn.ts";
+import { runInTurn } from "./in-turn.ts";
 
 const root = join(import.meta.dirname, "../..");
 const cache = join(root, "node_modules/.cache/sluice");
 const stamp = join(cache, "built");
 const outputs = ["packages/*/dist", "labs/{sync,devtools}/dist", "examples/{studio,minimal-chat}/dist"];
-/** What the build reads. */
+/** Inputs of the build. */
 const sources = ["packages/**", "labs/**", "examples/**", "*.{json,ts,yaml}"];
-/** What the build or the tests write, and what is no part of it. */
+/** Outputs of the build and the tests. */
 const ignored = [
   "**/{node_modules,dist,test,.tmp,.next,.wrangler}/**",
   "packages/*/docs/**",
@@ -20,11 +20,11 @@ const ignored = [
 ];
 
 /**
- * Builds the packages and the demo, unless they were built from the same files before. Processes take turns, because all
- * of them write the same folders. Rejects with what the build printed if it fails.
+ * Builds the packages and the demo, unless the existing build has the same inputs. Processes take turns, because they
+ * write the same folders. Rejects with the output of a failed build.
  */
 export async function buildPackages(): Promise<void> {
-  await inTurn(join(cache, "build.lock"), async () => {
+  await runInTurn(join(cache, "build.lock"), async () => {
     const hash = hashSources();
     const isBuilt = outputs.every((output) => globSync(output, { cwd: root }).length > 0);
     if (isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
@@ -40,7 +40,9 @@ export async function buildPackages(): Promise<void> {
   });
 }
 
-/** The environment without what vitest adds: with NODE_ENV=test the demo would get the development build of React. */
+/**
+ * The environment without vitest's variables: with NODE_ENV=test, the demo would get the development build of React.
+ */
 function buildEnv(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(
     ([name]) => name !== "NODE_ENV" && !name.startsWith("VITEST"),

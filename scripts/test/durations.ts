@@ -13,7 +13,7 @@ export function readDurations(): Durations {
   return recorded;
 }
 
-/** Adds the durations of a run to the recorded ones. Removed files go. */
+/** Adds the durations of a run to the recorded ones. Drops removed files. */
 export function recordDurations(durations: Durations): void {
   const all = readDurations();
   for (const [project, files] of Object.entries(durations)) all[project] = { ...all[project], ...files };

@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 /**
- * Runs a task while no other process runs one with the same lock file. The file has the id of the process that holds it;
- * a lock of a process that has ended is taken over.
+ * Runs a task while no other process holds the same lock file. The file has the id of the process that holds it. A lock
+ * of a process that has ended is taken over.
  */
-export async function inTurn<T>(file: string, task: () => Promise<T>): Promise<T> {
+export async function runInTurn<T>(file: string, task: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   while (!lock(file)) await wait(100);
   try {
@@ -27,7 +27,7 @@ function lock(file: string): boolean {
   }
 }
 
-/** Tells if the process of a lock still runs. A lock that is just made or released counts as held: look again. */
+/** Checks if the process of a lock still runs. A lock that was just created or released counts as held: check again. */
 function isHeld(file: string): boolean {
   try {
     const pid = Number(readFileSync(file, "utf8"));

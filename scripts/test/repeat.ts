@@ -9,14 +9,14 @@ import { runVitest } from "./run.ts";
 const busyLoop =
   "process.on('disconnect', () => process.exit()); (function turn() { for (let n = 0; n < 1e7; n++); setImmediate(turn); })()";
 
-/** Changed test files that are repeated, so that a move of many files costs no hour. */
+/** Maximum number of repeated test files, so that a move of many files does not take an hour. */
 const MAX_CHANGED = 10;
 
 /**
- * Runs test files several times in another order each time, beside a busy loop for each core. Returns a line for each
- * test that failed in one of the runs: `name: failed k of n`.
+ * Runs test files several times in random order, with a busy loop for each core. Returns a line for each test that
+ * failed at least once: `name: failed k of n`.
  *
- * @param files Paths, or other arguments of vitest. Without any: the test files that differ from the base of the change.
+ * @param files Paths, or other arguments of vitest. Default: the test files that differ from the base of the change.
  */
 export async function repeatFiles(
   times: number,
@@ -56,8 +56,8 @@ export async function repeatFiles(
 }
 
 /**
- * Lists the test files that the change touches: since the base branch of a pull request, else in the last commit. A clone
- * without that history has none.
+ * Lists the test files that the change touches: since the base branch of a pull request, else in the last commit. Empty
+ * in a clone without that history.
  */
 function listChangedTests(): string[] {
   const base = process.env["GITHUB_BASE_REF"];

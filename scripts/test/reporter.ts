@@ -5,8 +5,8 @@ import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason,
 import { errorMarks, type FileResult, type RunResult } from "./results.ts";
 
 /**
- * Reports a run to `scripts/test.ts`: a line of JSON for each file in the file that SLUICE_RESULTS names. It prints
- * errors of failed tests and nothing else. A test that prints something fails.
+ * Reports a run to `scripts/test.ts`: a line of JSON for each file, in the file named by SLUICE_RESULTS. It prints only
+ * errors of failed tests. A test that prints anything fails.
  */
 export default class ResultReporter implements Reporter {
   private vitest: Vitest | undefined;
@@ -20,7 +20,7 @@ export default class ResultReporter implements Reporter {
     // figures for bench/capacity.ts
     if (content.startsWith("capacity {")) return;
     const key = taskId ?? "";
-    if (!this.printed.has(key)) this.printed.set(key, `printed to ${type}: ${firstLine(content)}`);
+    if (!this.printed.has(key)) this.printed.set(key, `printed to ${type}: ${readFirstLine(content)}`);
   }
 
   onTestModuleEnd(module: TestModule): void {
@@ -48,7 +48,7 @@ export default class ResultReporter implements Reporter {
   ): void {
     for (const error of errors) {
       this.print("outside tests", () => this.vitest?.logger.printError(error, { fullStack: true }));
-      write({ failure: `outside tests${describeTest(error)}: ${firstLine(error.message)}` });
+      write({ failure: `outside tests${describeTest(error)}: ${readFirstLine(error.message)}` });
     }
     const output = this.printed.get("");
     if (output) write({ failure: `outside tests: ${output}` });
@@ -69,7 +69,7 @@ export default class ResultReporter implements Reporter {
     if (seconds > 0.3) result.slowest.push({ title, seconds });
   }
 
-  /** Prints an error between marks, by which the runner tells it from what other processes print. */
+  /** Prints an error between marks, so that the runner can separate it from the output of other processes. */
   private print(title: string, printError: () => void): void {
     this.vitest?.logger.error(`${errorMarks.start}\n✗ ${title}`);
     printError();
@@ -78,11 +78,11 @@ export default class ResultReporter implements Reporter {
 
   private failure(title: string, error: SerializedError, of: TestCase | TestModule): string {
     this.print(title, () => this.vitest?.logger.printError(error, { project: of.project }));
-    return `${title}: ${firstLine(error.message)}`;
+    return `${title}: ${readFirstLine(error.message)}`;
   }
 }
 
-/** True where the arguments leave tests out, which are no skips then. */
+/** True if the arguments filter tests, which are then not skips. */
 function isFiltered(vitest: Vitest | undefined): boolean {
   return Boolean(vitest?.config.testNamePattern);
 }
@@ -98,11 +98,11 @@ function readSeconds(module: TestModule): number {
   return Math.round(ms / 10) / 100;
 }
 
-function firstLine(text: unknown): string {
+function readFirstLine(text: unknown): string {
   return String(text).trim().split("\n", 1)[0] ?? "";
 }
 
-/** Names the test that ran while an error was thrown outside it. */
+/** Returns the name of the test that ran when an error was thrown outside of it. */
 function describeTest(error: SerializedError): string {
   const file = error["VITEST_TEST_PATH"] as string | undefined;
   const test = error["VITEST_TEST_NAME"] as string | undefined;

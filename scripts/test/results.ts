@@ -15,7 +15,7 @@ export interface FileResult {
   readonly slowest: { readonly title: string; readonly seconds: number }[];
 }
 
-/** Marks around an error that the reporter prints. */
+/** Marks around an error from the reporter. */
 export const errorMarks = { start: "\x02", end: "\x03" };
 
 /** A line of the results of a run. */
@@ -24,7 +24,7 @@ export type RunResult =
   | { readonly failure: string }
   | { readonly ended: string; readonly files: number };
 
-/** Reads the results of the runs so far, which `reporter.ts` wrote. */
+/** Reads the results so far, which `reporter.ts` wrote. */
 export function readResults(path: string) {
   const lines = readFileSync(path, "utf8")
     .split("\n")
@@ -37,7 +37,7 @@ export function readResults(path: string) {
   };
 }
 
-/** Splits the output of vitest into the errors of its reporter, and what other processes printed. */
+/** Splits the output of vitest into the errors of its reporter and the output of other processes. */
 export function splitOutput(output: string): { readonly errors: string; readonly stray: string } {
   const { start, end } = errorMarks;
   const [stray = "", ...parts] = output.split(start).map((part) => part.split(end));
@@ -56,7 +56,7 @@ export function describeProjects(files: readonly FileResult[]): string[] {
   });
 }
 
-/** Returns a line that says what was skipped, if anything was. */
+/** Returns a line about skipped tests, if there are any. */
 export function describeSkips(files: readonly FileResult[]): string[] {
   const titles = files.flatMap(({ skipped }) => skipped);
   const names = [...new Set(titles)];

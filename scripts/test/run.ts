@@ -3,16 +3,16 @@ import { spawn } from "node:child_process";
 interface Run {
   /** Exit code; null for a signal. */
   readonly status: number | null;
-  /** What the process printed. */
+  /** Output of the process. */
   readonly output: string;
 }
 
-/** Runs vitest with the project's own reporter. */
+/** Runs vitest with the project's reporter. */
 export function runVitest(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
   return run("vitest", ["run", "--passWithNoTests", ...args], env);
 }
 
-/** Runs a script of `package.json`, or a file with node. Returns a line for its success, or all that it printed. */
+/** Runs a script of `package.json`, or a file with node. Returns a line for its success, or its output. */
 export async function runScript(
   script: readonly string[],
 ): Promise<{ readonly line: string; readonly failure?: string }> {

@@ -2,12 +2,15 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { readDurations } from "./durations.ts";
 import { needsBuild } from "./tiers.ts";
 
-/** Part of all files above which a project may be split over the shards: a second worker loads its modules again. */
+/**
+ * Share of all files above which a project may be split over the shards: each additional worker loads its modules
+ * again.
+ */
 const SPLIT_ABOVE = 0.2;
 
 /**
- * Order of the test files, by durations that an earlier run recorded. `--shard` splits the files into parts that take
- * equally long. In each part the projects that need the build come last, since the build runs beside the others.
+ * Order of the test files, by recorded durations. `--shard` splits the files into parts of equal duration. In each
+ * part, projects that need the build come last, since the build runs in parallel.
  */
 export default class Sequencer extends BaseSequencer {
   override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -42,7 +45,7 @@ function sumSeconds(files: readonly TestSpecification[]): number {
   return files.reduce((sum, file) => sum + readSeconds(file), 0);
 }
 
-/** Seconds of a file in the recorded run; a second for a new file. */
+/** Recorded seconds of a file, or one second for a new file. */
 function readSeconds({ project, moduleId }: TestSpecification): number {
   return readDurations()[project.name]?.[moduleId.replace(`${process.cwd()}/`, "")] ?? 1;
 }

@@ -1,38 +1,41 @@
 /*
- * The name of a test file says its tier: `x.test.ts` runs in `pnpm test`, `x.ci.test.ts` in `.ci/run` after it, and
- * `x.nightly.test.ts` at night. SLUICE_TIER chooses one; without it, as in `pnpm exec vitest`, all files run.
+ * The name of a test file defines its tier: `x.test.ts` runs in `pnpm test`, `x.ci.test.ts` in `.ci/run` after it, and
+ * `x.nightly.test.ts` at night. SLUICE_TIER chooses one tier. Without it, as in `pnpm exec vitest`, all files run.
  */
 
 import { globSync } from "node:fs";
 import type { ViteUserConfig } from "vitest/config";
 
-/** A tier of the tests. Each one runs only its own files. */
+/** A tier of the tests. Each tier runs only its own files. */
 export type Tier = (typeof tiers)[number];
 const tiers = ["test", "ci", "nightly"] as const;
 
-/** Projects that test what is built. They build it themselves where nothing is. */
+/** Projects that test the build. They build it if it is missing. */
 const ofBuilt = ["apps", "docs", "in a DOM", "pages", "studio", "clients", "recipes"];
 
-/** Checks if a project tests what is built. */
+/** Checks if a project tests the build. */
 export function needsBuild(project: string): boolean {
   return ofBuilt.includes(project) || project.startsWith("lab ");
 }
 
-/** Tier that the environment chooses; undefined for all files. */
+/** Tier from the environment. Undefined for all files. */
 const chosen = tiers.find((tier) => tier === process.env["SLUICE_TIER"]);
 
 export const isNightly = chosen === "nightly";
 /** True in the tiers after `pnpm test`. */
 export const isLaterTier = chosen === "ci" || chosen === "nightly";
 
-/** A project with the files of the chosen tier; none where it has no such files. */
-export function inTier<Project extends ViteUserConfig>(project: Project, since: Tier = "test"): Project[] {
+/** Returns a project with the files of the chosen tier, or no project if it has no such files. */
+export function filterTier<Project extends ViteUserConfig>(
+  project: Project,
+  since: Tier = "test",
+): Project[] {
   if (chosen && tiers.indexOf(chosen) < tiers.indexOf(since)) return [];
   const run = tiers.filter(
     (tier) => !chosen || tier === chosen || (chosen === since && isBefore(tier, since)),
   );
   const left = tiers.filter((tier) => tier !== "test" && !run.includes(tier));
-  const include = run.flatMap((tier) => (project.test?.include ?? []).map((glob) => globOf(glob, tier)));
+  const include = run.flatMap((tier) => (project.test?.include ?? []).map((glob) => createGlob(glob, tier)));
   const exclude = [...(project.test?.exclude ?? []), ...left.map((tier) => `**/*.${tier}.test.*`)];
   const cwd = project.test?.root ?? project.root ?? process.cwd();
   if (globSync(include, { cwd, exclude: ["**/node_modules/**", ...exclude] }).length === 0) return [];
@@ -40,5 +43,5 @@ export function inTier<Project extends ViteUserConfig>(project: Project, since: 
 }
 
 const isBefore = (a: Tier, b: Tier) => tiers.indexOf(a) < tiers.indexOf(b);
-const globOf = (glob: string, tier: Tier) =>
+const createGlob = (glob: string, tier: Tier) =>
   tier === "test" ? glob : glob.replace(/\.test\.([^/]*)$/, `.${tier}.test.$1`);

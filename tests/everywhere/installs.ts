@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { layOutForJSR } from "../../scripts/jsr.ts";
-import { entries, managers, run, writeProject, yarnSettings } from "../../scripts/tarballs.ts";
+import { writeForJSR } from "../../scripts/jsr.ts";
+import { entries, managers, run, writeProject, createYarnSettings } from "../../scripts/tarballs.ts";
 
 /*
  * Checks of the packages by package managers, Deno and JSR. A result without a problem is fine.
@@ -26,7 +26,7 @@ const OTHERS = /Unknown (?:user|env|project|builtin) config|YN0092|Done with war
 export function installEverywhere(folder: string, tarballs: ReadonlyMap<string, string>): Outcome[] {
   return managers.map(({ name, install, version }) => {
     const at = join(folder, `with-${name}`);
-    const settings = yarnSettings(folder);
+    const settings = createYarnSettings(folder);
     mkdirSync(at, { recursive: true });
     const attempt = attempted(() => {
       writeProject(at, tarballs);
@@ -51,7 +51,7 @@ export function checkWithDeno(folder: string): Outcome {
 /** Lets JSR check the packages as it does before it publishes them: types that it has to infer are a problem. */
 export function checkForJSR(folder: string): Outcome {
   const at = join(folder, "jsr");
-  layOutForJSR(at);
+  writeForJSR(at);
   const problem = attempted(() => {
     const printed = run([deno, "publish", "--dry-run", "--allow-dirty"], at);
     if (/^warning/im.test(printed)) throw new Error(printed);

@@ -1,8 +1,8 @@
 import type { AbstractAgent, AGUIEvent, Message } from "@ag-ui/client";
 import type { Client } from "@sluice/core";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { ended, openWorld, said } from "../../packages/ai-sdk/test/support/world.js";
-import { filesOfExample } from "../support/page-files.ts";
+import { createScenario, toEndFrames, toTextFrame } from "../../packages/ai-sdk/test/support/scenario.js";
+import { filesOfPage } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 
 /* The agent of the guide "AG-UI", run by the newest client of the protocol. */
@@ -147,29 +147,29 @@ describe("an agent of AG-UI", () => {
   });
 
   test("a page that is loaded again follows the answer that its proxy keeps", async () => {
-    const world = openWorld();
-    world.answerByHand();
-    const before = world.page();
+    const scenario = createScenario();
+    scenario.answerByHand();
+    const before = scenario.openPage();
     const { agent, types } = agentOf(before);
     // without a network, the client of a page that is gone would try for half a minute
     onTestFinished(() => agent.abortRun());
     agent.addMessage(ask("Tell me of rivers"));
     void agent.runAgent().catch(() => {});
-    await expect.poll(() => world.written.length).toBe(1);
-    world.written[0]?.write(said("A river "));
+    await expect.poll(() => scenario.written.length).toBe(1);
+    scenario.written[0]?.write(toTextFrame("A river "));
     await expect.poll(types).toContain("TEXT_MESSAGE_CONTENT");
     const { messages, streamId, threadId } = agent;
     before.leave();
 
-    const { agent: again, events } = agentOf(world.page());
+    const { agent: again, events } = agentOf(scenario.openPage());
     Object.assign(again, { threadId, streamId, messages: messages.slice(0, 1) });
     const followed = again.connectAgent();
-    world.written[0]?.write(said("runs.") + ended());
-    world.written[0]?.end();
+    scenario.written[0]?.write(toTextFrame("runs.") + toEndFrames());
+    scenario.written[0]?.end();
     const { newMessages } = await followed;
     expect(newMessages).toMatchObject([{ role: "assistant", content: "A river runs." }]);
     expect(events.at(-1)?.type).toBe("RUN_FINISHED");
-    expect(world.asked).toHaveLength(1);
+    expect(scenario.asked).toHaveLength(1);
   });
 
   test("a clone has the thread, and changes nothing in the first", async () => {

@@ -4,7 +4,7 @@ import { paint } from "../../examples/studio/demo/media/art/paint.ts";
 import { sceneOf, scenes } from "../../examples/studio/demo/media/art/scenes.ts";
 import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
-import { bodyOf, bytesOf, readPNG, send } from "../../packages/emulator/test/support.ts";
+import { readBody, readBytes, readPNG, send } from "../../packages/emulator/test/support.ts";
 
 /* The pictures of the studio's demo. */
 
@@ -16,13 +16,13 @@ const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, media: landsc
 
 async function urlsOf(fields: object): Promise<string[]> {
   const request = { model: "gamma-image-4-0-250828", size: "832x1248", seed: 3, ...fields };
-  const { data } = await bodyOf<{ data: { url: string }[] }>(
+  const { data } = await readBody<{ data: { url: string }[] }>(
     send(emulator, "/v1/images/generations", request),
   );
   return data.map(({ url }) => url);
 }
 
-const pictureAt = async (url = "") => readPNG(await bytesOf(await emulator.fetch(url)));
+const pictureAt = async (url = "") => readPNG(await readBytes(await emulator.fetch(url)));
 
 describe("a picture of the demo", () => {
   const subjects: [string, string, (color: Color) => boolean][] = [

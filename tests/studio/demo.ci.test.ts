@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { createClient } from "@sluice/core";
 import { uploadMedia } from "@sluice/media";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { film as filmOf } from "../../packages/media/test/support/media.ts";
+import { createVideo as filmOf } from "../../packages/media/test/support/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "../support/browser.ts";
 import { type Demo, isAlive, startDemo } from "../support/demo.ts";

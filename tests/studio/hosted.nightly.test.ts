@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { film as filmOf } from "../../packages/media/test/support/media.ts";
+import { createVideo } from "../../packages/media/test/support/media.ts";
 import { problemsOf } from "../support/axe.ts";
 import { sharedBrowser } from "../support/browser.ts";
 import {
@@ -276,7 +276,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await write(field("Prompt"), "Video 1 by night");
     await button("References").click();
     // longer than one part
-    const buffer = Buffer.from(filmOf(640, 360, 8, { content: 8_388_608 + 1_000_000 }));
+    const buffer = Buffer.from(createVideo(640, 360, 8, { content: 8_388_608 + 1_000_000 }));
     await page
       .getByLabel("Reference videos: files")
       .setInputFiles({ name: "walk.mp4", mimeType: "video/mp4", buffer });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Request, Route } from "playwright";
 import { afterAll, describe, expect, test } from "vitest";
-import { film as filmOf } from "../../packages/media/test/support/media.ts";
+import { createVideo } from "../../packages/media/test/support/media.ts";
 import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 import { openVideos, VIDEOS } from "../support/videos-room.ts";
 
@@ -224,7 +224,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   /** Chooses an MP4 of so many seconds, with so many bytes of pictures, as a reference. Resolves to its size. */
   async function give(name: string, seconds: number, content = 64): Promise<number> {
     const path = join(folder, name);
-    const film = filmOf(640, 360, seconds, { content });
+    const film = createVideo(640, 360, seconds, { content });
     await writeFile(path, film);
     await studio.page.getByLabel("Reference videos: files").setInputFiles(path);
     return film.byteLength;

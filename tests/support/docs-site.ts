@@ -5,7 +5,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Served, serve } from "@sluice/emulator/serve";
-import { inTurn } from "../../scripts/test/in-turn.ts";
+import { runInTurn } from "../../scripts/test/in-turn.ts";
 
 const root = join(import.meta.dirname, "../..");
 const docs = join(root, "docs");
@@ -34,7 +34,7 @@ const generated = [
  * link.
  */
 export async function buildSite(): Promise<void> {
-  await inTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), async () => {
+  await runInTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), async () => {
     const stamp = join(siteFolder, ".sources");
     const hash = hashOfSources();
     if (globSync(stamp).length > 0 && readFileSync(stamp, "utf8") === hash) return;
@@ -54,7 +54,7 @@ function hashOfSources(): string {
 
 /** Builds the site for a path of its host, into a folder of `docs`. Code has no colours. */
 export function buildSiteAt(base: string, out: string): Promise<void> {
-  return inTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), () =>
+  return runInTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), () =>
     build(["--plain"], { DOCS_BASE: base, DOCS_OUT: out }),
   );
 }

@@ -1,24 +1,24 @@
 import { describeError } from "@sluice/react";
 import type { CallRecord } from "./recording.js";
 import { isPaidPath, type TappedRequest } from "./tap.js";
-import { counted } from "./texts.js";
+import { formatCount } from "./texts.js";
 
-/** Account of one call, by its requests as they passed the tap. */
+/** Account of one call, computed from its requests. */
 export interface Bill {
-  /** Number of requests that left the page. */
+  /** Number of requests that were sent. */
   readonly sent: number;
-  /** Number of answers that the gateway has billed: it began them with a success. */
+  /** Number of responses that the gateway has billed: they began with a success status. */
   readonly billed: number;
-  /** Number of requests of which nobody here knows if they are billed. */
+  /** Number of requests with unknown billing. */
   readonly unknown: number;
-  /** True if the server was asked again under one key, and has said that it bills such a key once. */
+  /** True if the request was retried with the same key, and the server says that it bills a key once. */
   readonly isOnce: boolean;
 }
 
-/** Counts what a call costs at least and at most. Queries cost nothing. */
-export function billOf({ requests }: Pick<CallRecord, "requests">): Bill {
+/** Counts the minimum and maximum bill of a call. Queries cost nothing. */
+export function computeBill({ requests }: Pick<CallRecord, "requests">): Bill {
   const left = requests.filter(({ hasLeft }) => hasLeft);
-  const costs = left.map(costOf);
+  const costs = left.map(classifyCost);
   const keys = left.filter(({ isPaid }) => isPaid).map(({ key, isOnce }) => (isOnce ? key : undefined));
   const isOnce = keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1;
   const billed = costs.filter((cost) => cost === "billed").length;
@@ -32,23 +32,23 @@ export function billOf({ requests }: Pick<CallRecord, "requests">): Bill {
   };
 }
 
-/** Decides by the status, as the gateway's description does: below 500, and not 408, it has refused. */
-function costOf({ isPaid, status }: TappedRequest): "free" | "billed" | "unknown" {
+/** Decides by the status, as the gateway's description does: a status below 500, except 408, is a refusal. */
+function classifyCost({ isPaid, status }: TappedRequest): "free" | "billed" | "unknown" {
   if (!isPaid) return "free";
   if (status === undefined || status >= 500 || status === 408) return "unknown";
   return status < 300 ? "billed" : "free";
 }
 
-/** Says in one sentence what was paid. */
-export function billText({ sent, billed, unknown, isOnce }: Bill): string {
-  const left = `${sent === 0 ? "Nothing" : counted(sent, "request")} left the page`;
+/** Describes the bill in one sentence. */
+export function describeBill({ sent, billed, unknown, isOnce }: Bill): string {
+  const left = `${sent === 0 ? "Nothing" : formatCount(sent, "request")} left the page`;
   const once = isOnce ? " under one key, which the proxy bills once" : "";
   const counts = [billed && `${billed} billed`, unknown && `${unknown} may be billed`].filter(Boolean);
   return `${left}${once}: ${counts.join(", ") || "nothing billed"}`;
 }
 
-/** Says what the app itself knows of the bill, from the end of the call. */
-export function knownText({ end, path }: Pick<CallRecord, "end" | "path">): string {
+/** Describes what the app knows about the bill, from the end of the call. */
+export function describeKnown({ end, path }: Pick<CallRecord, "end" | "path">): string {
   if (!end) return "in flight";
   if (!isPaidPath(path)) return "free";
   if (end.outcome === "stopped") return "may be billed";

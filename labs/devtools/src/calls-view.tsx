@@ -2,12 +2,12 @@ import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
 import { describeError } from "@sluice/react";
 import { useState } from "react";
-import { billOf, billText, knownText } from "./bill.js";
-import { costText } from "./cost.js";
+import { computeBill, describeBill, describeKnown } from "./bill.js";
+import { formatCost } from "./cost.js";
 import { faultTexts } from "./faults.js";
 import type { CallRecord, Recorded } from "./recording.js";
-import { type TappedRequest, tapOf } from "./tap.js";
-import { bytes, milliseconds, time } from "./texts.js";
+import { getTap, type TappedRequest } from "./tap.js";
+import { formatBytes, formatDuration, formatTime } from "./texts.js";
 
 interface CallsViewProps {
   readonly client: Client;
@@ -16,7 +16,7 @@ interface CallsViewProps {
   readonly onClear: () => void;
 }
 
-/** The calls, newest first. Each opens below its row. */
+/** The calls, newest first. Each row can be opened. */
 export function CallsView({ client, prices, recorded, onClear }: CallsViewProps) {
   const { calls, dropped } = recorded;
   const [openId, setOpenId] = useState<string>();
@@ -40,7 +40,7 @@ export function CallsView({ client, prices, recorded, onClear }: CallsViewProps)
       </ol>
       {prices && (
         <p>
-          {calls.length > 1 ? "These calls cost" : "This call costs"} {costText(calls, prices)}.
+          {calls.length > 1 ? "These calls cost" : "This call costs"} {formatCost(calls, prices)}.
         </p>
       )}
       <p>
@@ -64,12 +64,12 @@ function CallHead({ call, prices }: CallProps) {
   const tone = !end ? "" : end.error === undefined ? "good" : "bad";
   return (
     <>
-      <span className="muted">{time(startedAt)}</span>
+      <span className="muted">{formatTime(startedAt)}</span>
       <span>{kind}</span>
       <span className="grow">{model ?? path}</span>
       <span className="muted">{statuses}</span>
-      <span className="muted">{end && milliseconds(end.durationMs)}</span>
-      {prices && <span>{costText([call], prices)}</span>}
+      <span className="muted">{end && formatDuration(end.durationMs)}</span>
+      {prices && <span>{formatCost([call], prices)}</span>}
       <span className={`outcome ${tone}`}>{end?.outcome ?? "in flight"}</span>
     </>
   );
@@ -86,26 +86,26 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
         <Fact name="Request id" value={requestId} />
         <Fact
           name="First token"
-          value={firstChunkMs === undefined ? undefined : milliseconds(firstChunkMs)}
+          value={firstChunkMs === undefined ? undefined : formatDuration(firstChunkMs)}
         />
         <Fact name="Answered by" value={end?.responseModel} />
         <Fact name="Finish" value={end?.finishReason} />
         <Fact name="Tokens" value={end?.usage?.total_tokens} />
-        <Fact name="Cost" value={prices && costText([call], prices)} />
+        <Fact name="Cost" value={prices && formatCost([call], prices)} />
         <Fact
           name="Error"
           value={end?.error instanceof Error ? client.scrub(end.error.message) : undefined}
         />
-        <Fact name="Shown" value={end?.error === undefined ? undefined : shownText(end.error)} />
-        <Fact name="App knows" value={knownText(call)} />
-        <Fact name="Bill" value={tapOf(client) ? billText(billOf(call)) : undefined} />
+        <Fact name="Shown" value={end?.error === undefined ? undefined : describeShown(end.error)} />
+        <Fact name="App knows" value={describeKnown(call)} />
+        <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
       </dl>
       <ol className="steps" aria-label="Attempts">
         {attempts.map(({ attempt, status, ms, retry }) => (
           <li key={attempt}>
             Attempt {attempt}: {status ?? "no answer"}
-            {ms !== undefined && ` after ${milliseconds(ms)}`}
-            {retry && `, repeated after ${milliseconds(retry.delayMs)}: ${client.scrub(retry.message)}`}
+            {ms !== undefined && ` after ${formatDuration(ms)}`}
+            {retry && `, repeated after ${formatDuration(retry.delayMs)}: ${client.scrub(retry.message)}`}
           </li>
         ))}
       </ol>
@@ -122,8 +122,8 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
   );
 }
 
-/** Says what `describeError` tells a user. */
-export function shownText(error: unknown): string {
+/** Returns the text of `describeError` for a user. */
+export function describeShown(error: unknown): string {
   const { title, hint } = describeError(error);
   return `${title}. ${hint}`;
 }
@@ -138,7 +138,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string |
   );
 }
 
-/** One request. Its texts are shown on a click alone: they are what users write. */
+/** One request. Its texts are shown only on a click, because users write them. */
 function RequestView({ client, request }: { readonly client: Client; readonly request: TappedRequest }) {
   const [isShown, setIsShown] = useState(false);
   const { method, path, status, end, fault, frameCount, frames, body } = request;
@@ -161,8 +161,8 @@ function RequestView({ client, request }: { readonly client: Client; readonly re
           <tbody>
             {frames.map(({ nth, ms, bytes: size, text }) => (
               <tr key={nth}>
-                <td>{milliseconds(ms)}</td>
-                <td>{bytes(size)}</td>
+                <td>{formatDuration(ms)}</td>
+                <td>{formatBytes(size)}</td>
                 {isShown && (
                   <td>
                     <code>{client.scrub(text)}</code>

@@ -1,6 +1,6 @@
 import { type Cost, calculateCost, type Prices } from "@sluice/prices";
 import type { CallRecord } from "./recording.js";
-import { counted } from "./texts.js";
+import { formatCount } from "./texts.js";
 
 const reasons: { readonly [Reason in Cost["missing"][number]["reason"]]: string } = {
   "unknown-model": "the model has no prices",
@@ -10,25 +10,27 @@ const reasons: { readonly [Reason in Cost["missing"][number]["reason"]]: string 
   "not-ended": "in flight",
 };
 
-/** Writes the cost of calls, and of how many it is not known: `€0.0042`, `€0.0042, and 1 unknown: in flight`. */
-export function costText(calls: readonly CallRecord[], prices: Prices): string {
+/**
+ * Formats the cost of calls, and the number of calls with unknown cost: `€0.0042`, `€0.0042, and 1 unknown: in flight`.
+ */
+export function formatCost(calls: readonly CallRecord[], prices: Prices): string {
   const cost = calculateCost(
     calls.flatMap(({ end }) => end ?? []),
     prices,
   );
   const open = calls.filter(({ end }) => !end).length;
   const missing = open > 0 ? [...cost.missing, { reason: "not-ended", count: open } as const] : cost.missing;
-  if (missing.length === 0) return moneyText(cost);
+  if (missing.length === 0) return formatMoney(cost);
   const count = missing.reduce((sum, one) => sum + one.count, 0);
   const why = [...new Set(missing.map(({ reason }) => reasons[reason]))].join(", ");
   return calls.length === 1
     ? why
-    : `${moneyText(cost)}, and ${counted(count, "call")} of unknown cost: ${why}`;
+    : `${formatMoney(cost)}, and ${formatCount(count, "call")} of unknown cost: ${why}`;
 }
 
-function moneyText({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
+function formatMoney({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
   try {
-    // an amount has up to twelve decimals: a call must not look free
+    // up to twelve decimals: a cheap call must not look free
     return new Intl.NumberFormat("en", { style: "currency", currency, maximumFractionDigits: 12 }).format(
       amount,
     );

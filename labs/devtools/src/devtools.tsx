@@ -3,7 +3,7 @@ import type { Prices } from "@sluice/prices";
 import { useClient } from "@sluice/react";
 import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
-import { recordingOf } from "./recording.js";
+import { getRecording } from "./recording.js";
 import { useShadowRoot } from "./shadow-root.js";
 
 export const Panel = lazy(async () => ({ default: (await import("./panel.js")).Panel }));
@@ -12,18 +12,21 @@ export const Panel = lazy(async () => ({ default: (await import("./panel.js")).P
 export interface SluiceDevtoolsProps {
   /** The client to show. @default the client of the nearest `GatewayProvider` */
   readonly client?: Client;
-  /** Prices of the app. With them each call shows its cost, and the list their sum. @default tokens alone are shown */
+  /**
+   * Prices of the app. With prices, each call shows its cost, and the list shows the sum. @default only tokens are
+   * shown
+   */
   readonly prices?: Prices | undefined;
-  /** True opens the panel at first. @default false */
+  /** Opens the panel at first. @default false */
   readonly defaultOpen?: boolean;
 }
 
 /**
- * Shows the calls of a client in a panel at the edge of the page: attempts, streams, chats, tasks, locks, storage
- * and usage. With `devtoolsFetch` it also shows the frames of streams, and plays faults on the running app. Nothing is
- * sent anywhere. In a production build it is empty.
+ * Shows the calls of a client in a panel at the edge of the page: attempts, streams, chats, tasks, locks, storage and
+ * usage. With `devtoolsFetch` it also shows the frames of streams, and plays faults on the running app. Nothing is sent
+ * anywhere. In a production build it is empty.
  *
- * It records from its first mount on: the last 200 calls of each client.
+ * Records the last 200 calls of each client, from its first mount on.
  *
  * @throws {ConfigurationError} without `client` outside a `GatewayProvider`
  * @example
@@ -50,14 +53,14 @@ function HostOfProvider(props: Omit<HostProps, "client">) {
 function Host(props: HostProps) {
   const { client } = props;
   const root = useShadowRoot();
-  useEffect(() => recordingOf(client).start(), [client]);
+  useEffect(() => getRecording(client).start(), [client]);
   return root ? createPortal(<Devtools {...props} />, root) : null;
 }
 
 function Devtools({ client, prices, defaultOpen = false }: HostProps) {
   const [isOpen, setIsOpen] = useState(defaultOpen);
   const button = useRef<HTMLButtonElement>(null);
-  const { subscribe, getSnapshot } = recordingOf(client);
+  const { subscribe, getSnapshot } = getRecording(client);
   const { calls } = useSyncExternalStore(subscribe, getSnapshot);
   const open = calls.filter(({ end }) => !end).length;
   const close = () => {

@@ -1,6 +1,6 @@
 import type { devtoolsFetch as tap } from "./tap.js";
 
-/* The entry in production builds, and where no bundler says that it builds for development. */
+/* The entry in production builds, and for bundlers without a development condition. */
 
 /** Shows nothing. */
 export function SluiceDevtools(): null {

@@ -1,14 +1,14 @@
 import type { Client } from "@sluice/core";
 import { useState, useSyncExternalStore } from "react";
-import { billOf, billText, knownText } from "./bill.js";
-import { shownText } from "./calls-view.js";
+import { computeBill, describeBill, describeKnown } from "./bill.js";
+import { describeShown } from "./calls-view.js";
 import { type Fault, faultTexts } from "./faults.js";
 import type { CallRecord, Recorded } from "./recording.js";
-import { type Tap, tapOf } from "./tap.js";
+import { getTap, type Tap } from "./tap.js";
 
-/** Buttons that play faults on the app, and the calls that they hit. */
+/** Buttons that play faults on the app, and the calls they affect. */
 export function FaultsView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
-  const tap = tapOf(client);
+  const tap = getTap(client);
   if (!tap)
     return (
       <p>
@@ -74,7 +74,7 @@ function FaultButtons({ tap }: { readonly tap: Tap }) {
   );
 }
 
-/** Tells what a fault did: what the user saw, if a repeat was sent, and what was paid. */
+/** Describes the effect of a fault: what the user saw, if a retry was sent, and the bill. */
 function Effect({ call }: { readonly call: CallRecord }) {
   const { kind, model, path, end, requests, attempts } = call;
   const faults = requests.flatMap(({ fault }) => (fault ? [faultTexts[fault].name] : []));
@@ -88,13 +88,13 @@ function Effect({ call }: { readonly call: CallRecord }) {
       <dt>Outcome</dt>
       <dd>{end?.outcome ?? "in flight"}</dd>
       <dt>User sees</dt>
-      <dd>{!end ? "waits" : end.error === undefined ? "the answer" : shownText(end.error)}</dd>
+      <dd>{!end ? "waits" : end.error === undefined ? "the answer" : describeShown(end.error)}</dd>
       <dt>Repeated</dt>
       <dd>{repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"}</dd>
       <dt>App knows</dt>
-      <dd>{knownText(call)}</dd>
+      <dd>{describeKnown(call)}</dd>
       <dt>Bill</dt>
-      <dd>{billText(billOf(call))}</dd>
+      <dd>{describeBill(computeBill(call))}</dd>
     </dl>
   );
 }

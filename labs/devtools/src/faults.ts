@@ -1,16 +1,16 @@
 /**
  * Faults that the developer tools play on the app.
  *
- * - `cut`: the connection breaks after some pieces of a streamed answer
- * - `stall`: after some pieces nothing more comes, and the connection stays open
- * - `rate-limit`: 429 with `Retry-After: 2`; the request does not leave the page
- * - `server-error`: 500; the request does not leave the page
- * - `lost-response`: the request arrives, and its answer is lost
- * - `offline`: nothing leaves the page, and what is under way breaks
+ * - `cut`: the connection breaks after some events of a stream
+ * - `stall`: the stream stops after some events, and the connection stays open
+ * - `rate-limit`: 429 with `Retry-After: 2`; the request is not sent
+ * - `server-error`: 500; the request is not sent
+ * - `lost-response`: the request arrives, and its response is lost
+ * - `offline`: no request is sent, and open responses break
  */
 export type Fault = "cut" | "stall" | "rate-limit" | "server-error" | "lost-response" | "offline";
 
-/** Faults with their names on the buttons, and with the requests that each one waits for. */
+/** Faults with the labels of their buttons, and the requests that they affect. */
 export const faultTexts: Readonly<Record<Fault, { readonly name: string; readonly waitsFor: string }>> = {
   cut: { name: "Cut", waitsFor: "the next answer that streams; it breaks after three events" },
   stall: { name: "Stall", waitsFor: "the next answer that streams; it stops after three events" },
@@ -20,7 +20,7 @@ export const faultTexts: Readonly<Record<Fault, { readonly name: string; readonl
   offline: { name: "Offline", waitsFor: "every request, until you switch it off" },
 };
 
-/** Number of events of a stream that come before it is cut or stalls. */
+/** Number of events of a stream before it is cut or stalls. */
 export const EVENTS_BEFORE = 3;
 
 const RETRY_AFTER_SECONDS = 2;
@@ -31,11 +31,11 @@ const refusals = {
 } as const;
 
 /**
- * Makes the answer of a fault that needs no server; undefined for all others.
+ * Creates the response of a fault that needs no server. Returns undefined for other faults.
  *
- * @param offers `x-sluice-offers` of the server's last answer: without it the client would repeat less than it does
+ * @param offers `x-sluice-offers` of the server's last response: without it, the client would retry less
  */
-export function answerOf(fault: Fault | undefined, offers: string | null): Response | undefined {
+export function createResponse(fault: Fault | undefined, offers: string | null): Response | undefined {
   if (fault !== "rate-limit" && fault !== "server-error") return undefined;
   const { status, code, message } = refusals[fault];
   const headers = new Headers({ "content-type": "application/json" });
@@ -45,7 +45,7 @@ export function answerOf(fault: Fault | undefined, offers: string | null): Respo
   return new Response(JSON.stringify({ error }), { status, headers });
 }
 
-/** Makes the error by which a browser's `fetch` reports that a connection failed. */
-export function lostConnection(): TypeError {
+/** Creates the error of a browser's `fetch` for a failed connection. */
+export function createConnectionError(): TypeError {
   return new TypeError("Failed to fetch");
 }

@@ -3,7 +3,7 @@ import type { Prices } from "@sluice/prices";
 import { type KeyboardEvent, useState, useSyncExternalStore } from "react";
 import { CallsView } from "./calls-view.js";
 import { FaultsView } from "./faults-view.js";
-import { recordingOf } from "./recording.js";
+import { getRecording } from "./recording.js";
 import { StorageView } from "./storage-view.js";
 import { StoresView } from "./stores-view.js";
 import { TasksView } from "./tasks-view.js";
@@ -15,7 +15,7 @@ type Tab = (typeof tabs)[number];
 interface PanelProps {
   readonly client: Client;
   readonly prices: Prices | undefined;
-  /** Absent where something else closes the panel. */
+  /** Absent if something else closes the panel. */
   readonly onClose?: () => void;
 }
 
@@ -75,7 +75,7 @@ function Tabs({ selected, onSelect }: { readonly selected: Tab; readonly onSelec
 }
 
 function View({ tab, client, prices }: Pick<PanelProps, "client" | "prices"> & { readonly tab: Tab }) {
-  const recording = recordingOf(client);
+  const recording = getRecording(client);
   const recorded = useSyncExternalStore(recording.subscribe, recording.getSnapshot);
   switch (tab) {
     case "Calls":

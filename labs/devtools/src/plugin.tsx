@@ -3,14 +3,14 @@ import type { Prices } from "@sluice/prices";
 import { type ReactElement, Suspense, useRef } from "react";
 import { createPortal } from "react-dom";
 import { Panel } from "./devtools.js";
-import { recordingOf } from "./recording.js";
+import { getRecording } from "./recording.js";
 import { useShadowRoot } from "./shadow-root.js";
 
 /** Options of {@link sluiceDevtoolsPlugin}. */
 export interface SluiceDevtoolsPluginOptions {
   /** The client to show. */
   readonly client: Client;
-  /** Prices of the app, as `<SluiceDevtools>` has them. @default tokens alone are shown */
+  /** Prices of the app, as in `<SluiceDevtools>`. @default only tokens are shown */
   readonly prices?: Prices | undefined;
 }
 
@@ -25,8 +25,8 @@ export interface SluiceDevtoolsPlugin {
 }
 
 /**
- * Creates a plugin of TanStack Devtools with the panel of `SluiceDevtools`. It records from this call on. In a production
- * build the panel is empty.
+ * Creates a plugin of TanStack Devtools with the panel of `SluiceDevtools`. Starts to record at this call. In a
+ * production build the panel is empty.
  *
  * @example
  * ```tsx
@@ -40,7 +40,7 @@ export interface SluiceDevtoolsPlugin {
  * ```
  */
 export function sluiceDevtoolsPlugin({ client, prices }: SluiceDevtoolsPluginOptions): SluiceDevtoolsPlugin {
-  recordingOf(client).start();
+  getRecording(client).start();
   return { id: "sluice", name: "Sluice", render: <DockedPanel client={client} prices={prices} /> };
 }
 

@@ -1,6 +1,6 @@
 import { type Client, type ClientEvent, subscribeToEvents } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
-import { type TappedRequest, tapOf } from "./tap.js";
+import { getTap, type TappedRequest } from "./tap.js";
 
 type Step = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;
 type Of<Type extends Step["type"]> = Extract<Step, { readonly type: Type }>;
@@ -11,11 +11,11 @@ interface Attempt {
   readonly status?: number;
   readonly ms?: number;
   readonly requestId?: string | undefined;
-  /** Milliseconds until the next attempt, and the error that leads to it. */
+  /** Milliseconds until the next attempt, and the error that caused it. */
   readonly retry?: { readonly delayMs: number; readonly message: string };
 }
 
-/** One call of the client, as its events tell it. */
+/** One call of the client, reconstructed from its events. */
 export interface CallRecord {
   readonly callId: string;
   readonly kind: string;
@@ -30,11 +30,11 @@ export interface CallRecord {
   readonly warnings: readonly string[];
   /** Its requests, if the client has `devtoolsFetch`. */
   readonly requests: readonly TappedRequest[];
-  /** True if frames were dropped to bound the memory. */
+  /** True if frames were dropped to limit the memory. */
   readonly isTrimmed: boolean;
 }
 
-/** Sums of a model since the recording began, also of calls that were dropped. */
+/** Sums of a model since the recording began, including dropped calls. */
 export interface Usage {
   readonly calls: number;
   readonly tokensIn: number;
@@ -42,12 +42,12 @@ export interface Usage {
   readonly images: number;
 }
 
-/** One run of a tool. */
+/** One tool run. */
 export interface ToolRecord {
   readonly key: string;
   readonly name: string;
   readonly chatId: string | undefined;
-  /** State after the run; undefined while it runs. */
+  /** State after the run. Undefined while it runs. */
   readonly state: string | undefined;
   readonly ms: number | undefined;
 }
@@ -56,10 +56,10 @@ export interface ToolRecord {
 export interface Recorded {
   /** Calls, newest first. */
   readonly calls: readonly CallRecord[];
-  /** Number of older calls that are no longer kept. */
+  /** Number of older calls that were dropped. */
   readonly dropped: number;
   readonly usage: ReadonlyMap<string, Usage>;
-  /** The last runs of tools, newest first. */
+  /** The last tool runs, newest first. */
   readonly tools: readonly ToolRecord[];
 }
 
@@ -67,22 +67,22 @@ export interface Recorded {
 export interface Recording {
   readonly getSnapshot: () => Recorded;
   readonly subscribe: (listener: () => void) => () => void;
-  /** Begins to record; a second call changes nothing. */
+  /** Starts to record. A second call changes nothing. */
   readonly start: () => void;
   readonly clear: () => void;
 }
 
-/** Largest number of calls, and of runs of tools, that are kept. */
-const MOST_CALLS = 200;
-/** Largest number of attempts, requests and warnings that are kept of a call. */
-const MOST_STEPS = 30;
-/** Largest number of characters of frames and bodies that are kept of all calls. */
-const MOST_TEXT = 4_000_000;
+/** Maximum number of recorded calls and tool runs. */
+const MAX_CALLS = 200;
+/** Maximum number of recorded attempts, requests and warnings per call. */
+const MAX_STEPS = 30;
+/** Maximum number of characters of frames and bodies in all calls. */
+const MAX_TEXT = 4_000_000;
 
 const recordings = new WeakMap<Client, Recording>();
 
 /** Returns the recording of a client, which lives as long as the client. */
-export function recordingOf(client: Client): Recording {
+export function getRecording(client: Client): Recording {
   const known = recordings.get(client);
   if (known) return known;
   const recording = createRecording(client);
@@ -91,7 +91,7 @@ export function recordingOf(client: Client): Recording {
 }
 
 function createRecording(client: Client): Recording {
-  const tap = tapOf(client);
+  const tap = getTap(client);
   /** Calls by their id, oldest first. */
   const calls = new Map<string, CallRecord>();
   let dropped = 0;
@@ -126,11 +126,11 @@ function createRecording(client: Client): Recording {
     if (event.type === "warning") return onWarning(event);
     if (event.type === "tool-start" || event.type === "tool-end") return onTool(event);
     if (!("path" in event)) return;
-    const call = stepped(calls.get(event.callId) ?? newCall(event), event);
+    const call = applyStep(calls.get(event.callId) ?? createCall(event), event);
     calls.set(event.callId, call);
     if (event.type === "request") tap?.announce(event.callId);
     if (event.type === "end") addUsage(event);
-    while (calls.size > MOST_CALLS) {
+    while (calls.size > MAX_CALLS) {
       const [oldest = ""] = calls.keys();
       calls.delete(oldest);
       dropped += 1;
@@ -143,14 +143,14 @@ function createRecording(client: Client): Recording {
     const key = `${messageId}/${toolCallId}`;
     const { state, durationMs: ms } = event.type === "tool-end" ? event : {};
     const others = tools.filter((known) => known.key !== key);
-    tools = [{ key, name, chatId, state, ms }, ...others].slice(0, MOST_CALLS);
+    tools = [{ key, name, chatId, state, ms }, ...others].slice(0, MAX_CALLS);
     store.changed();
   }
 
   function onWarning({ callId = "", issue }: Extract<ClientEvent, { readonly type: "warning" }>): void {
     const call = calls.get(callId);
     if (!call) return;
-    calls.set(callId, { ...call, warnings: [...call.warnings, issue.message].slice(-MOST_STEPS) });
+    calls.set(callId, { ...call, warnings: [...call.warnings, issue.message].slice(-MAX_STEPS) });
     store.changed();
   }
 
@@ -159,17 +159,17 @@ function createRecording(client: Client): Recording {
     if (!call) return;
     const others = call.requests.filter((known) => known !== request);
     if (others.length === call.requests.length)
-      calls.set(call.callId, { ...call, requests: [...others, request].slice(-MOST_STEPS) });
+      calls.set(call.callId, { ...call, requests: [...others, request].slice(-MAX_STEPS) });
     if (request.end) trim();
     store.changed();
   }
 
-  /** Drops the frames of the oldest calls, until all fit. */
+  /** Drops the frames of the oldest calls until the rest fits. */
   function trim(): void {
     let text = 0;
     for (const [id, call] of [...calls].toReversed()) {
-      text += sizeOf(call);
-      if (text > MOST_TEXT && call.end) calls.set(id, withoutText(call));
+      text += computeSize(call);
+      if (text > MAX_TEXT && call.end) calls.set(id, dropText(call));
     }
   }
 
@@ -185,7 +185,7 @@ function createRecording(client: Client): Recording {
   }
 }
 
-function newCall({ callId, kind, model, path, chatId }: Step): CallRecord {
+function createCall({ callId, kind, model, path, chatId }: Step): CallRecord {
   return {
     callId,
     kind,
@@ -202,23 +202,21 @@ function newCall({ callId, kind, model, path, chatId }: Step): CallRecord {
   };
 }
 
-function stepped(call: CallRecord, event: Step): CallRecord {
+function applyStep(call: CallRecord, event: Step): CallRecord {
   switch (event.type) {
     case "request":
       return {
         ...call,
-        // a resumption counts its own attempts from 1
-        attempts: [...call.attempts, { attempt: (call.attempts.at(-1)?.attempt ?? 0) + 1 }].slice(
-          -MOST_STEPS,
-        ),
+        // a resumption restarts its count of attempts at 1
+        attempts: [...call.attempts, { attempt: (call.attempts.at(-1)?.attempt ?? 0) + 1 }].slice(-MAX_STEPS),
       };
     case "response": {
       const { status, durationMs: ms, requestId } = event;
-      return { ...call, attempts: withLast(call.attempts, { status, ms, requestId }) };
+      return { ...call, attempts: updateLast(call.attempts, { status, ms, requestId }) };
     }
     case "retry": {
       const { delayMs, error } = event;
-      return { ...call, attempts: withLast(call.attempts, { retry: { delayMs, message: error.message } }) };
+      return { ...call, attempts: updateLast(call.attempts, { retry: { delayMs, message: error.message } }) };
     }
     case "first-chunk":
       return { ...call, firstChunkMs: event.durationMs };
@@ -227,18 +225,18 @@ function stepped(call: CallRecord, event: Step): CallRecord {
   }
 }
 
-function withLast(attempts: readonly Attempt[], more: Partial<Attempt>): readonly Attempt[] {
+function updateLast(attempts: readonly Attempt[], more: Partial<Attempt>): readonly Attempt[] {
   const last = attempts.at(-1);
   return last ? attempts.with(-1, { ...last, ...more }) : attempts;
 }
 
-function sizeOf({ requests }: CallRecord): number {
+function computeSize({ requests }: CallRecord): number {
   return requests
     .flatMap(({ body, frames }) => [body ?? "", ...frames.map(({ text }) => text)])
     .reduce((size, { length }) => size + length, 0);
 }
 
-function withoutText(call: CallRecord): CallRecord {
+function dropText(call: CallRecord): CallRecord {
   return {
     ...call,
     isTrimmed: true,

@@ -2,9 +2,9 @@ import { type RefObject, useEffect, useState, useSyncExternalStore } from "react
 import { styles } from "./styles.js";
 
 /**
- * Returns a shadow root; undefined on a server and while the page hydrates.
+ * Returns a shadow root. Returns undefined on a server and while the page hydrates.
  *
- * @param place element that its host fills. @default the host stands at the end of the page
+ * @param place element that the host fills. @default the host is at the end of the page
  */
 export function useShadowRoot(place?: RefObject<HTMLElement | null>): ShadowRoot | undefined {
   const isHydrated = useIsHydrated();
@@ -18,12 +18,12 @@ export function useShadowRoot(place?: RefObject<HTMLElement | null>): ShadowRoot
   return isHydrated ? root : undefined;
 }
 
-const noSubscription = () => () => {};
+const subscribeToNothing = () => () => {};
 
-/** Returns false on a server and during hydration, when both must render the same. */
+/** Returns false on a server and during hydration, since both must render the same. */
 function useIsHydrated(): boolean {
   return useSyncExternalStore(
-    noSubscription,
+    subscribeToNothing,
     () => true,
     () => false,
   );
@@ -32,7 +32,7 @@ function useIsHydrated(): boolean {
 function createShadowRoot(): ShadowRoot | undefined {
   if (typeof document === "undefined") return undefined;
   const root = document.createElement("sluice-devtools").attachShadow({ mode: "open" });
-  // a sheet that a script makes is allowed under `style-src 'self'`
+  // `style-src 'self'` allows a sheet that a script creates
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(styles);
   root.adoptedStyleSheets = [sheet];

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
-import { type Census, type Counts, takeCensus } from "./census.js";
-import { bytes } from "./texts.js";
+import { type Counts, type Inventory, takeInventory } from "./inventory.js";
+import { formatBytes } from "./texts.js";
 
-/** Locks and records of this origin, counted when the view is opened and on a click. */
+/** Locks and records of this origin, counted when the view opens and on a click. */
 export function StorageView() {
-  const [census, setCensus] = useState<Census>();
-  const count = () => void takeCensus().then(setCensus);
+  const [census, setCensus] = useState<Inventory>();
+  const count = () => void takeInventory().then(setCensus);
   useEffect(count, []);
   if (!census) return <p>Counting …</p>;
   const { locks, places, usage, quota } = census;
@@ -25,7 +25,7 @@ export function StorageView() {
       ))}
       {usage !== undefined && quota !== undefined && (
         <p className="muted">
-          {bytes(usage)} of {bytes(quota)} used by this origin
+          {formatBytes(usage)} of {formatBytes(quota)} used by this origin
         </p>
       )}
     </>

@@ -3,7 +3,7 @@ import { getHookStores } from "@sluice/react";
 import type { ChatStore, ImageStore } from "@sluice/stores";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 import type { Recorded } from "./recording.js";
-import { counted, milliseconds } from "./texts.js";
+import { formatCount, formatDuration } from "./texts.js";
 
 /** Chats and image stores of the hooks, with their state. Texts are not shown. */
 export function StoresView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
@@ -24,10 +24,10 @@ export function StoresView({ client, recorded }: { readonly client: Client; read
       {isEmpty && <p>No component has used a chat or images yet.</p>}
       <ul aria-label="Chats and images">
         {allChats.map(([key, { value, holders }]) => (
-          <ChatView key={numberOf(value)} name={nameOf(key)} chat={value} holders={holders} />
+          <ChatView key={getNumber(value)} name={getName(key)} chat={value} holders={holders} />
         ))}
         {allImages.map(([key, { value, holders }]) => (
-          <ImagesView key={numberOf(value)} name={nameOf(key)} images={value} holders={holders} />
+          <ImagesView key={getNumber(value)} name={getName(key)} images={value} holders={holders} />
         ))}
       </ul>
       <ToolRuns tools={recorded.tools} />
@@ -45,7 +45,7 @@ function ToolRuns({ tools }: Pick<Recorded, "tools">) {
           <tr key={key}>
             <td>{name}</td>
             <td>{state ?? "running"}</td>
-            <td>{ms !== undefined && milliseconds(ms)}</td>
+            <td>{ms !== undefined && formatDuration(ms)}</td>
             <td>{chatId}</td>
           </tr>
         ))}
@@ -57,14 +57,14 @@ function ToolRuns({ tools }: Pick<Recorded, "tools">) {
 const numbers = new WeakMap<object, number>();
 let count = 0;
 
-/** Returns the number of a store, the same at each call. */
-function numberOf(store: object): number {
+/** Returns the number of a store. It is stable across calls. */
+function getNumber(store: object): number {
   if (!numbers.has(store)) numbers.set(store, ++count);
   return numbers.get(store) ?? 0;
 }
 
-/** A store without an id belongs to its component, whose object is the key. */
-function nameOf(key: unknown): string {
+/** Returns the name of a store. A store without an id belongs to its component, and its key is an object. */
+function getName(key: unknown): string {
   return typeof key === "string" ? key : "(no id)";
 }
 
@@ -80,13 +80,13 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
   );
   const last = messages.at(-1)?.outcome;
   const facts = [
-    counted(messages.length, "message"),
+    formatCount(messages.length, "message"),
     `${queued.length} queued`,
     pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
     unsaved > 0 && `${unsaved} unsaved`,
     isRestoring && "restoring",
     last && `last answer ${last}`,
-    counted(holders, "component"),
+    formatCount(holders, "component"),
   ];
   const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);
   return (
@@ -116,7 +116,8 @@ function ImagesView({
     <li className="body">
       <strong>images {name}</strong> <span className="outcome">{status}</span>
       <p>
-        {counted(data?.images.length ?? 0, "image")}, {failedCount} failed, {counted(holders, "component")}
+        {formatCount(data?.images.length ?? 0, "image")}, {failedCount} failed,{" "}
+        {formatCount(holders, "component")}
       </p>
     </li>
   );

@@ -1,4 +1,4 @@
-/** Styles of the shadow root. No style of the page reaches in, but what is inherited. */
+/** Styles of the shadow root. Styles of the page have no effect, except inherited ones. */
 export const styles = `
 :host {
   all: initial;

@@ -1,52 +1,52 @@
 import type { Store } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
-import { answerOf, type Fault, lostConnection } from "./faults.js";
+import { createConnectionError, createResponse, type Fault } from "./faults.js";
 import { tapBody } from "./tapped-body.js";
 
-/** One event of a stream, or the whole of another answer. */
+/** One event of a stream, or the whole of another response. */
 export interface Frame {
-  /** Place in its answer, from 1. */
+  /** Number in its response, from 1. */
   readonly nth: number;
   /** Milliseconds since the request. */
   readonly ms: number;
   readonly bytes: number;
-  /** Text of the frame, cut to 2,000 characters; empty where it is no longer kept. */
+  /** Text of the frame, cut to 2,000 characters. Empty once it is dropped. */
   readonly text: string;
 }
 
 /**
- * End of a request.
+ * How a request ended.
  *
- * - `whole`: the page has the whole answer
- * - `broken`: the connection broke before or within the answer
- * - `left`: the page ended it
+ * - `whole`: the page has the complete response
+ * - `broken`: the connection broke before or within the response
+ * - `left`: the page aborted it
  * - `not-sent`: a fault kept it in the page
  */
 export type RequestEnd = "whole" | "broken" | "left" | "not-sent";
 
-/** One request as it passed the tap. */
+/** One request, as seen by the tap. */
 export interface TappedRequest {
-  /** Place among all requests of the tap, from 1. */
+  /** Number among all requests of the tap, from 1. */
   readonly nth: number;
-  /** Id of the client's call; undefined for a request beside the calls. */
+  /** Id of the client's call. Undefined for a request outside of calls. */
   readonly callId: string | undefined;
   readonly method: string;
-  /** Path and query of the address. */
+  /** Path and query of the URL. */
   readonly path: string;
   /** True if the gateway may bill it. */
   readonly isPaid: boolean;
-  /** True if it left the page. */
+  /** True if it was sent. */
   readonly hasLeft: boolean;
-  /** Fault that hit it. */
+  /** Fault that affected it. */
   readonly fault: Fault | undefined;
-  /** Status that the server answered with, or the fault. */
+  /** Status of the response, from the server or the fault. */
   readonly status: number | undefined;
   readonly end: RequestEnd | undefined;
   /** Its `idempotency-key`. Never shown. */
   readonly key: string | undefined;
-  /** True if the server has said that it answers a repeated key from its memory. */
+  /** True if the server says that it replays the response to a repeated key. */
   readonly isOnce: boolean;
-  /** Number of frames, also of those that are not kept. */
+  /** Number of frames, including dropped frames. */
   readonly frameCount: number;
   readonly frames: readonly Frame[];
   /** JSON of the request, cut to 20,000 characters. */
@@ -55,20 +55,20 @@ export interface TappedRequest {
 
 type Writable = { -readonly [Key in keyof TappedRequest]: TappedRequest[Key] } & { frames: Frame[] };
 
-/** A fault that waits for its request. */
+/** A fault that waits for a matching request. */
 interface Armed {
   readonly fault: Fault;
-  /** True if it stays after its first request. */
+  /** True if it stays armed after its first request. */
   readonly isKept: boolean;
 }
 
-/** The part of {@link devtoolsFetch} that the panel uses. */
+/** The interface of {@link devtoolsFetch} for the panel. */
 export interface Tap {
-  /** Fault that waits for its request. */
+  /** Fault that waits for a matching request. */
   readonly armed: Store<Armed | undefined>;
-  /** Arms a fault; undefined disarms. `offline` also breaks what is under way. */
+  /** Arms a fault; undefined disarms. `offline` also breaks open responses. */
   readonly arm: (next: Armed | undefined) => void;
-  /** Says which call the request belongs to that is fetched next, in the same task. */
+  /** Sets the call of the next request in the same task. */
   readonly announce: (callId: string) => void;
   /** Calls `listener` with each request that changes. The object stays the same. */
   readonly subscribe: (listener: (request: TappedRequest) => void) => () => void;
@@ -78,27 +78,27 @@ type Fetch = (request: Request) => Promise<Response>;
 
 const taps = new WeakMap<object, Tap>();
 
-/** Returns the tap of a client's `fetch`; undefined where it was not made by {@link devtoolsFetch}. */
-export function tapOf({ fetch }: { readonly fetch: object }): Tap | undefined {
+/** Returns the tap of a client's `fetch`. Undefined for a `fetch` without {@link devtoolsFetch}. */
+export function getTap({ fetch }: { readonly fetch: object }): Tap | undefined {
   return taps.get(fetch);
 }
 
-/** Largest number of frames that are kept of one request. */
-const MOST_FRAMES = 300;
-/** Largest number of characters that are kept of one frame, and of one request's body. */
-const MOST_FRAME_TEXT = 2000;
-const MOST_BODY_TEXT = 20_000;
+/** Maximum number of stored frames per request. */
+const MAX_FRAMES = 300;
+/** Maximum number of stored characters of a frame, and of a request's body. */
+const MAX_FRAME_TEXT = 2000;
+const MAX_BODY_TEXT = 20_000;
 
 const PAID = /\/(?:chat\/completions|(?:images|video)\/generations|CreateAsset|\w+2video)$/;
 
-/** Returns true for the path of a request that may be billed. Queries and kept answers are free. */
+/** Checks for the path of a request that may be billed. Queries and stored streams are free. */
 export function isPaidPath(path: string): boolean {
   return PAID.test(path);
 }
 
 /**
- * Wraps a client's `fetch`, so that {@link SluiceDevtools} shows its requests and streams and plays faults on them.
- * Answers pass unchanged, at the reader's pace. What passes is kept in memory for the panel, and sent nowhere. In a
+ * Wraps a client's `fetch`, so that {@link SluiceDevtools} shows its requests and streams, and plays faults on them.
+ * Responses are unchanged, at the reader's pace. Their data stays in memory for the panel, and is sent nowhere. In a
  * production build it returns `fetch` unchanged.
  *
  * @param fetch the app's own `fetch`. @default globalThis.fetch
@@ -113,23 +113,23 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   let armed: Armed | undefined;
   const armedStore = createStore(() => armed, { clock: systemClock });
   let count = 0;
-  /** Call that the next request belongs to. */
+  /** Call of the next request. */
   let announced: string | undefined;
   let cable = new AbortController();
-  /** `x-sluice-offers` of the last answer that had one. */
+  /** `x-sluice-offers` of the last response with this header. */
   let offers: string | null = null;
 
-  const tapped: Fetch = (request) => {
+  const fetchTapped: Fetch = (request) => {
     const record = open(request);
-    record.fault = faultFor(record);
+    record.fault = takeFault(record);
     notify(record);
-    return pass(request, record).catch((error) => {
+    return forward(request, record).catch((error) => {
       record.end ??= request.signal.aborted ? "left" : "broken";
       notify(record);
       throw error;
     });
   };
-  taps.set(tapped, {
+  taps.set(fetchTapped, {
     armed: armedStore,
     arm,
     announce(callId) {
@@ -140,13 +140,13 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       return () => void listeners.delete(listener);
     },
   });
-  return tapped;
+  return fetchTapped;
 
   function arm(next: Armed | undefined): void {
     armed = next;
     armedStore.flush();
     if (next?.fault !== "offline") return;
-    cable.abort(lostConnection());
+    cable.abort(createConnectionError());
     cable = new AbortController();
   }
 
@@ -172,34 +172,34 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       frames: [],
       body: undefined,
     };
-    if (headers.get("content-type")?.includes("json")) keepBody(request, record);
+    if (headers.get("content-type")?.includes("json")) storeBody(request, record);
     return record;
   }
 
-  function keepBody(request: Request, record: Writable): void {
+  function storeBody(request: Request, record: Writable): void {
     request
       .clone()
       .text()
       .then(
         (text) => {
-          record.body = text.length > MOST_BODY_TEXT ? `${text.slice(0, MOST_BODY_TEXT)}…` : text;
+          record.body = text.length > MAX_BODY_TEXT ? `${text.slice(0, MAX_BODY_TEXT)}…` : text;
         },
         () => {},
       );
   }
 
-  /** Takes the fault that waits for a request like this one. */
-  function faultFor({ isPaid }: Writable): Fault | undefined {
+  /** Takes the fault that waits for a matching request. */
+  function takeFault({ isPaid }: Writable): Fault | undefined {
     if (!armed) return undefined;
     const { fault, isKept } = armed;
-    // cut and stall wait for a stream, which its answer shows
+    // cut and stall wait for a stream, which only the response reveals
     if (fault === "cut" || fault === "stall" || !(isPaid || fault === "offline")) return undefined;
     if (!isKept) arm(undefined);
     return fault;
   }
 
-  async function pass(request: Request, record: Writable): Promise<Response> {
-    const made = answerOf(record.fault, offers);
+  async function forward(request: Request, record: Writable): Promise<Response> {
+    const made = createResponse(record.fault, offers);
     if (made) {
       Object.assign(record, { status: made.status, end: "not-sent" });
       notify(record);
@@ -207,23 +207,23 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     }
     if (record.fault === "offline") {
       record.end = "not-sent";
-      throw lostConnection();
+      throw createConnectionError();
     }
     const { signal } = cable;
     record.hasLeft = true;
-    const response = await untilAborted(send(request), signal);
+    const response = await rejectOnAbort(send(request), signal);
     record.status = response.status;
     offers = response.headers.get("x-sluice-offers") ?? offers;
     const word = record.path.includes("/chat/") ? "chat-once" : "once";
     record.isOnce = (offers ?? "").split(/\s*,\s*/).includes(word);
     if (record.fault === "lost-response") {
       response.body?.cancel().catch(() => {});
-      throw lostConnection();
+      throw createConnectionError();
     }
-    return withTap(response, record, request.signal, signal);
+    return tapResponse(response, record, request.signal, signal);
   }
 
-  function withTap(response: Response, record: Writable, left: AbortSignal, cut: AbortSignal): Response {
+  function tapResponse(response: Response, record: Writable, left: AbortSignal, cut: AbortSignal): Response {
     const { body, status, statusText, headers } = response;
     if (!(body instanceof ReadableStream)) {
       record.end = "whole";
@@ -231,14 +231,14 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       return response;
     }
     const isStream = headers.get("content-type")?.includes("event-stream") === true;
-    const fault = isStream ? streamFault() : undefined;
+    const fault = isStream ? takeStreamFault() : undefined;
     record.fault ??= fault;
     notify(record);
     const began = performance.now();
     const observer = {
       onFrame(text: string, bytes: number) {
         record.frameCount += 1;
-        if (record.frames.length < MOST_FRAMES)
+        if (record.frames.length < MAX_FRAMES)
           record.frames.push({ nth: record.frameCount, ms: performance.now() - began, bytes, text });
         notify(record);
       },
@@ -248,11 +248,11 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       },
     };
     const signal = AbortSignal.any([left, cut]);
-    const settings = { isStream, fault, signal, mostText: isStream ? MOST_FRAME_TEXT : MOST_BODY_TEXT };
+    const settings = { isStream, fault, signal, maxText: isStream ? MAX_FRAME_TEXT : MAX_BODY_TEXT };
     return new Response(tapBody(body, observer, settings), { status, statusText, headers });
   }
 
-  function streamFault(): "cut" | "stall" | undefined {
+  function takeStreamFault(): "cut" | "stall" | undefined {
     const fault = armed?.fault;
     if (fault !== "cut" && fault !== "stall") return undefined;
     if (!armed?.isKept) arm(undefined);
@@ -265,7 +265,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
 }
 
 /** Returns the promise, or rejects with the signal's reason if that aborts first. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort);

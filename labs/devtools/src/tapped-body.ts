@@ -1,39 +1,39 @@
-import { EVENTS_BEFORE, lostConnection } from "./faults.js";
+import { createConnectionError, EVENTS_BEFORE } from "./faults.js";
 
-/** Ending of a body: read to its end, broken by a fault or the network, or left by the page. */
+/** End of a body: read to its end, broken by a fault or the network, or aborted by the page. */
 export type BodyEnd = "whole" | "broken" | "left";
 
-/** Receiver of what passes. */
+/** Observer of a body. */
 export interface BodyObserver {
-  /** Called for each event of a stream, or once for any other body. */
+  /** Runs for each event of a stream, or once for any other body. */
   onFrame(text: string, bytes: number): void;
-  /** Called once. */
+  /** Runs once. */
   onEnd(end: BodyEnd): void;
 }
 
 /** Settings of {@link tapBody}. */
 export interface BodySettings {
-  /** True for a stream of events; any other body is one frame. */
+  /** True for a stream of events. Any other body is one frame. */
   readonly isStream: boolean;
   /** Fault of this body. */
   readonly fault: "cut" | "stall" | undefined;
   /** Breaks the body when it aborts. */
   readonly signal: AbortSignal;
-  /** Largest number of characters that are kept of a frame. */
-  readonly mostText: number;
+  /** Maximum number of stored characters of a frame. */
+  readonly maxText: number;
 }
 
 /**
- * Passes a body on unchanged, byte by byte and at the reader's pace, and reports its frames. A fault breaks it or stops
- * it after some events.
+ * Passes a body through unchanged, byte by byte and at the reader's pace, and reports its frames. A fault breaks or
+ * stops it after some events.
  */
 export function tapBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   observer: BodyObserver,
-  { isStream, fault, signal, mostText }: BodySettings,
+  { isStream, fault, signal, maxText }: BodySettings,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
-  const frames = createFrames(isStream, mostText, observer);
+  const frames = createFrames(isStream, maxText, observer);
   const over = new AbortController();
   const broken = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { signal: over.signal });
@@ -42,7 +42,7 @@ export function tapBody(
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       pull: (controller) =>
-        pass(controller).catch((error) => {
+        forward(controller).catch((error) => {
           end("broken");
           controller.error(error);
         }),
@@ -54,7 +54,9 @@ export function tapBody(
     { highWaterMark: 0 },
   );
 
-  async function pass(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
+  async function forward(
+    controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>,
+  ): Promise<void> {
     const { done, value } = await Promise.race([reader.read(), broken]);
     const rest = fault ? EVENTS_BEFORE - frames.count() : Number.POSITIVE_INFINITY;
     const passed = value && frames.push(value, rest);
@@ -66,11 +68,11 @@ export function tapBody(
     controller.close();
   }
 
-  /** A cut leaves the server at once, as a lost connection would. After a stall only the page can. */
+  /** Disconnects from the server. A cut does so at once, like a lost connection. After a stall only the page can. */
   async function breakOff(): Promise<void> {
     if (fault === "stall") return broken;
     reader.cancel().catch(() => {});
-    throw lostConnection();
+    throw createConnectionError();
   }
 
   function end(how: BodyEnd): void {
@@ -85,7 +87,7 @@ const LF = 10;
 const CR = 13;
 
 /** Counts and reports frames. An event of a stream ends with a blank line. */
-function createFrames(isStream: boolean, mostText: number, { onFrame }: BodyObserver) {
+function createFrames(isStream: boolean, maxText: number, { onFrame }: BodyObserver) {
   const decoder = new TextDecoder();
   let lineFeeds = 0;
   let count = 0;
@@ -93,11 +95,11 @@ function createFrames(isStream: boolean, mostText: number, { onFrame }: BodyObse
   let bytes = 0;
   return { count: () => count, push, end };
 
-  /** Reads bytes until `most` frames have ended. Returns those that it has read. */
-  function push(chunk: Uint8Array<ArrayBuffer>, most: number): Uint8Array<ArrayBuffer> {
+  /** Reads bytes until `max` frames have ended. Returns these bytes. */
+  function push(chunk: Uint8Array<ArrayBuffer>, max: number): Uint8Array<ArrayBuffer> {
     let start = 0;
     let ended = 0;
-    for (let at = 0; isStream && at < chunk.length && ended < most; at++) {
+    for (let at = 0; isStream && at < chunk.length && ended < max; at++) {
       const byte = chunk[at];
       if (byte === LF) lineFeeds += 1;
       else if (byte !== CR) lineFeeds = 0;
@@ -107,7 +109,7 @@ function createFrames(isStream: boolean, mostText: number, { onFrame }: BodyObse
       ended += 1;
       start = at + 1;
     }
-    if (ended >= most) return chunk.subarray(0, start);
+    if (ended >= max) return chunk.subarray(0, start);
     take(chunk.subarray(start));
     return chunk;
   }
@@ -115,7 +117,7 @@ function createFrames(isStream: boolean, mostText: number, { onFrame }: BodyObse
   function take(part: Uint8Array<ArrayBuffer>): void {
     bytes += part.length;
     text += decoder.decode(part, { stream: true });
-    if (text.length > mostText) text = `${text.slice(0, mostText)}…`;
+    if (text.length > maxText) text = `${text.slice(0, maxText)}…`;
   }
 
   function close(): void {

@@ -1,9 +1,9 @@
 import { parseJSON, parseVideoTask } from "@sluice/core/internal";
 import type { CallRecord, Recorded } from "./recording.js";
 import { isPaidPath } from "./tap.js";
-import { milliseconds, time } from "./texts.js";
+import { formatDuration, formatTime } from "./texts.js";
 
-/** Video tasks and lookups of assets, by the path of their polls. */
+/** Video tasks and asset lookups, by the path of their polls. */
 export function TasksView({ recorded }: { readonly recorded: Recorded }) {
   const tasks = new Map<string, CallRecord[]>();
   for (const call of recorded.calls) {
@@ -26,11 +26,11 @@ export function TasksView({ recorded }: { readonly recorded: Recorded }) {
         {[...tasks].map(([path, [last, ...earlier]]) => (
           <tr key={path}>
             <td>{decodeURIComponent(path.split("/").at(-1) ?? path)}</td>
-            <td>{last && stateOf(last)}</td>
+            <td>{last && readState(last)}</td>
             <td>{earlier.length + 1}</td>
             <td>
-              {last && time(last.startedAt)}
-              {last?.end && `, ${milliseconds(last.end.durationMs)}`}
+              {last && formatTime(last.startedAt)}
+              {last?.end && `, ${formatDuration(last.end.durationMs)}`}
             </td>
           </tr>
         ))}
@@ -39,8 +39,8 @@ export function TasksView({ recorded }: { readonly recorded: Recorded }) {
   );
 }
 
-/** Reads the state from the answer, where a tap has it; otherwise the outcome of the poll has to do. */
-function stateOf({ requests, end }: CallRecord): string {
+/** Reads the state from the response if the client has a tap, else from the outcome of the poll. */
+function readState({ requests, end }: CallRecord): string {
   try {
     const task = parseVideoTask(parseJSON(requests.at(-1)?.frames.at(-1)?.text ?? ""));
     return task.progress === undefined ? task.state : `${task.state}, ${Math.round(task.progress * 100)} %`;

@@ -8,7 +8,7 @@ import { bundleModule, bundlers, installForBundlers } from "../../../tests/every
 import { packInto, temporaryFolder } from "../../../tests/everywhere/project.ts";
 import { traces } from "./traces.ts";
 
-/* The packed package, as the bundlers of apps build it. */
+/* The packed package in the bundlers of apps. */
 
 const folder = temporaryFolder();
 const app = join(folder, "app");
@@ -36,7 +36,7 @@ globalThis.page = [SluiceDevtools, sluiceDevtoolsPlugin({ client })];
 }, 600_000);
 beforeEach(({ skip }) => skip(!hasRegistry, "the npm registry can't be reached"));
 
-const tracesIn = (code: string) => traces.filter((trace) => code.includes(trace));
+const findTraces = (code: string) => traces.filter((trace) => code.includes(trace));
 
 test.each(Object.keys(bundlers))(
   "%s leaves nothing of the panel in a production build",
@@ -44,15 +44,15 @@ test.each(Object.keys(bundlers))(
   async (name) => {
     const code = await bundleModule(name, page, "production");
     expect(code.length).toBeGreaterThan(1000);
-    expect(tracesIn(code)).toEqual([]);
+    expect(findTraces(code)).toEqual([]);
   },
 );
 
-// Metro has no condition for development: there the panel is empty in any build
+// Metro has no development condition: its panel is empty in any build
 test.each(Object.keys(bundlers).filter((name) => name !== "metro"))(
   "%s has the panel in a development build",
   { timeout: 600_000 },
   async (name) => {
-    expect(tracesIn(await bundleModule(name, page, "development"))).toEqual(traces);
+    expect(findTraces(await bundleModule(name, page, "development"))).toEqual(traces);
   },
 );

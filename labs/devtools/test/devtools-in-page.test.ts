@@ -77,7 +77,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await view(page).getByText("2 requests left the page: 2 billed").waitFor();
     await view(page).getByText("the answer", { exact: true }).waitFor();
     expect(emulator.requests.slice(before).filter(({ status }) => status === 200)).toHaveLength(2);
-    // the policy has refused the style of the page, and nothing of the panel's
+    // the policy blocks the style of the page, but nothing of the panel
     expect(problems.filter((text) => !text.includes("inline style"))).toEqual([]);
     expect(problems).toHaveLength(1);
     const height = await page
@@ -87,7 +87,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await page.close();
   });
 
-  test("Second tab opens the app beside itself, with the same address", async () => {
+  test("“Second tab” opens the app in another tab with the same URL", async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`${served.url}/#reef`);
@@ -150,14 +150,14 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await page.close();
   });
 
-  test("The panel is a plugin of TanStack Devtools, which has also the calls before it was opened", async () => {
+  test("The panel is a plugin of TanStack Devtools, and shows calls from before it was opened", async () => {
     const page = await browser.newPage();
     await page.goto(`${served.url}/?tanstack`);
     await page.getByRole("button", { name: "Ask" }).click();
     await page.getByText("ready, idle").waitFor();
     await page.getByRole("button", { name: "Open TanStack Devtools" }).click();
     await view(page).getByText("complete").waitFor();
-    // TanStack's own buttons close it
+    // TanStack's buttons close it
     await expect
       .poll(() => page.locator("sluice-devtools").getByRole("button", { name: "Close" }).count())
       .toBe(0);

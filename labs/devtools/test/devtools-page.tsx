@@ -6,7 +6,7 @@ import { TanStackDevtools } from "@tanstack/react-devtools";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-/* A page with the developer tools. With `?plain` its client has no tap; with `?tanstack` they are a plugin. */
+/* A page with the developer tools. With `?plain` its client has no tap. With `?tanstack` the tools are a plugin. */
 
 const asked = new URLSearchParams(location.search);
 const isPlain = asked.has("plain");

@@ -25,7 +25,7 @@ const question = {
 } as const;
 const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
 
-/** Opens the panel over a client of an emulator, whose journal says what is billed. */
+/** Opens the panel for a client of an emulator, whose journal lists the billed requests. */
 async function open({ prices, ...options }: EmulatorOptions & { readonly prices?: Prices } = {}) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...options });
   const clock = stoppedClock();
@@ -38,11 +38,11 @@ async function open({ prices, ...options }: EmulatorOptions & { readonly prices?
     gateway: { includeUsage: true },
   });
   render(<SluiceDevtools client={client} prices={prices} defaultOpen />);
-  const panel = await panelOf();
+  const panel = await openPanel();
   return { emulator, clock, client, ...panel };
 }
 
-async function panelOf() {
+async function openPanel() {
   const shadow = await waitFor(() => {
     const root = document.querySelector("sluice-devtools")?.shadowRoot;
     if (!root?.querySelector("section")) throw new Error("the panel is not there yet");
@@ -65,20 +65,20 @@ const ask = async (client: Client): Promise<unknown> =>
 const paint = async (client: Client): Promise<unknown> => generateImages(client, picture).catch(() => {});
 const calls = { "a chat": ask, "an image": paint };
 
-/** Number of requests that a gateway would bill. */
-const billedBy = ({ requests }: Emulator) =>
+/** Counts the requests that a gateway would bill. */
+const countBilled = ({ requests }: Emulator) =>
   requests.filter(({ method, status }) => method === "POST" && status === 200).length;
 
-/** Names and values of the first list of facts. */
-function factsIn(shadow: ShadowRoot): Record<string, string> {
+/** Reads the names and values of the first list of facts. */
+function readFacts(shadow: ShadowRoot): Record<string, string> {
   const list = shadow.querySelector("dl");
-  const textsOf = (name: string) =>
+  const readTexts = (name: string) =>
     [...(list?.querySelectorAll(name) ?? [])].map((it) => it.textContent ?? "");
-  const values = textsOf("dd");
-  return Object.fromEntries(textsOf("dt").map((name, at) => [name, values[at] ?? ""]));
+  const values = readTexts("dd");
+  return Object.fromEntries(readTexts("dt").map((name, at) => [name, values[at] ?? ""]));
 }
 
-describe("a fault on a call shows what the user saw, if it was repeated, and what the gateway billed", () => {
+describe("a fault on a call shows what the user saw, if it was retried, and what the gateway billed", () => {
   const repeatedWell = { Outcome: "complete", "User sees": "the answer", "App knows": "billed" };
   test.each([
     ["Cut", "a chat", { Outcome: "truncated", Repeated: "no", "App knows": "may be billed" }, 1],
@@ -95,10 +95,10 @@ describe("a fault on a call shows what the user saw, if it was repeated, and wha
     show("Faults");
     press(fault);
     await act(() => clock.advanceUntil(calls[call](client), 1000));
-    await waitFor(() => expect(factsIn(shadow)).toMatchObject(expected));
-    expect(billedBy(emulator)).toBe(billed);
+    await waitFor(() => expect(readFacts(shadow)).toMatchObject(expected));
+    expect(countBilled(emulator)).toBe(billed);
     const bill = billed === 0 ? "nothing billed" : `${billed} billed`;
-    expect(factsIn(shadow)["Bill"]).toMatch(new RegExp(`: ${bill}$`));
+    expect(readFacts(shadow)["Bill"]).toMatch(new RegExp(`: ${bill}$`));
   });
 });
 
@@ -111,31 +111,31 @@ test.each([
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("error"));
   fireEvent.click(view.getByRole("button", { name: /gamma-image/ }));
   const bill = "1 request left the page: 1 may be billed";
-  expect(factsIn(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
+  expect(readFacts(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
 });
 
 test("A key that the proxy bills once is counted once", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
-  const offering = async (request: Request) => {
+  const offerFeatures = async (request: Request) => {
     const answer = await emulator.fetch(request);
     answer.headers.set("x-sluice-offers", "chat-once, once");
     return answer;
   };
   const client = createClient({
     baseURL: "https://gateway.test",
-    fetch: devtoolsFetch(offering),
+    fetch: devtoolsFetch(offerFeatures),
     random: () => 0,
   });
   render(<SluiceDevtools client={client} defaultOpen />);
-  const { shadow, show, press } = await panelOf();
+  const { shadow, show, press } = await openPanel();
   show("Faults");
   press("Lost response");
   await act(() => ask(client));
   const bill = "2 requests left the page under one key, which the proxy bills once: 1 billed";
-  await waitFor(() => expect(factsIn(shadow)).toMatchObject({ Outcome: "complete", Bill: bill }));
+  await waitFor(() => expect(readFacts(shadow)).toMatchObject({ Outcome: "complete", Bill: bill }));
 });
 
-test.each([1, 7, 1000])("Answers pass unchanged, in pieces of %i bytes", async (size) => {
+test.each([1, 7, 1000])("Responses pass unchanged in chunks of %i bytes", async (size) => {
   const sent = ": hello\r\n\r\ndata: a\ndata: “b”\n\n\n\ndata: c\r\n\r\ndata: [DONE]";
   const bytes = new TextEncoder().encode(sent);
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -155,7 +155,7 @@ test.each([1, 7, 1000])("Answers pass unchanged, in pieces of %i bytes", async (
   expect(await answer?.text()).toBe(sent);
 });
 
-test("An armed fault hits one request, and with “Every time” each one until it is switched off", async () => {
+test("An armed fault affects one request, or with “Every time” all requests until it is switched off", async () => {
   const { clock, client, emulator, view, show, press } = await open();
   const attempt = () => act(() => clock.advanceUntil(paint(client), 1000));
   const isArmed = () => view.getByRole("button", { name: "500" }).getAttribute("aria-pressed");
@@ -175,7 +175,7 @@ test("An armed fault hits one request, and with “Every time” each one until 
   expect(emulator.requests).toHaveLength(1);
 });
 
-test("Offline breaks the answer that is under way", async () => {
+test("Offline breaks an open response", async () => {
   const { client, show, press, shadow, clock } = await open({ chat: () => "a ".repeat(500) });
   const stream = streamChat(client, question);
   await stream[Symbol.asyncIterator]().next();
@@ -191,7 +191,7 @@ test("Offline breaks the answer that is under way", async () => {
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("truncated"));
 });
 
-test("A call shows its attempts, its frames and its usage, and texts on a click alone", async () => {
+test("A call shows its attempts, frames and usage, and its texts only on a click", async () => {
   const { client, view, press, text, show, shadow } = await open({ chat: () => "It scatters." });
   await act(() => ask(client));
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("complete"));
@@ -210,60 +210,60 @@ describe("the cost of calls", () => {
     currency: "EUR",
     models: { "delta-5.3": { input: 1_000_000, output: 2_000_000 }, [picture.model]: { image: 0.03 } },
   };
-  const lastRow = (shadow: ShadowRoot) => shadow.querySelector(".row")?.textContent ?? "";
+  const findLastRow = (shadow: ShadowRoot) => shadow.querySelector(".row")?.textContent ?? "";
 
   test("Each call shows its cost by the app's prices, and the list shows their sum", async () => {
     const { client, shadow, text, view } = await open({ prices });
     await act(() => paint(client));
-    await waitFor(() => expect(lastRow(shadow)).toContain("€0.03"));
+    await waitFor(() => expect(findLastRow(shadow)).toContain("€0.03"));
     expect(text()).toContain("This call costs €0.03.");
     const { usage } = await act(() => completeChat(client, question));
     const cost = (usage?.prompt_tokens ?? 0) + 2 * (usage?.completion_tokens ?? 0);
     expect(cost).toBeGreaterThan(0);
-    await waitFor(() => expect(lastRow(shadow)).toContain(`€${cost}.00`));
+    await waitFor(() => expect(findLastRow(shadow)).toContain(`€${cost}.00`));
     expect(text()).toContain(`These calls cost €${cost}.03.`);
     fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
-    expect(factsIn(shadow)["Cost"]).toBe(`€${cost}.00`);
+    expect(readFacts(shadow)["Cost"]).toBe(`€${cost}.00`);
   });
 
-  test("A call whose cost nobody knows says why, and the sum says that it is not whole", async () => {
+  test("A call with unknown cost says why, and the sum says that it is incomplete", async () => {
     const { client, shadow, text, clock } = await open({
       prices,
       script: { replies: [{ faults: ["500"], prompt: "A reef" }] },
     });
     await act(() => completeChat(client, question));
     await act(() => clock.advanceUntil(paint(client), 1000));
-    await waitFor(() => expect(lastRow(shadow)).toContain("not reported"));
+    await waitFor(() => expect(findLastRow(shadow)).toContain("not reported"));
     expect(text()).toMatch(/These calls cost €\d+\.00, and 1 call of unknown cost: not reported\./);
     await act(() => completeChat(client, { ...question, model: "alpha-v4.1-flash" }));
-    await waitFor(() => expect(lastRow(shadow)).toContain("the model has no prices"));
+    await waitFor(() => expect(findLastRow(shadow)).toContain("the model has no prices"));
     expect(text()).toContain("and 2 calls of unknown cost");
   });
 
-  test("A currency of the app's own is written by its name", async () => {
+  test("A custom currency is shown by its name", async () => {
     const { client, text } = await open({ prices: { ...prices, currency: "credits" } });
     await act(() => paint(client));
     await waitFor(() => expect(text()).toContain("This call costs 0.03 credits."));
   });
 
-  test("Without prices a call shows its tokens alone", async () => {
+  test("Without prices a call shows only its tokens", async () => {
     const { client, shadow, text, view } = await open();
     await act(() => ask(client));
-    await waitFor(() => expect(lastRow(shadow)).toContain("complete"));
+    await waitFor(() => expect(findLastRow(shadow)).toContain("complete"));
     fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
-    expect(factsIn(shadow)).not.toHaveProperty("Cost");
-    expect(Number(factsIn(shadow)["Tokens"])).toBeGreaterThan(0);
+    expect(readFacts(shadow)).not.toHaveProperty("Cost");
+    expect(Number(readFacts(shadow)["Tokens"])).toBeGreaterThan(0);
     expect(text()).not.toContain("cost");
   });
 });
 
-test("A key is shown nowhere, also where the gateway repeats it", async () => {
+test("A key is never shown, even if the gateway repeats it", async () => {
   const key = "sk-canary-0123456789";
   const fetch = async () => Response.json({ error: { message: `Wrong key ${key}` } }, { status: 401 });
   const options = { baseURL: "https://gateway.test", apiKey: key, dangerouslyAllowBrowser: true };
   const client = createClient({ ...options, fetch: devtoolsFetch(fetch) });
   render(<SluiceDevtools client={client} defaultOpen />);
-  const { shadow, view, press } = await panelOf();
+  const { shadow, view, press } = await openPanel();
   await act(() => ask(client));
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("error"));
   fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
@@ -272,11 +272,11 @@ test("A key is shown nowhere, also where the gateway repeats it", async () => {
   expect(shadow.innerHTML).not.toContain("canary");
 });
 
-test("The last 200 calls are kept, and the panel says how many are not", async () => {
+test("The panel shows the last 200 calls, and how many were dropped", async () => {
   const { client, view, text } = await open();
-  const refused = () => completeChat(client, { ...question, max_tokens: 0 }).catch(() => {});
+  const refuse = () => completeChat(client, { ...question, max_tokens: 0 }).catch(() => {});
   await act(async () => {
-    for (let count = 0; count < 203; count++) await refused();
+    for (let count = 0; count < 203; count++) await refuse();
   });
   await waitFor(() => expect(view.getByRole("list", { name: "Calls" }).children).toHaveLength(200));
   expect(text()).toContain("3 older calls are no longer kept.");
@@ -287,7 +287,7 @@ function Chat({ onRender }: { readonly onRender: (chat: ReturnType<typeof useCha
   return null;
 }
 
-test("The chats of the hooks are listed with their state, and none of their texts", async () => {
+test("The chats of the hooks are listed with their state, without their texts", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
   let chat: ReturnType<typeof useChatStream> | undefined;
@@ -301,7 +301,7 @@ test("The chats of the hooks are listed with their state, and none of their text
       <SluiceDevtools defaultOpen />
     </GatewayProvider>,
   );
-  const { view, show, text } = await panelOf();
+  const { view, show, text } = await openPanel();
   await act(() => chat?.send("Why is the sky blue?"));
   show("Chats");
   const list = view.getByRole("list", { name: "Chats and images" });
@@ -311,7 +311,7 @@ test("The chats of the hooks are listed with their state, and none of their text
   expect(text()).toContain("devtoolsFetch()");
 });
 
-test("A run of a tool is listed with its outcome, and none of its arguments", async () => {
+test("A tool run is listed with its outcome, without its arguments", async () => {
   const call = { name: "look", arguments: { place: "canary" } };
   const script = {
     replies: [
@@ -336,7 +336,7 @@ test("A run of a tool is listed with its outcome, and none of its arguments", as
   expect(text()).not.toContain("canary");
 });
 
-test("Keys lead over the tabs, and Escape closes the panel and returns to its button", async () => {
+test("Arrow keys move between tabs, and Escape closes the panel and focuses its button", async () => {
   const { view, shadow } = await open();
   const first = view.getByRole("tab", { name: "Calls" });
   first.focus();

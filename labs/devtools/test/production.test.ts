@@ -32,14 +32,14 @@ test.each([
   expect(traces.filter((trace) => code.includes(trace))).toEqual(parts);
 });
 
-test("A production build and a Server Component have the same names as a page in development", async () => {
+test("A production build and a Server Component export the same names as a development build", async () => {
   const { "react-server": onServer, development, default: inProduction } = manifest.exports["."];
-  const namesOf = async (path: string) =>
+  const listNames = async (path: string) =>
     Object.keys(await import(/* @vite-ignore */ join(import.meta.dirname, "..", path))).toSorted();
-  const names = await namesOf(development);
+  const names = await listNames(development);
   expect(names).toEqual(["SluiceDevtools", "devtoolsFetch", "sluiceDevtoolsPlugin"]);
   for (const path of [inProduction, onServer.development, onServer.default])
-    expect.soft(await namesOf(path), path).toEqual(names);
+    expect.soft(await listNames(path), path).toEqual(names);
   const server = readFileSync(join(import.meta.dirname, "..", onServer.development), "utf8");
   expect(server.startsWith('"use client";\n')).toBe(true);
 });

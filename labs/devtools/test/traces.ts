@@ -1,4 +1,4 @@
-/** Texts of the panel, of its faults and of its styles, and parts of React that nothing else of the page needs. */
+/** Texts of the panel, its faults and its styles, and parts of React that the rest of the page does not need. */
 export const traces: readonly string[] = [
   "Sluice Devtools",
   "Lost response",

@@ -5,23 +5,23 @@ import { systemClock } from "@sluice/core/internal";
 import * as ai from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { open, places } from "./support/places.js";
-import { openWorld } from "./support/world.js";
+import { open, routes } from "./support/routes.js";
+import { createScenario } from "./support/scenario.js";
 
 const prompt = "Tell me of rivers";
 const schema = z.object({ river: z.string() });
 
-/** Waits take no time. The limit for the headers ends the calls that get no answer. */
+/** A clock without waits. The limit for the headers ends calls without a response. */
 const options: Partial<ClientOptions> = {
   clock: systemClock,
   random: () => 0,
   timeout: { firstChunkMs: 50 },
 };
 
-/** Loses an answer: returns, or throws, what the client gets instead of it. */
+/** Loses a response: returns or throws what the client gets instead. */
 type Loss = (request: Request, answer: Response) => Promise<Response>;
 
-/** The ways to lose an answer that the gateway has made and billed. */
+/** Ways to lose a response that the gateway has created and billed. */
 const losses: Readonly<Record<string, Loss>> = {
   "a 502 of a load balancer": async () => new Response("<html>Bad gateway</html>", { status: 502 }),
   "a 503 that asks for another try": async () =>
@@ -50,8 +50,8 @@ const { generateImage, generateObject, generateText, streamObject, streamText } 
 type Opened = ReturnType<typeof open>;
 type Functions = Readonly<Record<string, (opened: Opened) => PromiseLike<unknown>>>;
 
-/** Reads a stream of the SDK to its end, and rejects with the error that `onError` got. */
-function streamed(start: (onError: (event: { error: unknown }) => void) => AsyncIterable<unknown>) {
+/** Reads a stream of the SDK to its end, and rejects with the error of `onError`. */
+function readStream(start: (onError: (event: { error: unknown }) => void) => AsyncIterable<unknown>) {
   return new Promise<void>((resolve, reject) => {
     const read = async () => {
       for await (const _ of start(({ error }) => reject(error)));
@@ -60,7 +60,7 @@ function streamed(start: (onError: (event: { error: unknown }) => void) => Async
   });
 }
 
-/** The functions that the first versions of `ai` 7 do not have, or not for operations. */
+/** Functions that the first versions of `ai` 7 lack. */
 const videoFunctions: Functions = {
   startVideo: ({ sluice }) =>
     ai.experimental_startVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
@@ -68,14 +68,14 @@ const videoFunctions: Functions = {
     ai.experimental_generateVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
 };
 
-/** The functions of the AI SDK that send what is billed. */
+/** Functions of the AI SDK that send billed requests. */
 const functions: Functions = {
   generateText: ({ sluice }) => generateText({ model: sluice("delta-5.3"), prompt }),
   streamText: ({ sluice }) =>
-    streamed((onError) => streamText({ model: sluice("delta-5.3"), prompt, onError }).textStream),
+    readStream((onError) => streamText({ model: sluice("delta-5.3"), prompt, onError }).textStream),
   generateObject: ({ sluice }) => generateObject({ model: sluice("delta-5.3"), prompt, schema }),
   streamObject: ({ sluice }) =>
-    streamed((onError) => streamObject({ model: sluice("delta-5.3"), prompt, schema, onError }).textStream),
+    readStream((onError) => streamObject({ model: sluice("delta-5.3"), prompt, schema, onError }).textStream),
   generateImage: ({ sluice }) =>
     generateImage({ model: sluice.imageModel("gamma-image-5-0-260128"), prompt, size: "2048x2048" }),
   ...("experimental_startVideo" in ai && videoFunctions),
@@ -95,7 +95,7 @@ async function sendMessage(client: Opened["client"]): Promise<string> {
   return text;
 }
 
-describe.each(places)("one call is one bill, by way of the %s", (place) => {
+describe.each(routes)("one call is billed once, through the %s", (place) => {
   describe.each(Object.entries(functions))("%s", (_, run) => {
     test.each(Object.entries(losses))("is not sent again after %s", async (_, lose) => {
       let bills = 0;
@@ -105,7 +105,7 @@ describe.each(places)("one call is one bill, by way of the %s", (place) => {
           if (request.method !== "POST") return send(request);
           bills += 1;
           const { status, headers, body } = await send(request.clone());
-          // the gateway makes its answer to the end
+          // the gateway generates its message to the end
           const bytes = await new Response(body).arrayBuffer();
           return lose(request, new Response(bytes, { status, headers }));
         },
@@ -116,7 +116,7 @@ describe.each(places)("one call is one bill, by way of the %s", (place) => {
   });
 });
 
-describe("a proxy that remembers chats", () => {
+describe("a proxy that stores chats", () => {
   test.each([
     [
       "streamText",
@@ -125,15 +125,15 @@ describe("a proxy that remembers chats", () => {
     ],
     ["a message of useChat", sendMessage],
   ] as const)("%s gets the response that was lost, and the gateway is asked once", async (_, run) => {
-    const { page, asked } = openWorld();
-    const { client } = page({ lost: 2, random: () => 0 });
+    const { openPage, asked } = createScenario();
+    const { client } = openPage({ lost: 2, random: () => 0 });
     expect((await run(client)).length).toBeGreaterThan(20);
     expect(asked).toHaveLength(1);
   });
 
-  test("generateText is not sent again: a proxy remembers streams alone", async () => {
-    const { page, asked } = openWorld();
-    const { client } = page({ lost: 1, random: () => 0 });
+  test("generateText is not sent again: a proxy stores only streams", async () => {
+    const { openPage, asked } = createScenario();
+    const { client } = openPage({ lost: 1, random: () => 0 });
     await expect(generateText({ model: createSluice(client)("delta-5.3"), prompt })).rejects.toMatchObject({
       isRetryable: false,
       data: { billing: "maybe" },
@@ -142,7 +142,7 @@ describe("a proxy that remembers chats", () => {
   });
 });
 
-test("Several images are not asked for again if the SDK reads a refusal, and another one may be billed", async () => {
+test("Several images are not requested again after a refusal if another image may be billed", async () => {
   let posts = 0;
   const { sluice } = open("gateway", {
     client: { retry: { limit: 0 }, random: () => 0 },

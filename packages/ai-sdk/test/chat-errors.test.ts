@@ -1,13 +1,13 @@
 import { APICallError, generateText, RetryError, streamText, tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { open, places, TOOLS_UNLISTED, watchLog } from "./support/places.js";
+import { open, routes, TOOLS_UNLISTED, watchLog } from "./support/routes.js";
 
 const CHAT = "/v1/chat/completions";
 const model = "delta-5.3";
 
-/** Runs what has to fail, and returns its error. */
-async function errorOf(run: () => PromiseLike<unknown>): Promise<APICallError> {
+/** Runs a failing action, and returns its error. */
+async function catchError(run: () => PromiseLike<unknown>): Promise<APICallError> {
   const error = await Promise.resolve(run()).then(
     () => undefined,
     (cause) => cause,
@@ -17,20 +17,20 @@ async function errorOf(run: () => PromiseLike<unknown>): Promise<APICallError> {
   return error;
 }
 
-/** Streams to the end, and rejects with the error that `onError` got. */
-function streamed(settings: Parameters<typeof streamText>[0]): Promise<never> {
+/** Streams to the end, and rejects with the error of `onError`. */
+function readStream(settings: Parameters<typeof streamText>[0]): Promise<never> {
   return new Promise((_, reject) => {
     void streamText({ ...settings, onError: ({ error }) => reject(error) }).consumeStream();
   });
 }
 
-describe.each(places)("an error of a chat, by way of the %s", (place) => {
+describe.each(routes)("an error of a chat, through the %s", (place) => {
   const gatewayFailed = place === "proxy" ? 502 : 500;
-  /** The proxy's log, with one line of this code. */
-  const logged = (code: string | undefined) =>
+  /** Reads the proxy's log entries with this code. */
+  const readLog = (code: string | undefined) =>
     place === "proxy" && code ? [expect.stringContaining(`502 ${code}`)] : [];
 
-  const functions = { streamText: streamed, generateText };
+  const functions = { streamText: readStream, generateText };
   const refusals = [
     ["[[429]]", 429, "none", undefined, 3],
     ["[[500]]", gatewayFailed, "maybe", "upstream_error", 1],
@@ -43,8 +43,8 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     "%s after %s is an APICallError with its status, and only the client retries, where nothing is billed",
     async (_, fault, status, billing, code, count, run) => {
       const log = watchLog();
-      const { sluice, gateway, paid } = open(place);
-      const error = await errorOf(() => run({ model: sluice(model), prompt: `Hello ${fault}` }));
+      const { sluice, gateway, listPaid } = open(place);
+      const error = await catchError(() => run({ model: sluice(model), prompt: `Hello ${fault}` }));
       expect(error).toMatchObject({
         statusCode: status,
         responseBody: expect.stringContaining("error"),
@@ -54,8 +54,8 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
       });
       expect(error.url).toMatch(/\/v1\/chat\/completions$/);
       expect(gateway.requests).toHaveLength(count);
-      expect(paid(CHAT)).toEqual([]);
-      expect(log()).toEqual(logged(code));
+      expect(listPaid(CHAT)).toEqual([]);
+      expect(log()).toEqual(readLog(code));
     },
   );
 
@@ -72,10 +72,10 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
         });
       const read = start();
       let text = "";
-      const loop = async () => {
+      const runLoop = async () => {
         for await (const piece of read.textStream) text += piece;
       };
-      await expect(loop()).rejects.toSatisfy(APICallError.isInstance);
+      await expect(runLoop()).rejects.toSatisfy(APICallError.isInstance);
       expect(text.length).toBeGreaterThan(0);
       expect(errors).toMatchObject([
         { name: "AI_APICallError", isRetryable: false, cause: { name: "StreamError" } },
@@ -89,20 +89,20 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
   test.each([
     ["[[drop]]", "upstream_cut"],
     ["[[truncate]]", "upstream_type"],
-  ])("generateText with %s is an error, and nothing is repeated", async (fault, code) => {
+  ])("generateText with %s is an error without a retry", async (fault, code) => {
     const log = watchLog();
     const { sluice, gateway } = open(place);
-    const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${fault}` }));
+    const error = await catchError(() => generateText({ model: sluice(model), prompt: `Hello ${fault}` }));
     expect(error).toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
     expect(gateway.requests).toHaveLength(1);
-    expect(log()).toEqual(logged(code));
+    expect(log()).toEqual(readLog(code));
   });
 
   test("A broken rule is an error with its field, and nothing is sent", async () => {
     const { sluice, gateway } = open(place);
     const settings = { model: sluice(model), prompt: "Hello", maxOutputTokens: 9_999_999 };
-    for (const run of [() => generateText(settings), () => streamed(settings)])
-      expect(await errorOf(run)).toMatchObject({
+    for (const run of [() => generateText(settings), () => readStream(settings)])
+      expect(await catchError(run)).toMatchObject({
         statusCode: undefined,
         isRetryable: false,
         data: { billing: "none", issues: [{ path: "max_tokens" }] },
@@ -110,7 +110,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test("A stopped stream stops at the gateway, by the signal and by leaving the loop", async () => {
+  test("A stopped stream stops at the gateway, by the signal and by a break of the loop", async () => {
     const { sluice, gateway } = open(place);
     const stop = new AbortController();
     const stopped = streamText({ model: sluice(model), prompt: "Hello [[stall]]", abortSignal: stop.signal });
@@ -121,7 +121,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     });
     const reader = stream.getReader();
     while ((await reader.read()).value?.type !== "text-delta");
-    // a read is waiting for text that never comes
+    // a read waits for text that never arrives
     const pending = reader.read();
     await reader.cancel();
     expect(await pending).toEqual({ done: true, value: undefined });
@@ -130,8 +130,8 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
 });
 
 describe("a failed connection", () => {
-  test("A whole answer whose response is lost is not asked for again", async () => {
-    const { sluice, gateway, paid } = open();
+  test("A complete message with a lost response is not requested again", async () => {
+    const { sluice, gateway, listPaid } = open();
     const lost = open("gateway", {
       client: {
         fetch: async (request) => {
@@ -141,18 +141,18 @@ describe("a failed connection", () => {
         },
       },
     });
-    const error = await errorOf(() => generateText({ model: lost.sluice(model), prompt: "Hello" }));
+    const error = await catchError(() => generateText({ model: lost.sluice(model), prompt: "Hello" }));
     expect(error).toMatchObject({
       isRetryable: false,
       data: { name: "ConnectionError", billing: "maybe" },
     });
-    expect(paid(CHAT)).toHaveLength(1);
+    expect(listPaid(CHAT)).toHaveLength(1);
     expect((await generateText({ model: sluice(model), prompt: "Hello" })).text).not.toBe("");
   });
 
-  test("A request that never left is sent again by the SDK, and paid once", async () => {
+  test("A request that was never sent is sent again by the SDK, and paid once", async () => {
     let tries = 0;
-    const { gateway, paid } = open();
+    const { gateway, listPaid } = open();
     const { sluice } = open("gateway", {
       client: {
         fetch: async (request) => {
@@ -162,40 +162,42 @@ describe("a failed connection", () => {
         },
       },
     });
-    const error = await errorOf(() => generateText({ model: sluice(model), prompt: "Hello", maxRetries: 0 }));
+    const error = await catchError(() =>
+      generateText({ model: sluice(model), prompt: "Hello", maxRetries: 0 }),
+    );
     expect(error).toMatchObject({
       isRetryable: true,
       data: { name: "ConnectionError", billing: "none" },
     });
     await generateText({ model: sluice(model), prompt: "Hello" });
-    expect(paid(CHAT)).toHaveLength(1);
+    expect(listPaid(CHAT)).toHaveLength(1);
   });
 
   test("A refusal is retried by the client after the time that the gateway asks for", async () => {
     const { sluice, gateway } = open();
-    const error = await errorOf(() => generateText({ model: sluice(model), prompt: "Hello [[429]]" }));
+    const error = await catchError(() => generateText({ model: sluice(model), prompt: "Hello [[429]]" }));
     expect(error.responseHeaders).toMatchObject({ "retry-after-ms": "1000" });
     await generateText({ model: sluice(model), prompt: "Hello you [[429:1]]" });
     expect(gateway.requests.map(({ status }) => status)).toEqual([429, 429, 429, 429, 200]);
   });
 
-  test.each(Object.entries({ streamText: streamed, generateText }))(
+  test.each(Object.entries({ streamText: readStream, generateText }))(
     "%s of a client that retries nothing may be repeated by the SDK after a refusal",
     async (_, run) => {
       const { sluice } = open("gateway", { client: { retry: { limit: 0 } } });
       const settings = { model: sluice(model), maxRetries: 0 };
-      expect(await errorOf(() => run({ ...settings, prompt: "Hello [[429]]" }))).toMatchObject({
+      expect(await catchError(() => run({ ...settings, prompt: "Hello [[429]]" }))).toMatchObject({
         isRetryable: true,
       });
-      expect(await errorOf(() => run({ ...settings, prompt: "Hello [[500]]" }))).toMatchObject({
+      expect(await catchError(() => run({ ...settings, prompt: "Hello [[500]]" }))).toMatchObject({
         isRetryable: false,
       });
     },
   );
 });
 
-/** A model whose answer calls a tool, and comes as `edit` writes it. */
-function calling(edit: (text: string) => string, warnings: readonly string[]) {
+/** Creates a model that calls a tool. `edit` changes its stream. */
+function createCallingModel(edit: (text: string) => string, warnings: readonly string[]) {
   const { gateway } = open();
   const { sluice } = open("gateway", {
     warnings,
@@ -237,7 +239,7 @@ describe("a tool call", () => {
     "A call of an answer that %s is given to the SDK, and runs, or not at all",
     async (name, edit, count) => {
       const warnings = [TOOLS_UNLISTED, ...(name === "has no finish_reason" ? ["chat.unconfirmed"] : [])];
-      const { model: edited, gateway } = calling(edit, warnings);
+      const { model: edited, gateway } = createCallingModel(edit, warnings);
       let runs = 0;
       const result = streamText({
         model: edited,
@@ -247,7 +249,7 @@ describe("a tool call", () => {
       });
       await result.consumeStream();
       expect(runs).toBe(count);
-      const { stream } = await calling(edit, warnings).model.doStream({
+      const { stream } = await createCallingModel(edit, warnings).model.doStream({
         prompt: [{ role: "user", content: [{ type: "text", text: "Use get_depth for the Elbe" }] }],
         tools: [{ type: "function", name: "get_depth", inputSchema: { type: "object" } }],
       });

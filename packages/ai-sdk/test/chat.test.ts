@@ -10,7 +10,7 @@ import {
 } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { chatModels, open, places, TOOLS_UNLISTED } from "./support/places.js";
+import { chatModels, open, routes, TOOLS_UNLISTED } from "./support/routes.js";
 
 const CHAT = "/v1/chat/completions";
 const prompt = "Tell me of rivers";
@@ -23,21 +23,23 @@ const tools = {
   }),
 };
 
-const toolWarnings = (model: string) => (model === "delta-5.3" ? [TOOLS_UNLISTED] : []);
+const listToolWarnings = (model: string) => (model === "delta-5.3" ? [TOOLS_UNLISTED] : []);
 
-describe.each(places)("the chat models, by way of the %s", (place) => {
-  test.each(chatModels)("%s answers generateText whole, with usage", async (model) => {
-    const { sluice, paid } = open(place);
+describe.each(routes)("the chat models, through the %s", (place) => {
+  test.each(chatModels)("%s returns the message and usage to generateText", async (model) => {
+    const { sluice, listPaid } = open(place);
     const result = await generateText({ model: sluice(model), prompt });
     expect(result.text.length).toBeGreaterThan(20);
     expect(result.finishReason).toBe("stop");
     expect(result.usage.totalTokens).toBeGreaterThan(0);
     expect(result.response.modelId).toBe(model);
-    expect(paid(CHAT)).toHaveLength(1);
+    expect(listPaid(CHAT)).toHaveLength(1);
   });
 
   test.each(chatModels)("%s streams the same text as its parts", async (model) => {
-    const { sluice, paid } = open(place, { client: { gateway: { includeUsage: true }, clock: systemClock } });
+    const { sluice, listPaid } = open(place, {
+      client: { gateway: { includeUsage: true }, clock: systemClock },
+    });
     const result = streamText({ model: sluice(model), prompt });
     let text = "";
     for await (const piece of result.textStream) text += piece;
@@ -45,37 +47,40 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
     expect(await result.finishReason).toBe("stop");
     expect((await result.usage).outputTokens).toBeGreaterThan(0);
     expect((await result.finalStep).providerMetadata?.sluice).toMatchObject({ outcome: "complete" });
-    expect(paid(CHAT)).toHaveLength(1);
+    expect(listPaid(CHAT)).toHaveLength(1);
   });
 
-  test.each(thinking)("%s shows its thinking, and gets it back with the result of a tool", async (model) => {
-    const { sluice, gateway, paid } = open(place, { warnings: toolWarnings(model) });
-    const result = streamText({
-      model: sluice(model),
-      prompt: "Use get_depth for the Elbe",
-      tools,
-      stopWhen: isStepCount(3),
-    });
-    expect(await result.text).toContain("7 metres");
-    const [first] = await result.steps;
-    expect(first?.reasoningText?.length).toBeGreaterThan(0);
-    expect(first?.toolResults).toMatchObject([{ toolName: "get_depth", output: "7 metres" }]);
-    expect(gateway.requests.at(-1)?.body).toMatchObject({
-      messages: [
-        { role: "user" },
-        {
-          role: "assistant",
-          reasoning_content: first?.reasoningText,
-          tool_calls: [{ function: { name: "get_depth" } }],
-        },
-        { role: "tool", content: "7 metres" },
-      ],
-    });
-    expect(paid(CHAT)).toHaveLength(2);
-  });
+  test.each(thinking)(
+    "%s shows its thinking, and the next request sends it back with the tool result",
+    async (model) => {
+      const { sluice, gateway, listPaid } = open(place, { warnings: listToolWarnings(model) });
+      const result = streamText({
+        model: sluice(model),
+        prompt: "Use get_depth for the Elbe",
+        tools,
+        stopWhen: isStepCount(3),
+      });
+      expect(await result.text).toContain("7 metres");
+      const [first] = await result.steps;
+      expect(first?.reasoningText?.length).toBeGreaterThan(0);
+      expect(first?.toolResults).toMatchObject([{ toolName: "get_depth", output: "7 metres" }]);
+      expect(gateway.requests.at(-1)?.body).toMatchObject({
+        messages: [
+          { role: "user" },
+          {
+            role: "assistant",
+            reasoning_content: first?.reasoningText,
+            tool_calls: [{ function: { name: "get_depth" } }],
+          },
+          { role: "tool", content: "7 metres" },
+        ],
+      });
+      expect(listPaid(CHAT)).toHaveLength(2);
+    },
+  );
 
   test.each(thinking)("%s runs a tool in generateText, in two steps", async (model) => {
-    const { sluice, paid } = open(place, { warnings: toolWarnings(model) });
+    const { sluice, listPaid } = open(place, { warnings: listToolWarnings(model) });
     const result = await generateText({
       model: sluice(model),
       prompt: "Use get_depth for the Elbe",
@@ -84,7 +89,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
     });
     expect(result.text).toContain("7 metres");
     expect(result.steps).toHaveLength(2);
-    expect(paid(CHAT)).toHaveLength(2);
+    expect(listPaid(CHAT)).toHaveLength(2);
   });
 
   const schema = z.object({
@@ -96,7 +101,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
   test.each(chatModels)(
     "%s answers with an object of a schema, which it reads in the instructions",
     async (model) => {
-      const { sluice, gateway, paid } = open(place);
+      const { sluice, gateway, listPaid } = open(place);
       const { output } = await generateText({
         model: sluice(model),
         prompt,
@@ -113,11 +118,11 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
         expect(messages[0]).toMatchObject({ role: "system", content: expect.stringContaining('"locks"') });
         expect(response_format).toEqual(model === "alpha-v4.1-flash" ? { type: "json_object" } : undefined);
       }
-      expect(paid(CHAT)).toHaveLength(2);
+      expect(listPaid(CHAT)).toHaveLength(2);
     },
   );
 
-  test("An object streams in pieces that grow", async () => {
+  test("An object streams as growing partial objects", async () => {
     const { sluice } = open(place);
     const result = streamText({
       model: sluice("alpha-v4.1-flash"),
@@ -132,7 +137,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
 });
 
 describe("the settings of a call", () => {
-  test("Settings that a model does not have are left out, with a warning for each", async () => {
+  test("Settings that a model lacks are dropped with a warning", async () => {
     const { sluice, gateway } = open();
     const { warnings } = await generateText({
       model: sluice("delta-5.3"),
@@ -178,7 +183,7 @@ describe("the settings of a call", () => {
     expect(warnings).toHaveLength(count);
   });
 
-  test("A model without tools gets none, with a warning", async () => {
+  test("Tools are dropped with a warning for a model without tools", async () => {
     const { sluice, gateway } = open();
     const { warnings } = await generateText({ model: sluice("gamma-chat-1-6-251015"), prompt, tools });
     expect(warnings).toMatchObject([{ type: "unsupported", feature: "tools" }]);
@@ -204,7 +209,7 @@ describe("the settings of a call", () => {
     expect(gateway.requests[0]?.headers["user-agent"] ?? "").not.toContain("ai/");
   });
 
-  test("A model that this version does not know gets every setting, without checks", async () => {
+  test("An unknown model gets every setting, without checks", async () => {
     const sent: Record<string, unknown>[] = [];
     const { sluice } = open("gateway", {
       client: {
@@ -246,7 +251,7 @@ describe("the settings of a call", () => {
     });
   });
 
-  test("Images go as links or bytes, and texts as text", async () => {
+  test("Images are sent as links or bytes, and texts as text", async () => {
     const { sluice, gateway } = open();
     const png = Uint8Array.from(
       atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="),
@@ -319,7 +324,7 @@ describe("the settings of a call", () => {
     },
   );
 
-  test("A file that no model reads is an error, and nothing is sent", async () => {
+  test("A file type that no model reads is an error, and nothing is sent", async () => {
     const { sluice, gateway } = open();
     const content = [{ type: "file" as const, mediaType: "application/pdf", data: new Uint8Array(9) }];
     const call = generateText({ model: sluice("alpha-v4.1-flash"), messages: [{ role: "user", content }] });
@@ -327,7 +332,7 @@ describe("the settings of a call", () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test("A tool call whose result the user denied goes back with the reason", async () => {
+  test("A tool call that the user denied is sent back with the reason", async () => {
     const { sluice, gateway } = open("gateway", { warnings: [TOOLS_UNLISTED] });
     const call = { toolCallId: "call-1", toolName: "get_depth" };
     await generateText({
@@ -353,14 +358,14 @@ describe("the settings of a call", () => {
     });
   });
 
-  test("An answer that does not fit its schema is the SDK's own error, and is not asked for again", async () => {
-    const { sluice, paid } = open("gateway", { emulator: { chat: () => "no JSON" } });
+  test("A message that does not match its schema is the error of the SDK, and is not requested again", async () => {
+    const { sluice, listPaid } = open("gateway", { emulator: { chat: () => "no JSON" } });
     const call = generateObject({
       model: sluice("delta-5.3"),
       prompt,
       schema: z.object({ river: z.string() }),
     });
     await expect(call).rejects.toSatisfy(NoObjectGeneratedError.isInstance);
-    expect(paid(CHAT)).toHaveLength(1);
+    expect(listPaid(CHAT)).toHaveLength(1);
   });
 });

@@ -1,21 +1,21 @@
 import { APICallError, generateImage, NoImageGeneratedError } from "ai";
 import { describe, expect, test } from "vitest";
-import { open, places } from "./support/places.js";
+import { open, routes } from "./support/routes.js";
 
 const IMAGES = "/v1/images/generations";
 const model = "gamma-image-5-0-260128";
 const prompt = "A lock on a canal";
 
-function failureOf(run: PromiseLike<unknown>): Promise<unknown> {
+function catchFailure(run: PromiseLike<unknown>): Promise<unknown> {
   return Promise.resolve(run).then(
     () => undefined,
     (error) => error,
   );
 }
 
-describe.each(places)("the image models, by way of the %s", (place) => {
-  test.each([model, "gamma-image-4-0-250828"])("%s draws, and gives the bytes and the link", async (id) => {
-    const { sluice, paid } = open(place);
+describe.each(routes)("the image models, through the %s", (place) => {
+  test.each([model, "gamma-image-4-0-250828"])("%s draws, and returns the bytes and the link", async (id) => {
+    const { sluice, listPaid } = open(place);
     const { image, providerMetadata, usage } = await generateImage({ model: sluice.imageModel(id), prompt });
     expect(image.mediaType).toBe("image/png");
     expect(image.uint8Array.length).toBeGreaterThan(1000);
@@ -23,11 +23,11 @@ describe.each(places)("the image models, by way of the %s", (place) => {
       { url: expect.stringContaining("https://files.test/") },
     ]);
     expect(usage.totalTokens).toBeGreaterThan(0);
-    expect(paid(IMAGES)).toHaveLength(1);
+    expect(listPaid(IMAGES)).toHaveLength(1);
   });
 
   test("Three images are three requests", async () => {
-    const { sluice, paid } = open(place);
+    const { sluice, listPaid } = open(place);
     const { images, warnings } = await generateImage({
       model: sluice.imageModel("gamma-image-4-0-250828"),
       size: "1024x1024",
@@ -36,7 +36,7 @@ describe.each(places)("the image models, by way of the %s", (place) => {
     });
     expect(images).toHaveLength(3);
     expect(warnings).toEqual([]);
-    expect(paid(IMAGES)).toHaveLength(3);
+    expect(listPaid(IMAGES)).toHaveLength(3);
   });
 });
 
@@ -44,8 +44,8 @@ describe("an image", () => {
   // a quarter of the pixels to paint
   const small = "gamma-image-4-0-250828";
 
-  test("An image that fails beside two others leaves these, with a warning", async () => {
-    const { sluice, paid } = open("gateway", {
+  test("One failed image of three is a warning, and the others are returned", async () => {
+    const { sluice, listPaid } = open("gateway", {
       emulator: { faults: ({ path }, nth) => (path === IMAGES && nth === 2 ? "refuse" : undefined) },
     });
     const { images, warnings } = await generateImage({ model: sluice.imageModel(small), prompt, n: 3 });
@@ -53,12 +53,12 @@ describe("an image", () => {
     expect(warnings).toMatchObject([
       { type: "other", message: expect.stringContaining("1 of 3 requests failed") },
     ]);
-    expect(paid(IMAGES)).toHaveLength(2);
+    expect(listPaid(IMAGES)).toHaveLength(2);
   });
 
-  test("A response that is lost is an error, and the image is not made again", async () => {
-    const { sluice, paid } = open();
-    const error = await failureOf(
+  test("A lost response is an error, and the image is not created again", async () => {
+    const { sluice, listPaid } = open();
+    const error = await catchFailure(
       generateImage({ model: sluice.imageModel(small), prompt: `${prompt} [[drop]]` }),
     );
     expect(error).toMatchObject({
@@ -66,22 +66,22 @@ describe("an image", () => {
       isRetryable: false,
       data: { billing: "maybe" },
     });
-    expect(paid(IMAGES)).toHaveLength(1);
+    expect(listPaid(IMAGES)).toHaveLength(1);
   });
 
-  test("A refusal for now is repeated by the client alone", async () => {
-    const { sluice, gateway, paid } = open();
+  test("Only the client retries a temporary refusal", async () => {
+    const { sluice, gateway, listPaid } = open();
     await generateImage({ model: sluice.imageModel(small), prompt: `${prompt} [[429:2]]` });
-    const error = await failureOf(
+    const error = await catchFailure(
       generateImage({ model: sluice.imageModel(small), prompt: `${prompt} [[429]]` }),
     );
     expect(error).toMatchObject({ statusCode: 429, isRetryable: false });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(6);
-    expect(paid(IMAGES)).toHaveLength(1);
+    expect(listPaid(IMAGES)).toHaveLength(1);
   });
 
-  test("An image that was made and can't be read is an error with its link, and is not made again", async () => {
-    const { gateway, paid } = open();
+  test("An image that cannot be downloaded is an error with its link, and is not created again", async () => {
+    const { gateway, listPaid } = open();
     const { sluice } = open("gateway", {
       client: {
         retry: { limit: 0 },
@@ -92,16 +92,16 @@ describe("an image", () => {
         },
       },
     });
-    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt }));
+    const error = await catchFailure(generateImage({ model: sluice.imageModel(small), prompt }));
     expect(error).toSatisfy(APICallError.isInstance);
     expect(error).toMatchObject({
       isRetryable: false,
       data: { billing: "maybe", urls: [expect.stringContaining("https://files.test/")] },
     });
-    expect(paid(IMAGES)).toHaveLength(1);
+    expect(listPaid(IMAGES)).toHaveLength(1);
   });
 
-  test("An answer without an image is not asked for again", async () => {
+  test("A response without an image is not requested again", async () => {
     let requests = 0;
     const { sluice } = open("gateway", {
       client: {
@@ -111,13 +111,13 @@ describe("an image", () => {
         },
       },
     });
-    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt }));
+    const error = await catchFailure(generateImage({ model: sluice.imageModel(small), prompt }));
     expect(error).toSatisfy(NoImageGeneratedError.isInstance);
     expect(requests).toBe(1);
   });
 
-  test("A sequence comes in one request, and the image that was not made is a warning", async () => {
-    const { sluice, paid } = open();
+  test("A sequence is one request, and a missing image is a warning", async () => {
+    const { sluice, listPaid } = open();
     const { images, warnings } = await generateImage({
       model: sluice.imageModel(small),
       prompt: `${prompt} [[partial]]`,
@@ -132,7 +132,7 @@ describe("an image", () => {
     expect(warnings).toMatchObject([
       { type: "other", message: expect.stringContaining("an image was not made") },
     ]);
-    expect(paid(IMAGES)).toHaveLength(1);
+    expect(listPaid(IMAGES)).toHaveLength(1);
   });
 
   test.each([
@@ -146,16 +146,18 @@ describe("an image", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("A ratio that no size has is left out, with a warning; a size that the model lacks is an error", async () => {
+  test("A ratio without a matching size is dropped with a warning, and an unknown size is an error", async () => {
     const { sluice, gateway } = open();
     const { warnings } = await generateImage({ model: sluice.imageModel(small), prompt, aspectRatio: "7:1" });
     expect(warnings).toMatchObject([{ type: "unsupported", feature: "aspectRatio" }]);
-    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt, size: "10x10" }));
+    const error = await catchFailure(
+      generateImage({ model: sluice.imageModel(small), prompt, size: "10x10" }),
+    );
     expect(error).toMatchObject({ data: { billing: "none", issues: [{ path: "size" }] } });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
-  test("References go as links or bytes; a mask is an error, and nothing is sent", async () => {
+  test("References are sent as links or bytes; a mask is an error, and nothing is sent", async () => {
     const { sluice, gateway } = open();
     const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13]);
     const images = ["https://images.example/reef.png", png];
@@ -164,12 +166,12 @@ describe("an image", () => {
       image: ["https://images.example/reef.png", expect.stringMatching(/^data:image\/png;base64,iVBOR/)],
     });
     const masked = { text: prompt, images, mask: png };
-    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt: masked }));
+    const error = await catchFailure(generateImage({ model: sluice.imageModel(small), prompt: masked }));
     expect(error).toMatchObject({ name: "AI_UnsupportedFunctionalityError", functionality: "mask" });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
-  test("A stopped image is an abort, also where others were made", async () => {
+  test("A stopped image is an abort, even if other images are ready", async () => {
     const { sluice } = open();
     const stop = new AbortController();
     const run = generateImage({
@@ -179,6 +181,6 @@ describe("an image", () => {
       abortSignal: stop.signal,
     });
     stop.abort();
-    expect(await failureOf(run)).toMatchObject({ name: "AbortError" });
+    expect(await catchFailure(run)).toMatchObject({ name: "AbortError" });
   });
 });

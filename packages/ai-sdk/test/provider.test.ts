@@ -8,10 +8,10 @@ import {
   wrapLanguageModel,
 } from "ai";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { open, TOOLS_UNLISTED } from "./support/places.js";
+import { open, TOOLS_UNLISTED } from "./support/routes.js";
 
 describe("createSluice", () => {
-  test("Its models have its name, and there are no embedding models", () => {
+  test("The models have the name of the provider, and embedding models throw", () => {
     const { sluice } = open();
     expect(sluice("delta-5.3").provider).toBe("sluice.chat");
     expect(sluice.languageModel("delta-5.3").modelId).toBe("delta-5.3");
@@ -48,13 +48,13 @@ test("Fields of the gateway are typed by model, and fit providerOptions", () => 
   const gamma: SluiceModelOptions<"gamma-video-2.0"> = { return_last_frame: true };
   const all: SharedV4ProviderOptions = { chat, delta, image, beta, gamma };
   expect(Object.keys(all)).toHaveLength(5);
-  // @ts-expect-error: this model has no such effort
+  // @ts-expect-error: this model lacks this effort
   const wrong: SluiceModelOptions<"delta-5.3"> = { reasoning_effort: "none" };
   expect(wrong).toBeDefined();
 });
 
-/** Mistakes of a stream by the rules of the interface V4. */
-function mistakesOf(parts: readonly LanguageModelV4StreamPart[]): string[] {
+/** Lists the violations of the interface V4 in a stream. */
+function listMistakes(parts: readonly LanguageModelV4StreamPart[]): string[] {
   const open = new Map<string, string>();
   const mistakes: string[] = [];
   parts.forEach((part, at) => {
@@ -108,7 +108,7 @@ test.each([
     };
     if (last === "error") await expect(reading()).rejects.toThrow();
     else await reading();
-    expect(mistakesOf(parts), model).toEqual([]);
+    expect(listMistakes(parts), model).toEqual([]);
     expect(parts.at(-1)?.type).toBe(last);
   }
 });

@@ -1,13 +1,13 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { generateImage, generateText, streamText } from "ai";
 import { describe, expect, test } from "vitest";
-import { open, places } from "./support/places.js";
+import { open, routes } from "./support/routes.js";
 
 const prompt = "Tell me of rivers";
 const IMAGE = "gamma-image-4-0-250828";
 
 /** Reads the parts of a stream up to its end or its error. */
-async function partsOf(opened: ReturnType<typeof open>, text: string) {
+async function readParts(opened: ReturnType<typeof open>, text: string) {
   const { stream, response } = await opened.sluice("delta-5.3").doStream({
     prompt: [{ role: "user", content: [{ type: "text", text }] }],
   });
@@ -19,7 +19,7 @@ async function partsOf(opened: ReturnType<typeof open>, text: string) {
   return { parts, response };
 }
 
-describe.each(places)("the result of a call, by way of the %s", (place) => {
+describe.each(routes)("the result of a call, through the %s", (place) => {
   const requestId = expect.stringMatching(/\S/);
   const headers = expect.objectContaining({ "x-request-id": requestId });
 
@@ -27,12 +27,12 @@ describe.each(places)("the result of a call, by way of the %s", (place) => {
     const { sluice } = open(place);
     const { response, providerMetadata } = await generateText({ model: sluice("delta-5.3"), prompt });
     expect(response).toMatchObject({ headers, id: expect.stringMatching(/^chatcmpl/), modelId: "delta-5.3" });
-    // the gateway's time has whole seconds
+    // the gateway's time is in whole seconds
     expect(response.timestamp.getMilliseconds()).toBe(0);
     expect(providerMetadata?.sluice?.requestId).toBe(response.headers?.["x-request-id"]);
   });
 
-  test("streamText has the same", async () => {
+  test("streamText has the headers, ids and time of the response", async () => {
     const { sluice } = open(place);
     const result = streamText({ model: sluice("delta-5.3"), prompt });
     await result.consumeStream();
@@ -44,7 +44,7 @@ describe.each(places)("the result of a call, by way of the %s", (place) => {
   test.each(["Hello", "Hello [[drop]]"])(
     "the stream of %s has id and time before its first text",
     async (text) => {
-      const { parts, response } = await partsOf(open(place), text);
+      const { parts, response } = await readParts(open(place), text);
       expect(response).toEqual({ headers });
       expect(parts.slice(0, 3)).toMatchObject([
         { type: "stream-start" },
@@ -74,7 +74,7 @@ describe.each(places)("the result of a call, by way of the %s", (place) => {
   });
 });
 
-test("A key that a server sends back is in no header of a result", async () => {
+test("A key that a server repeats is in no header of a result", async () => {
   const { sluice } = open("gateway", {
     async network(request, send) {
       const { status, headers, body } = await send(request);
@@ -89,7 +89,10 @@ test("A key that a server sends back is in no header of a result", async () => {
 
 describe("the warnings of a result", () => {
   const misspelt = { sluice: { reasoning_efort: "high" } };
-  const warning = (text: string) => ({ type: "other" as const, message: expect.stringContaining(text) });
+  const createWarning = (text: string) => ({
+    type: "other" as const,
+    message: expect.stringContaining(text),
+  });
   const tools = {
     get_time: { type: "function" as const, name: "get_time", inputSchema: { type: "object" as const } },
   };
@@ -109,29 +112,29 @@ describe("the warnings of a result", () => {
       "chat.delta.unknown-field",
       "did you mean `reasoning_effort`",
     ],
-  ])("have %s, whole and streamed", async (_, model, settings, rule, text) => {
+  ])("contain %s, streamed or not", async (_, model, settings, rule, text) => {
     const { sluice } = open("gateway", { warnings: [rule] });
     const whole = await generateText({ model: sluice(model), prompt, ...settings });
-    expect(whole.warnings).toEqual([warning(text)]);
+    expect(whole.warnings).toEqual([createWarning(text)]);
     const streamed = streamText({ model: sluice(model), prompt, ...settings });
     await streamed.consumeStream();
-    expect(await streamed.warnings).toEqual([warning(text)]);
+    expect(await streamed.warnings).toEqual([createWarning(text)]);
   });
 
-  test("have tools that the model may ignore", async () => {
+  test("contain tools that the model may ignore", async () => {
     const { sluice } = open("gateway", { warnings: ["chat.delta.tools-unlisted"] });
     const { warnings } = await sluice("delta-5.3").doGenerate({
       prompt: [{ role: "user", content: [{ type: "text", text: prompt }] }],
       tools: [tools.get_time],
     });
-    expect(warnings).toEqual([warning("tools: ")]);
+    expect(warnings).toEqual([createWarning("tools: ")]);
   });
 
-  test("have a misspelt option of images once for all images", async () => {
+  test("contain a misspelled option once for all images", async () => {
     const { sluice } = open("gateway", { warnings: ["image.4-0.unknown-field"] });
     const providerOptions = { sluice: { watermrk: true } };
     const image = sluice.imageModel(IMAGE);
     const { warnings } = await generateImage({ model: image, prompt, n: 2, providerOptions });
-    expect(warnings).toEqual([warning("did you mean `watermark`")]);
+    expect(warnings).toEqual([createWarning("did you mean `watermark`")]);
   });
 });

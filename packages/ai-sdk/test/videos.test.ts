@@ -6,13 +6,13 @@ import {
   experimental_startVideo as startVideo,
 } from "ai";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { open, places } from "./support/places.js";
+import { open, routes } from "./support/routes.js";
 
 const VIDEOS = "/v1/video/generations";
 const beta = "beta3.0-video";
 const prompt = "A reef at dawn";
 
-function failureOf(run: PromiseLike<unknown>): Promise<unknown> {
+function catchFailure(run: PromiseLike<unknown>): Promise<unknown> {
   return Promise.resolve(run).then(
     () => undefined,
     (error) => error,
@@ -20,17 +20,17 @@ function failureOf(run: PromiseLike<unknown>): Promise<unknown> {
 }
 
 /** A clock that the test moves. */
-function still() {
+function createStill() {
   const clock = { at: 1_800_000_000_000, now: () => clock.at, sleep: () => Promise.resolve() };
   return clock;
 }
 
-describe.each(places)("the video models, by way of the %s", (place) => {
-  test.each([beta, "gamma-video-2.0"])("%s goes on from stored JSON, and is paid once", async (id) => {
+describe.each(routes)("the video models, through the %s", (place) => {
+  test.each([beta, "gamma-video-2.0"])("%s continues from stored JSON, and is paid once", async (id) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const clock = still();
-    const { sluice, client, paid } = open(place, { emulator: { clock, speed: 1 } });
+    const clock = createStill();
+    const { sluice, client, listPaid } = open(place, { emulator: { clock, speed: 1 } });
     const started = await startVideo({ model: sluice.videoModel(id), prompt, duration: 5 });
     const requestId = expect.stringMatching(/\S/);
     const headers = expect.objectContaining({ "x-request-id": requestId });
@@ -47,7 +47,7 @@ describe.each(places)("the video models, by way of the %s", (place) => {
       providerMetadata: { sluice: { state: expect.any(String), requestId } },
     });
     clock.at += 600_000;
-    // the proxy answers polls within a second with what it knows
+    // the proxy replies to polls within a second from its cache
     vi.advanceTimersByTime(2000);
     expect(await getVideoStatus(sluice.videoModel(id), { operation })).toMatchObject({
       status: "completed",
@@ -55,11 +55,11 @@ describe.each(places)("the video models, by way of the %s", (place) => {
     });
     // the client reads the operation as its own handle
     expect(await getVideoTask(client, operation)).toMatchObject({ state: "succeeded" });
-    expect(paid(VIDEOS)).toHaveLength(1);
+    expect(listPaid(VIDEOS)).toHaveLength(1);
   });
 
-  test("generateVideo waits for a film and downloads it, and it is paid once", async () => {
-    const { sluice, gateway, paid } = open(place);
+  test("generateVideo waits for a video and downloads it, and it is paid once", async () => {
+    const { sluice, gateway, listPaid } = open(place);
     const { video, providerMetadata } = await generateVideo({
       model: sluice.videoModel(beta),
       prompt,
@@ -71,19 +71,19 @@ describe.each(places)("the video models, by way of the %s", (place) => {
     });
     expect(video.uint8Array.length).toBeGreaterThan(100);
     expect(providerMetadata.sluice).toMatchObject({ videos: [{ state: "succeeded" }] });
-    expect(paid(VIDEOS)).toHaveLength(1);
+    expect(listPaid(VIDEOS)).toHaveLength(1);
   });
 });
 
 describe("a video", () => {
-  test("A misspelt option is a warning of its start", async () => {
+  test("A misspelled option is a warning of its start", async () => {
     const { sluice } = open("gateway", { warnings: ["video.beta.unknown-field"] });
     const providerOptions = { sluice: { watermrk: true } };
     const { warnings } = await startVideo({ model: sluice.videoModel(beta), prompt, providerOptions });
     expect(warnings).toMatchObject([{ type: "other", message: expect.stringContaining("`watermark`") }]);
   });
 
-  test("Its settings go where each model has them", async () => {
+  test("Settings become the fields of each model", async () => {
     const { sluice, gateway } = open();
     const settings = {
       prompt: { text: prompt, image: "https://images.example/first.png" },
@@ -133,7 +133,7 @@ describe("a video", () => {
     ]);
   });
 
-  test("References go by their kind", async () => {
+  test("References are sent by their kind", async () => {
     const { sluice, gateway } = open();
     const inputReferences = [
       "https://images.example/reef.png",
@@ -153,12 +153,12 @@ describe("a video", () => {
     [beta, { duration: 31 }, "parameters.duration"],
   ])("%s with %o is an error, and nothing is sent", async (id, settings, path) => {
     const { sluice, gateway } = open();
-    const error = await failureOf(startVideo({ model: sluice.videoModel(id), prompt, ...settings }));
+    const error = await catchFailure(startVideo({ model: sluice.videoModel(id), prompt, ...settings }));
     expect(error).toMatchObject({ isRetryable: false, data: { billing: "none", issues: [{ path }] } });
     expect(gateway.requests).toEqual([]);
   });
 
-  test("A silent model gets no field for the sound that it is not to have", async () => {
+  test("A silent model gets no field for audio", async () => {
     const { sluice, gateway } = open();
     await startVideo({
       model: sluice.videoModel("gamma-video-1-0-pro-fast-251015"),
@@ -168,18 +168,18 @@ describe("a video", () => {
     expect(gateway.requests[0]?.body).not.toHaveProperty("generate_audio");
   });
 
-  test("A lost receipt is an error, and the film is not started again", async () => {
-    const { sluice, paid } = open();
-    const error = await failureOf(
+  test("A lost receipt is an error, and the video is not started again", async () => {
+    const { sluice, listPaid } = open();
+    const error = await catchFailure(
       startVideo({ model: sluice.videoModel(beta), prompt: `${prompt} [[drop]]` }),
     );
     expect(error).toSatisfy(APICallError.isInstance);
     expect(error).toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
-    expect(paid(VIDEOS)).toHaveLength(1);
+    expect(listPaid(VIDEOS)).toHaveLength(1);
   });
 
-  test("A film that failed has the status error, with the gateway's reason", async () => {
-    const clock = still();
+  test("A failed video has the status error, with the gateway's reason", async () => {
+    const clock = createStill();
     const { sluice } = open("gateway", { emulator: { clock, speed: 1 } });
     const { operation } = await startVideo({ model: sluice.videoModel(beta), prompt: `${prompt} [[fail]]` });
     clock.at += 600_000;
@@ -196,14 +196,20 @@ describe("a video", () => {
       client: { fetch: async () => Response.json({ error: { message: "down" } }, { status: 503 }) },
     });
     const run = getVideoStatus(sluice.videoModel(beta), { operation, maxRetries: 0 });
-    expect(await failureOf(run)).toMatchObject({ statusCode: 503, isRetryable: true, data: { operation } });
+    expect(await catchFailure(run)).toMatchObject({
+      statusCode: 503,
+      isRetryable: true,
+      data: { operation },
+    });
     expect(gateway.requests).toEqual([]);
   });
 
-  test("An operation that is none is an error, and nothing is sent", async () => {
+  test("An invalid operation is an error, and nothing is sent", async () => {
     const { sluice, gateway } = open();
     for (const operation of [null, "task", {}, [], { id: "../../secrets" }])
-      expect(await failureOf(getVideoStatus(sluice.videoModel(beta), { operation }))).toBeInstanceOf(Error);
+      expect(await catchFailure(getVideoStatus(sluice.videoModel(beta), { operation }))).toBeInstanceOf(
+        Error,
+      );
     expect(gateway.requests.filter(({ path }) => !path.startsWith(VIDEOS))).toEqual([]);
   });
 });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { type Template, templates } from "../src/templates.ts";
 
 /*
- * Puts the templates together: `dist/templates/<name>`. Versions of the workspace become versions of the registry.
- * Templates share folders, so that each file is written once.
+ * Builds the templates into `dist/templates/<name>`. Workspace versions become registry versions. Templates share
+ * folders, so that each file exists once.
  */
 
 type Versions = Readonly<Record<string, string>>;
@@ -31,12 +31,12 @@ function build(name: string, template: Template): void {
     cpSync(join(sources, part), join(folder, to), { recursive: true });
   }
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  for (const list of ["dependencies", "devDependencies"]) manifest[list] = published(manifest[list]);
+  for (const list of ["dependencies", "devDependencies"]) manifest[list] = toPublished(manifest[list]);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  writeFileSync(join(folder, "README.md"), readmeOf(name, template));
+  writeFileSync(join(folder, "README.md"), writeReadme(name, template));
 }
 
-function published(list: Versions): Versions {
+function toPublished(list: Versions): Versions {
   const entries = Object.entries(list).map(([name, range]) => {
     if (range.startsWith("workspace:")) return [name, `^${version}`];
     const found = range === "catalog:" ? catalog.get(name) : range;
@@ -46,8 +46,11 @@ function published(list: Versions): Versions {
   return Object.fromEntries(entries);
 }
 
-/** Writes the README of a template. The name of the app is left to the command. */
-function readmeOf(template: string, { title, open, files, deploy, page, settings = {} }: Template): string {
+/** Writes the README of a template. The command inserts the app's name. */
+function writeReadme(
+  template: string,
+  { title, open, files, deploy, page, settings = {} }: Template,
+): string {
   const own = join(sources, "readme", `${template}.md`);
   const slots: Readonly<Record<string, string>> = {
     name: "sluice-app",
@@ -63,7 +66,7 @@ function readmeOf(template: string, { title, open, files, deploy, page, settings
       .join("\n"),
     more: existsSync(own) ? readFileSync(own, "utf8") : "",
   };
-  // a slot with a line of its own stands for all of it: a formatter makes a row or an item of it
+  // a slot on its own line stands for a row or an item, as a formatter would write it
   const SLOT = /^[ |]*\{\{(\w+)\}\}[ |]*$|\{\{(\w+)\}\}/gm;
   return readFileSync(join(sources, "README.md"), "utf8").replace(SLOT, (_, line, within) => {
     const text = slots[line ?? within];

@@ -1,12 +1,12 @@
 import {
+  addChat,
+  addCloudflare,
+  addNodeTypes,
+  addWorker,
+  allowExtensions,
   type ByHand,
   CHAT_IMPORTS,
   WORKER,
-  withChat,
-  withCloudflare,
-  withExtensions,
-  withNodeTypes,
-  withWorker,
 } from "./edits.js";
 import type { TemplateName } from "./templates.js";
 
@@ -15,11 +15,11 @@ interface File {
   readonly text: string;
 }
 
-/** A file of a template, made fit for an app that exists. */
+/** A file of a template, adapted to an existing app. */
 export interface Adapted extends File {
-  /** True for a file of the app, whose text is edited. */
+  /** True for an edited file of the app. */
   readonly isTheirs?: boolean;
-  /** Edits that are left to the user, in place of the file. */
+  /** Edits that the user must make, in place of the file. */
   readonly edits?: readonly ByHand[];
 }
 
@@ -29,21 +29,23 @@ interface App {
   readonly read: (path: string) => string | undefined;
 }
 
-const nothing = (path: string): Adapted => ({ path, text: "", edits: [] });
+const dropFile = (path: string): Adapted => ({ path, text: "", edits: [] });
 
-/** Makes a file of a template fit for an app that exists: its place, or the edit of the app's own file of that purpose. */
-export function adapted(file: File, { template, read }: App): Adapted {
+/** Adapts a file of a template to an existing app: moves the file, or edits the app's file with the same purpose. */
+export function adapt(file: File, { template, read }: App): Adapted {
   const own = read(file.path);
   if (own === file.text) return file;
-  if (file.path === "README.md") return own?.includes(MARK) ? file : guideOf(file, template, read);
-  if (template === "react") return adaptedToVite(file, read);
-  if (template === "next") return adaptedToNext(file, read);
-  if (template === "start") return adaptedToStart(file, read);
-  if (file.path === "wrangler.jsonc") return adaptedToWrangler(file, read);
-  return file.path === "tsconfig.json" ? (edited(file.path, read, withExtensions, EXTENSIONS) ?? file) : file;
+  if (file.path === "README.md") return own?.includes(MARK) ? file : createGuide(file, template, read);
+  if (template === "react") return adaptToVite(file, read);
+  if (template === "next") return adaptToNext(file, read);
+  if (template === "start") return adaptToStart(file, read);
+  if (file.path === "wrangler.jsonc") return adaptToWrangler(file, read);
+  return file.path === "tsconfig.json"
+    ? (editFile(file.path, read, allowExtensions, EXTENSIONS) ?? file)
+    : file;
 }
 
-/** A line of our own README. */
+/** A line of the template's README. */
 const MARK = " create sluice`.";
 const EXTENSIONS = '"compilerOptions": { "allowImportingTsExtensions": true, "noEmit": true }';
 const PLUGIN = `import { cloudflare } from "@cloudflare/vite-plugin";
@@ -51,8 +53,8 @@ plugins: [cloudflare(), …]`;
 const SHOWN = `${CHAT_IMPORTS.join("\n")}
 <ChatApp models={modelNames} />`;
 
-/** The README, as a page beside that of the app. */
-function guideOf({ text }: File, template: TemplateName, read: App["read"]): Adapted {
+/** Returns the README as a separate page, beside the app's README. */
+function createGuide({ text }: File, template: TemplateName, read: App["read"]): Adapted {
   const hasPage = template === "next" || template === "start";
   const placed = hasPage ? text.replace("Open the address", "Open `/chat` at the address") : text;
   const { scripts = {} }: { scripts?: Readonly<Record<string, string>> } = JSON.parse(
@@ -65,26 +67,26 @@ function guideOf({ text }: File, template: TemplateName, read: App["read"]): Ada
   };
 }
 
-function adaptedToVite(file: File, read: App["read"]): Adapted {
-  const found = (...paths: readonly string[]) => paths.find((path) => read(path) !== undefined);
+function adaptToVite(file: File, read: App["read"]): Adapted {
+  const find = (...paths: readonly string[]) => paths.find((path) => read(path) !== undefined);
   const { path } = file;
-  if (path === "wrangler.jsonc") return adaptedToWrangler(file, read);
-  if (path === "index.html") return read(path) === undefined ? file : nothing(path);
+  if (path === "wrangler.jsonc") return adaptToWrangler(file, read);
+  if (path === "index.html") return read(path) === undefined ? file : dropFile(path);
   if (path === "vite.config.ts") {
-    const config = found(path, "vite.config.js", "vite.config.mjs", "vite.config.mts");
-    return config === undefined ? file : (edited(config, read, withCloudflare, PLUGIN) ?? file);
+    const config = find(path, "vite.config.js", "vite.config.mjs", "vite.config.mts");
+    return config === undefined ? file : (editFile(config, read, addCloudflare, PLUGIN) ?? file);
   }
   if (path === "src/main.tsx") {
     if (read(path)?.includes("ChatApp")) return file;
-    if (found(path, "src/main.jsx", "src/index.tsx", "src/index.jsx") === undefined) return file;
-    const shown = found("src/App.tsx", "src/App.jsx") ?? "src/App.tsx";
+    if (find(path, "src/main.jsx", "src/index.tsx", "src/index.jsx") === undefined) return file;
+    const shown = find("src/App.tsx", "src/App.jsx") ?? "src/App.tsx";
     return (
-      edited(shown, read, withChat, SHOWN) ?? { ...nothing(path), edits: [{ file: shown, edit: SHOWN }] }
+      editFile(shown, read, addChat, SHOWN) ?? { ...dropFile(path), edits: [{ file: shown, edit: SHOWN }] }
     );
   }
   const isOurs = read("tsconfig.json")?.includes('"server"') ?? true;
   if (isOurs) return file;
-  // theirs are for the page
+  // the app's settings are for the page
   if (path === "package.json")
     return { path, text: file.text.replace("tsc -p .", "tsc -b && tsc -p tsconfig.server.json") };
   if (path !== "tsconfig.json") return file;
@@ -92,14 +94,14 @@ function adaptedToVite(file: File, read: App["read"]): Adapted {
   return { path: "tsconfig.server.json", text };
 }
 
-function adaptedToNext({ path, text }: File, read: App["read"]): Adapted {
-  if (path === "tsconfig.json") return edited(path, read, withExtensions, EXTENSIONS) ?? { path, text };
+function adaptToNext({ path, text }: File, read: App["read"]): Adapted {
+  if (path === "tsconfig.json") return editFile(path, read, allowExtensions, EXTENSIONS) ?? { path, text };
   const folder = ["src/app", "app"].find((at) => read(`${at}/layout.tsx`) ?? read(`${at}/layout.jsx`));
   if (folder === undefined || read(`${folder}/page.tsx`)?.includes("ChatApp")) return { path, text };
   if (path === "scripts/invite.ts") return { path, text: text.replace("/#invite", "/chat#invite") };
   if (!path.startsWith("app/")) return { path, text };
-  if (path === "app/layout.tsx") return nothing(path);
-  // the chat gets a page of its own
+  if (path === "app/layout.tsx") return dropFile(path);
+  // the chat gets a separate page
   const isPage = path === "app/page.tsx";
   const deeper = (isPage ? 1 : 0) + (folder === "src/app" ? 1 : 0);
   return {
@@ -111,7 +113,7 @@ function adaptedToNext({ path, text }: File, read: App["read"]): Adapted {
 const isNewPage = (read: App["read"], page: string) =>
   read(page) !== undefined && !read(page)?.includes("ChatApp");
 
-function adaptedToStart(file: File, read: App["read"]): Adapted {
+function adaptToStart(file: File, read: App["read"]): Adapted {
   const { path, text } = file;
   if (!isNewPage(read, "src/routes/index.tsx")) return file;
   switch (path) {
@@ -124,13 +126,13 @@ function adaptedToStart(file: File, read: App["read"]): Adapted {
       };
     case "src/routes/__root.tsx":
     case "src/router.tsx":
-      return nothing(path);
+      return dropFile(path);
     case "vite.config.ts":
-      return edited(path, read, withCloudflare, SSR_PLUGIN) ?? file;
+      return editFile(path, read, addCloudflare, SSR_PLUGIN) ?? file;
     case "tsconfig.json":
-      return edited(path, read, withNodeTypes, EXTENSIONS) ?? file;
+      return editFile(path, read, addNodeTypes, EXTENSIONS) ?? file;
     case "wrangler.jsonc":
-      return edited(path, read, withWorker, WRANGLER) ?? adaptedToWrangler(file, read);
+      return editFile(path, read, addWorker, WRANGLER) ?? adaptToWrangler(file, read);
     default:
       return file;
   }
@@ -143,14 +145,14 @@ and in your Worker:
 import { answer } from "./server/answer.ts";
 if (new URL(request.url).pathname.startsWith("/api/")) return answer(request, env, context);`;
 
-function adaptedToWrangler(file: File, read: App["read"]): Adapted {
+function adaptToWrangler(file: File, read: App["read"]): Adapted {
   const own = ["wrangler.jsonc", "wrangler.json", "wrangler.toml"].find((path) => read(path) !== undefined);
   if (own === undefined || read(own)?.includes("server/worker.ts")) return file;
   return { ...file, edits: [{ file: own, edit: WRANGLER }] };
 }
 
-/** Returns the edited file, or the edit for its user; undefined where the file is missing. */
-function edited(
+/** Returns the edited file, or the edit for the user. Returns undefined if the file is missing. */
+function editFile(
   path: string,
   read: App["read"],
   edit: (text: string) => string | undefined,

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
-import { checkFolder, create, hasApp, templateIn } from "./create.js";
-import { reportOf } from "./report.js";
+import { checkFolder, create, findTemplate, hasApp } from "./create.js";
+import { formatReport } from "./report.js";
 import { isTemplate, type TemplateName, templates } from "./templates.js";
 
 const HELP = `Starts an app on the gateway. It runs on the emulator: offline, free of charge, without a key.
@@ -39,23 +39,23 @@ try {
 async function run() {
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   if (values.help) return console.log(HELP);
-  if (values.version) return console.log(version());
+  if (values.version) return console.log(readVersion());
   if (positionals.length > 1) throw new Error(`one folder, please: got ${positionals.join(", ")}.`);
   const folder = resolve(positionals[0] ?? (values.add ? "." : await askForFolder()));
   // an empty folder gets a new app
   const add = values.add && hasApp(folder);
   checkFolder(folder, add);
-  const wanted = { folder, template: templateOf(values.template, folder, add), add };
+  const wanted = { folder, template: chooseTemplate(values.template, folder, add), add };
   const isTrial = values["dry-run"];
-  console.log(reportOf(wanted, create(wanted, isTrial), isTrial));
+  console.log(formatReport(wanted, create(wanted, isTrial), isTrial));
 }
 
-function templateOf(given: string | undefined, folder: string, add: boolean): TemplateName {
+function chooseTemplate(given: string | undefined, folder: string, add: boolean): TemplateName {
   const names = Object.keys(templates).join(", ");
-  const name = given ?? (add ? templateIn(folder) : "react");
+  const name = given ?? (add ? findTemplate(folder) : "react");
   if (name === undefined)
     throw new Error(`${folder} has no framework that this command knows. Give --template: ${names}.`);
-  if (name === "studio" && add && templateIn(folder) !== "studio")
+  if (name === "studio" && add && findTemplate(folder) !== "studio")
     throw new Error(
       "studio is a new app. Take its components into yours with shadcn's command: see the guide Components to take home.",
     );
@@ -72,6 +72,6 @@ async function askForFolder(): Promise<string> {
   return folder.trim() || usual;
 }
 
-function version(): string {
+function readVersion(): string {
   return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 }

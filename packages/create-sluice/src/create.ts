@@ -2,21 +2,21 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { checkIgnored } from "./ignored.js";
 import type { Manifest } from "./manifest.js";
-import { type Change, type Plan, planOf, type Wanted } from "./plan.js";
+import { type AppOptions, type Change, createPlan, type Plan } from "./plan.js";
 import type { TemplateName } from "./templates.js";
 
 /**
- * Creates an app of a template, or adds to an app. `isTrial` leaves the folder as it is.
+ * Creates an app from a template, or adds to an app. With `isTrial`, nothing is written.
  *
  * @throws Error if git would commit a secret.
  */
-export function create(wanted: Wanted, isTrial: boolean): Plan {
-  const plan = planOf(wanted);
+export function create(wanted: AppOptions, isTrial: boolean): Plan {
+  const plan = createPlan(wanted);
   if (!isTrial) apply(wanted.folder, plan);
   return plan;
 }
 
-/** @throws Error if a folder has files and is to get a new app, or if it is the root of a workspace. */
+/** @throws Error if a new app would go into a folder with files, or the folder is the root of a workspace. */
 export function checkFolder(folder: string, add: boolean): void {
   if (!add && hasFiles(folder))
     throw new Error(`${folder} is not empty. Choose another folder, or add to the app in it with --add.`);
@@ -26,7 +26,7 @@ export function checkFolder(folder: string, add: boolean): void {
     );
 }
 
-/** Checks if a folder has an app to which `--add` can add. */
+/** Checks if a folder contains an app to which `--add` can add. */
 export function hasApp(folder: string): boolean {
   return existsSync(join(folder, "package.json"));
 }
@@ -35,9 +35,9 @@ function hasFiles(folder: string): boolean {
   return existsSync(folder) && readdirSync(folder).some((name) => name !== ".git");
 }
 
-/** Returns the template that an app is made of, by its dependencies; undefined where they say nothing. */
-export function templateIn(folder: string): TemplateName | undefined {
-  const { dependencies, devDependencies } = manifestOf(folder);
+/** Finds the template that fits the app's dependencies. */
+export function findTemplate(folder: string): TemplateName | undefined {
+  const { dependencies, devDependencies } = readManifest(folder);
   const has = { ...dependencies, ...devDependencies };
   if ("next" in has) return "next";
   if ("@tanstack/react-start" in has) return "start";
@@ -47,7 +47,7 @@ export function templateIn(folder: string): TemplateName | undefined {
   return "@sluice/worker-proxy" in has ? "node" : undefined;
 }
 
-/** True for an app of the template `studio`. */
+/** Checks for an app of the template `studio`. */
 function isStudio(folder: string): boolean {
   return existsSync(join(folder, "src/rooms/rooms.tsx"));
 }
@@ -56,15 +56,15 @@ function isWorkspaceRoot(folder: string): boolean {
   const list = existsSync(join(folder, "pnpm-workspace.yaml"))
     ? readFileSync(join(folder, "pnpm-workspace.yaml"), "utf8")
     : "";
-  return manifestOf(folder).workspaces !== undefined || /^packages:/m.test(list);
+  return readManifest(folder).workspaces !== undefined || /^packages:/m.test(list);
 }
 
-function manifestOf(folder: string): Manifest {
+function readManifest(folder: string): Manifest {
   const path = join(folder, "package.json");
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
 }
 
-/** Writes what is planned. The `.gitignore` comes first, so that no secret is ever there without it. */
+/** Writes the changes. Writes the `.gitignore` first, so that secrets are always ignored. */
 function apply(folder: string, { changes }: Plan): void {
   mkdirSync(folder, { recursive: true });
   const isIgnore = ({ path }: Change) => path === ".gitignore";

@@ -1,14 +1,16 @@
-/* Edits of an app's own files. Each returns the whole text, the same text where nothing is to be done, or undefined where
-   the file is written in a way that it does not know. */
+/*
+ * Edits of an app's own files. Each edit returns the whole text. It returns the same text if nothing is missing, and
+ * undefined if it does not understand the file.
+ */
 
-/** An edit that its user has to make. */
+/** An edit that the user must make. */
 export interface ByHand {
   readonly file: string;
   readonly edit: string;
 }
 
-/** Adds the plugin that runs the Worker beside the page. */
-export function withCloudflare(text: string): string | undefined {
+/** Adds the Vite plugin that runs the Worker beside the page. */
+export function addCloudflare(text: string): string | undefined {
   if (text.includes("@cloudflare/vite-plugin")) return text;
   const lists = [...text.matchAll(/\bplugins:\s*\[/g)];
   const [list] = lists;
@@ -18,20 +20,20 @@ export function withCloudflare(text: string): string | undefined {
   const [, line = ""] = /^(\s*\n\s*)\S/.exec(rest) ?? [];
   const isEmpty = /^\s*\]/.test(rest);
   const added = isEmpty ? "cloudflare()" : line === "" ? "cloudflare(), " : `${line}cloudflare(),`;
-  return withImports(text.slice(0, end) + added + rest, [
+  return addImports(text.slice(0, end) + added + rest, [
     'import { cloudflare } from "@cloudflare/vite-plugin";',
   ]);
 }
 
 /** Shows the chat at the top of the component that a file exports. */
-export function withChat(text: string): string | undefined {
+export function addChat(text: string): string | undefined {
   if (text.includes("ChatApp")) return text;
   const opened = [...text.matchAll(/return \(\n(\s*)<(?:>|\w+(?: className=(?:"[^"]*"|'[^']*'))?>)\n/g)];
   const [first] = opened;
   if (!first || opened.length > 1) return undefined;
   const end = first.index + first[0].length;
   const shown = `${first[1]}  <ChatApp models={modelNames} />\n`;
-  return withImports(text.slice(0, end) + shown + text.slice(end), CHAT_IMPORTS);
+  return addImports(text.slice(0, end) + shown + text.slice(end), CHAT_IMPORTS);
 }
 
 export const CHAT_IMPORTS = [
@@ -39,8 +41,8 @@ export const CHAT_IMPORTS = [
   'import { ChatApp } from "./chat/app";',
 ];
 
-/** Lets files import others by their whole name, as Node wants it. */
-export function withExtensions(text: string): string | undefined {
+/** Allows imports with the file extension, as Node requires them. */
+export function allowExtensions(text: string): string | undefined {
   if (/"allowImportingTsExtensions": true/.test(text)) return text;
   const options = /"compilerOptions":\s*\{\n(\s*)/.exec(text);
   if (!options || !/"noEmit": true/.test(text)) return undefined;
@@ -48,15 +50,15 @@ export function withExtensions(text: string): string | undefined {
   return `${text.slice(0, end)}"allowImportingTsExtensions": true,\n${options[1]}${text.slice(end)}`;
 }
 
-/** As {@link withExtensions}, with the types of Node. */
-export function withNodeTypes(text: string): string | undefined {
-  if (/"types": \[[^\]]*"node"/.test(text)) return withExtensions(text);
+/** Edits like {@link allowExtensions}, and adds the types of Node. */
+export function addNodeTypes(text: string): string | undefined {
+  if (/"types": \[[^\]]*"node"/.test(text)) return allowExtensions(text);
   const typed = text.replace(/"types": \[/, '"types": ["node", ');
-  return typed === text ? undefined : withExtensions(typed);
+  return typed === text ? undefined : allowExtensions(typed);
 }
 
-/** Makes our Worker that of an app of TanStack Start, and adds what it needs. */
-export function withWorker(text: string): string | undefined {
+/** Uses our Worker in an app of TanStack Start, and adds its settings. */
+export function addWorker(text: string): string | undefined {
   if (text.includes("server/worker.ts")) return text;
   const main = /^( *)"main": "@tanstack\/react-start\/server-entry"/m.exec(text);
   if (!main || /"(?:secrets|ratelimits)":/.test(text)) return undefined;
@@ -66,14 +68,14 @@ export function withWorker(text: string): string | undefined {
     .replace(/("compatibility_flags": \[[^\]]*)\]/, '$1, "enable_request_signal"]');
 }
 
-/** Settings of the Worker, as wrangler.jsonc has them. */
+/** Settings of the Worker in wrangler.jsonc. */
 export const WORKER = [
   '"secrets": { "required": ["APP_URL", "GATEWAY_URL", "GATEWAY_API_KEY", "SESSION_SECRET"] }',
   '"ratelimits": [{ "name": "RATE_LIMITER", "namespace_id": "7301", "simple": { "limit": 30, "period": 60 } }]',
 ];
 
-/** Adds imports at the top, in the way in which the file writes its own. */
-function withImports(text: string, lines: readonly string[]): string {
+/** Adds imports at the top, in the quote style of the file. */
+function addImports(text: string, lines: readonly string[]): string {
   const [own = ""] = /^import .*$/m.exec(text) ?? [];
   const alike = lines.map((line) => {
     const quoted = own.includes("'") ? line.replaceAll('"', "'") : line;

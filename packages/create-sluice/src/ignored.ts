@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 
-/** Files with secrets of the app's folder, and folders into which build tools copy them. */
+/** Files with secrets, and folders to which build tools copy them. */
 const SECRETS = [".env.local", ".env.production.local", ".dev.vars", "dist/", ".wrangler/"];
 const USUAL = ["node_modules/", ...SECRETS, ".next/", "next-env.d.ts", "*.log"];
 
-/** Returns a `.gitignore` that has all secrets: a new one, or the text with the lines that it lacks. */
-export function withIgnored(folder: string, before: string | undefined): string {
+/** Returns a `.gitignore` with all secrets: a new one, or the existing one with the missing lines. */
+export function addIgnored(folder: string, before: string | undefined): string {
   if (before === undefined) return `${USUAL.join("\n")}\n`;
   const lines = before.split(/\r?\n/).map((line) => line.trim());
-  const ignored = ignoredIn(folder) ?? lines;
+  const ignored = listIgnored(folder) ?? lines;
   const missing = SECRETS.filter((path) => !ignored.includes(path));
   if (missing.length === 0) return before;
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";
@@ -17,7 +17,7 @@ export function withIgnored(folder: string, before: string | undefined): string 
 
 /** @throws Error if git would add a file with secrets to a commit */
 export function checkIgnored(folder: string): void {
-  const ignored = ignoredIn(folder);
+  const ignored = listIgnored(folder);
   const open = ignored && SECRETS.find((path) => !ignored.includes(path));
   if (open !== undefined)
     throw new Error(
@@ -25,8 +25,8 @@ export function checkIgnored(folder: string): void {
     );
 }
 
-/** Returns the secrets that git ignores; undefined where there is no git, or no repository. */
-function ignoredIn(folder: string): readonly string[] | undefined {
+/** Lists the secrets that git ignores. Returns undefined without git or a repository. */
+function listIgnored(folder: string): readonly string[] | undefined {
   const options = { cwd: folder, encoding: "utf8" } as const;
   const { status, stdout } = spawnSync("git", ["check-ignore", ...SECRETS], options);
   return status === 0 || status === 1 ? stdout.split("\n") : undefined;

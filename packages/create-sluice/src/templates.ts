@@ -1,28 +1,28 @@
 /** Name of a template. */
 export type TemplateName = "react" | "studio" | "next" | "start" | "worker" | "node" | "deno";
 
-/** A template: folders of `templates/`, put together when this package is built. */
+/** A template: folders of `templates/`, combined when this package is built. */
 export interface Template {
   readonly title: string;
-  /** Folders, seen from `templates/`, and the folder of the new app in which each is. */
+  /** Folders relative to `templates/`, with their folder in the new app. */
   readonly parts: readonly (readonly [folder: string, to: string])[];
-  /** Address of the app in development. */
+  /** URL of the app in development. */
   readonly address: string;
   /** Step after `npm run dev`. */
   readonly open: string;
-  /** Steps of a deploy after the first one, which fills in the settings. */
+  /** Steps of a deploy after the first, which fills in the settings. */
   readonly deploy: readonly string[];
-  /** Files that a newcomer looks for, and the purpose of each. */
+  /** Important files, with their purpose. */
   readonly files: Readonly<Record<string, string>>;
-  /** The rest of the sentence about a sign-in service. */
+  /** End of the sentence about a sign-in service. */
   readonly page: string;
-  /** Packages that run a script when they are installed. */
+  /** Packages with an install script. */
   readonly builds?: readonly string[];
-  /** Secrets beside that of sign-in, each with what it begins with. */
+  /** Secrets besides the secret of sign-in, with their prefix. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Settings that may be missing, each with its meaning. */
+  /** Optional settings, with their meaning. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** True where no build tool sets `NODE_ENV`. */
+  /** True if no build tool sets `NODE_ENV`. */
   readonly setsMode?: boolean;
 }
 
@@ -33,20 +33,20 @@ const server = {
   "server/development.ts": "when somebody is the development user",
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
-/** The components to take home, and the rooms that are made of them. */
+/** The components to take home, and the rooms that use them. */
 const REGISTRY = "../../../labs/registry";
-/** The chat itself, which the example shows in a page without a sign-in. */
+/** The chat. The example shows it in a page without a sign-in. */
 const CHAT = "../../../examples/minimal-chat/chat";
-const chat = (folder: string) => ({
+const listChatFiles = (folder: string) => ({
   [`${folder}/chat.tsx`]: "the chat: messages, errors, try again, stop, images",
   [`${folder}/app.tsx`]: "the client, for a user who is signed in",
   [`${folder}/session.ts`]: "the token of the user",
 });
-const onCloudflare = (address: string) => [
+const describeCloudflareDeploy = (address: string) => [
   `\`npx wrangler login\`, then \`npm run deploy\`. ${address} Your subdomain is in Cloudflare's dashboard, under Workers.`,
   "`npm run check:deploy` looks at the deployed app, too. All lines must say `ok`.",
 ];
-const onServer = (start: string) => [
+const describeServerDeploy = (start: string) => [
   `${start} with the settings of \`.env.production.local\` in its environment, behind https, and with \`NODE_ENV\` set to \`production\`.`,
   "`npm run check:deploy` looks at the deployed app, too. All lines must say `ok`.",
 ];
@@ -58,21 +58,21 @@ npm run ask -- "Why is the sky blue?"
 const workersAddress = "The address is `https://<name>.<your subdomain>.workers.dev`.";
 const ownPage = ", and let `openSession` in `session.ts` return the service's token.";
 
-/** The part that templates of a page and its Worker share. */
+/** Files that all templates with a page and its Worker share. */
 const pageWithWorker = {
   address: "http://localhost:5173",
   builds: ["esbuild", "workerd"],
   open: "Open the address that it prints, and write a message.",
-  deploy: onCloudflare(workersAddress),
+  deploy: describeCloudflareDeploy(workersAddress),
   files: {
     "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
-    ...chat("src/chat"),
+    ...listChatFiles("src/chat"),
     ...server,
   },
   page: ownPage,
 };
 
-/** All templates, the default one first. */
+/** All templates. The first is the default. */
 export const templates: Readonly<Record<TemplateName, Template>> = {
   react: {
     title: "A page with a chat (Vite, React), and the Worker that keeps the gateway's key",
@@ -99,7 +99,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["worker/server", "server"],
       ["workers-limit", "server"],
       ["scripts", "scripts"],
-      // its own page, configuration and proxy in place of the shared ones
+      // a separate page, configuration and proxy in place of the shared files
       ["studio", "."],
     ],
     ...pageWithWorker,
@@ -130,10 +130,12 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     address: "http://localhost:3000",
     builds: ["sharp"],
     open: "Open the address that it prints, and write a message.",
-    deploy: onServer("`npm run build`, then run `npm start`, or deploy it to a host of Next apps,"),
+    deploy: describeServerDeploy(
+      "`npm run build`, then run `npm start`, or deploy it to a host of Next apps,",
+    ),
     files: {
       "app/api/[...path]/route.ts": "the server's routes",
-      ...chat("chat"),
+      ...listChatFiles("chat"),
       ...server,
     },
     page: ownPage,
@@ -163,7 +165,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     address: "http://localhost:8787",
     builds: ["esbuild", "workerd"],
     open: inTerminal,
-    deploy: onCloudflare(`${workersAddress} Put pages of other origins into \`ORIGINS\`.`),
+    deploy: describeCloudflareDeploy(`${workersAddress} Put pages of other origins into \`ORIGINS\`.`),
     files: { "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration", ...server },
     page: ".",
   },
@@ -174,12 +176,12 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["server", "server"],
       ["memory-limit", "server"],
       ["scripts", "scripts"],
-      // its own proxy in place of the shared one
+      // a separate proxy in place of the shared one
       ["node", "."],
     ],
     address: "http://localhost:8787",
     open: inTerminal,
-    deploy: onServer("Run `npm start`, or `docker compose up`,"),
+    deploy: describeServerDeploy("Run `npm start`, or `docker compose up`,"),
     files: {
       "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens",
       "server/metrics.ts": "the counters of `/metrics`, for Prometheus",
@@ -210,14 +212,14 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     ],
     address: "http://localhost:8787",
     open: inTerminal,
-    deploy: onServer("Run `npm start`"),
+    deploy: describeServerDeploy("Run `npm start`"),
     files: { "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens", ...server },
     page: ".",
     setsMode: true,
   },
 };
 
-/** Checks if a word is the name of a template. */
+/** Checks for the name of a template. */
 export function isTemplate(name: string): name is TemplateName {
   return Object.hasOwn(templates, name);
 }

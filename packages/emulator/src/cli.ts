@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/internal";
-import { type Arguments, HELP, readArguments, readVersion } from "./command/arguments.js";
-import { format, lineOf, lineOfExchange } from "./command/request-line.js";
+import { type Arguments, HELP, parseArguments, readVersion } from "./command/arguments.js";
+import { describeExchange, describeRequest, format } from "./command/request-line.js";
 import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
 import { createEmulator } from "./emulator.js";
 import { checkRecordings } from "./recordings/check/check.js";
-import { writeReport } from "./recordings/check/report.js";
+import { formatReport } from "./recordings/check/report.js";
 import {
   createRecorder,
   createReplay,
@@ -20,7 +20,7 @@ import { type Served, serve } from "./serve.js";
 import type { EmulatorRequest } from "./server/request-log.js";
 import { createRedactor } from "./server/secrets.js";
 
-await run(orExit(() => readArguments(process.argv.slice(2))));
+await run(runOrExit(() => parseArguments(process.argv.slice(2))));
 
 async function run(given: Arguments) {
   switch (given.task) {
@@ -29,7 +29,7 @@ async function run(given: Arguments) {
     case "version":
       return console.log(readVersion());
     case "check":
-      return orExit(() => check(given));
+      return runOrExit(() => check(given));
     case "record":
       return record(given);
     case "replay":
@@ -42,8 +42,9 @@ async function run(given: Arguments) {
 async function emulate({ speed, cors, strict, script, quiet, command, ...given }: Arguments) {
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
-  const print = (record: EmulatorRequest) => console.log(redactor.text(format(lineOf(record))));
-  const emulator = orExit(() =>
+  const print = (record: EmulatorRequest) =>
+    console.log(redactor.redactText(format(describeRequest(record))));
+  const emulator = runOrExit(() =>
     createEmulator({
       apiKeys,
       speed,
@@ -53,19 +54,19 @@ async function emulate({ speed, cors, strict, script, quiet, command, ...given }
       ...(quiet ? {} : { onEnd: print }),
     }),
   );
-  if (command) return beside(command, await open(emulator, given), apiKeys);
+  if (command) return runWithCommand(command, await open(emulator, given), apiKeys);
   const { url } = await listen(emulator, given);
-  console.log(greeting(url, apiKeys));
+  console.log(writeGreeting(url, apiKeys));
 }
 
-/** Runs a command that takes the emulator for the gateway. */
-async function beside(command: readonly string[], { url, close }: Served, [key]: readonly string[]) {
+/** Runs a command with the emulator as its gateway. */
+async function runWithCommand(command: readonly string[], { url, close }: Served, [key]: readonly string[]) {
   console.log(`The Sluice emulator is the gateway: ${url}, offline and free of charge.\n`);
   const env = {
     ...process.env,
     GATEWAY_URL: url,
     GATEWAY_API_KEY: key,
-    // every OpenAI client reads these, in any language
+    // OpenAI clients of every language read these
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_KEY: key,
   };
@@ -79,10 +80,10 @@ async function beside(command: readonly string[], { url, close }: Served, [key]:
 }
 
 async function record({ gateway, folder, quiet, ...given }: Arguments) {
-  orExit(() => mkdirSync(folder, { recursive: true }));
+  runOrExit(() => mkdirSync(folder, { recursive: true }));
   const save = (recording: Recording) => writeRecording(folder, recording);
   const print = (exchange: RecordedExchange) =>
-    console.log(recorder.redactor.text(format(lineOfExchange(exchange))));
+    console.log(recorder.redactor.redactText(format(describeExchange(exchange))));
   const recorder = createRecorder({ gateway, save, ...(quiet ? {} : { onEnd: print }) });
   const { url } = await listen(recorder, given);
   console.log(`Recording ${new URL(gateway).host} into ${folder}. Send your requests, with your own key, to ${url}
@@ -93,9 +94,10 @@ Stop it with Ctrl+C.
 }
 
 async function replay({ folder, speed, quiet, ...given }: Arguments) {
-  const recordings = orExit(() => readRecordings(folder));
+  const recordings = runOrExit(() => readRecordings(folder));
   const redactor = createRedactor();
-  const print = (exchange: RecordedExchange) => console.log(redactor.text(format(lineOfExchange(exchange))));
+  const print = (exchange: RecordedExchange) =>
+    console.log(redactor.redactText(format(describeExchange(exchange))));
   const replayed = createReplay({ recordings, speed, ...(quiet ? {} : { onEnd: print }) });
   const { url } = await listen(replayed, given, () => {
     const { misses } = replayed;
@@ -114,11 +116,11 @@ Stop it with Ctrl+C.
 
 function check({ folder }: Arguments) {
   const report = checkRecordings(readRecordings(folder));
-  console.log(writeReport(report));
+  console.log(formatReport(report));
   if (report.findings.some(({ kind }) => kind === "differs")) process.exitCode = 1;
 }
 
-/** Serves until a signal ends the process, with the code that `onStop` returns. */
+/** Serves until a signal ends the process. `onStop` returns the exit code. */
 async function listen(
   handler: Parameters<typeof serve>[0],
   { port, host }: Pick<Arguments, "port" | "host">,
@@ -136,11 +138,11 @@ async function open(
   try {
     return await serve(handler, { port, host });
   } catch (error) {
-    return exit(listenProblem(error, port, host));
+    return exit(describeListenError(error, port, host));
   }
 }
 
-function greeting(url: string, [key = ""]: readonly string[]): string {
+function writeGreeting(url: string, [key = ""]: readonly string[]): string {
   const body = JSON.stringify({
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: "What can you do?" }],
@@ -159,12 +161,12 @@ Each request prints a line. Stop it with Ctrl+C.
 }
 
 async function stop(served: Served, onStop: () => number) {
-  // open streams are cut, not waited for
+  // cut open streams instead of waiting for them
   await Promise.race([served.close(), new Promise((resolve) => setTimeout(resolve, 500))]);
   process.exit(onStop());
 }
 
-function listenProblem(error: unknown, port: number, host: string): string {
+function describeListenError(error: unknown, port: number, host: string): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE")
     return `Port ${port} is taken. Choose another with --port, or any free one with --port 0.`;
@@ -172,7 +174,7 @@ function listenProblem(error: unknown, port: number, host: string): string {
   return `Can't listen on ${host}:${port}: ${describeThrown(error)}`;
 }
 
-function orExit<Result>(attempt: () => Result): Result {
+function runOrExit<Result>(attempt: () => Result): Result {
   try {
     return attempt();
   } catch (error) {

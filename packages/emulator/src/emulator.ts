@@ -1,17 +1,22 @@
 import { noteOptions } from "@sluice/core/internal";
-import { systemClock, untilAborted } from "./base/clock.js";
+import { systemClock, waitForAbort } from "./base/clock.js";
 import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
 import { createRules } from "./script/rules.js";
 import { checkScript } from "./script/script.js";
-import { openToAll, preflight } from "./server/cors.js";
+import { handlePreflight, openToAll } from "./server/cors.js";
 import type { Exchange, Handler } from "./server/exchange.js";
 import { hash } from "./server/hash.js";
-import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
-import { journal } from "./server/journal.js";
-import { modelIds } from "./server/model-ids.js";
-import { breakMidway, type Fault, refused } from "./server/network-faults.js";
-import { hintAbout } from "./server/path-hint.js";
+import {
+  createMethodNotAllowed,
+  createNotFound,
+  createUnauthorized,
+  type HandlerResponse,
+} from "./server/http.js";
+import { handleJournal } from "./server/journal.js";
+import { listModelIds } from "./server/model-ids.js";
+import { breakBody, createRefusedError, type Fault } from "./server/network-faults.js";
+import { describePathHint } from "./server/path-hint.js";
 import { toRequest } from "./server/request.js";
 import { readBody } from "./server/request-body.js";
 import {
@@ -20,20 +25,20 @@ import {
   type EmulatorRequest,
   type OpenRecord,
 } from "./server/request-log.js";
-import { type BodyEnd, pulledBody } from "./server/response-body.js";
-import { match } from "./server/router.js";
+import { type BodyEnd, createPulledBody } from "./server/response-body.js";
+import { matchRoute } from "./server/router.js";
 import { createRedactor } from "./server/secrets.js";
 
-/** The gateway, as {@link createEmulator} makes it. */
+/** The gateway that {@link createEmulator} returns. */
 export interface Emulator {
   /**
-   * Answers a request as the gateway would. Give it to a client as its `fetch`, or to a server as its handler; it works
+   * Handles a request as the gateway would. Use it as the `fetch` of a client or as the handler of a server; it works
    * detached. Rejects as `fetch` does: with the signal's reason, or with a `TypeError` for a network fault.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
   /**
-   * Options for `createClient`, which lead it to this emulator: `createClient(emulator.clientOptions)`. They work in every
-   * runtime, in tests with a DOM too: the key is a header, and nothing leaves the process.
+   * Options that point `createClient` to this emulator: `createClient(emulator.clientOptions)`. They work in every
+   * runtime, also in tests with a DOM: the key is a header, and nothing leaves the process.
    */
   readonly clientOptions: {
     readonly baseURL: string;
@@ -42,13 +47,13 @@ export interface Emulator {
   };
   /** The last requests, oldest first. */
   readonly requests: readonly EmulatorRequest[];
-  /** Deletes all requests, tasks, assets, files, prompt caches and counts. Answers in flight go on. */
+  /** Deletes all requests, tasks, assets, files, prompt caches and counts. Responses in flight continue. */
   readonly reset: () => void;
 }
 
 /**
- * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
- * same order get the same answers, ids included; only times follow the clock.
+ * Creates the multi-model gateway of the specification in this process: no network, no cost. The same requests in the
+ * same order get the same responses and ids. Only times depend on the clock.
  *
  * A fault in the prompt makes a request fail, with any client. Write it into the last user message of a chat, the prompt
  * of an image or a video, the `Name` of an asset, or any text of an epsilon request. Faults combine: `[[slow]] [[drop]]`.
@@ -111,14 +116,14 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     script: chat,
     media,
     fetchMedia,
-    withKey,
+    requireKey,
   });
   const redactor = createRedactor(apiKeys);
   const routes = {
     ...gateway.routes,
-    "/journal": { GET: withKey(() => journal(recorder.requests, redactor)) },
+    "/journal": { GET: requireKey(() => handleJournal(recorder.requests, redactor)) },
   };
-  // platforms drop the signal of a request that nothing holds
+  // keep a reference: platforms drop the signal of an unreferenced request
   const inFlight = new Set<Request>();
   let count = 0;
 
@@ -140,13 +145,13 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
         ...body,
         id,
         request,
-        origin: originOf(request),
+        origin: getOrigin(request),
         param: "",
         record,
         scripted,
         strict,
       };
-      return await answer(exchange, faults?.(record, nth));
+      return await handleExchange(exchange, faults?.(record, nth));
     } catch (error) {
       end(record, request.signal.aborted ? "aborted" : "broken");
       throw request.signal.aborted ? request.signal.reason : error;
@@ -155,37 +160,38 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     }
   }
 
-  async function answer(exchange: Exchange, fault: Fault | undefined): Promise<Response> {
+  async function handleExchange(exchange: Exchange, fault: Fault | undefined): Promise<Response> {
     const { request } = exchange;
-    if (fault === "refuse") throw refused();
-    if (fault === "hang") return untilAborted(request.signal);
-    const answer = await route(exchange);
+    if (fault === "refuse") throw createRefusedError();
+    if (fault === "hang") return waitForAbort(request.signal);
+    const answer = await handle(exchange);
     request.signal.throwIfAborted();
-    return respond(fault === "reset" ? breakMidway(answer) : answer, exchange);
+    return respond(fault === "reset" ? breakBody(answer) : answer, exchange);
   }
 
-  function route(exchange: Exchange): Answer | Promise<Answer> {
+  function handle(exchange: Exchange): HandlerResponse | Promise<HandlerResponse> {
     const { method, path } = exchange.record;
-    const found = match(routes, path);
-    if (!found) return notFound(path, hintAbout(path, gateway.routes, exchange.origin, listedIds));
+    const found = matchRoute(routes, path);
+    if (!found)
+      return createNotFound(path, describePathHint(path, gateway.routes, exchange.origin, listedIds));
     const { methods, param } = found;
-    if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
+    if (cors && method === "OPTIONS") return handlePreflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    return handler ? handler({ ...exchange, param }) : methodNotAllowed(method, Object.keys(methods));
+    return handler ? handler({ ...exchange, param }) : createMethodNotAllowed(method, Object.keys(methods));
   }
 
-  function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
+  function respond({ status, headers, body }: HandlerResponse, { id, record, request }: Exchange): Response {
     record.status = status;
-    if (status >= 400 && typeof body === "string") record.error = messageOf(body);
+    if (status >= 400 && typeof body === "string") record.error = readMessage(body);
     const names = [...record.unknownFields, ...record.unknownFaults.map((fault) => `[[${fault}]]`)];
-    const unknown = names.length > 0 && { [UNKNOWN]: listed(names) };
+    const unknown = names.length > 0 && { [UNKNOWN]: joinNames(names) };
     const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
-      const pulled = pulledBody(request, body, (how) => end(record, how));
+      const pulled = createPulledBody(request, body, (how) => end(record, how));
       return new Response(pulled, { status, headers: allHeaders });
     }
     end(record, "finished");
-    // a 204 and the answer to HEAD must have no body at all
+    // a 204 and the response to HEAD must not have a body
     const isBodiless = typeof body === "function" || request.method === "HEAD" || body === "";
     return new Response(isBodiless ? null : body, { status, headers: allHeaders });
   }
@@ -194,15 +200,15 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     if (closeRecord(record, how, clock.now())) options.onEnd?.(record);
   }
 
-  function originOf(request: Request): string {
+  function getOrigin(request: Request): string {
     return options.origin?.replace(/\/+$/, "") ?? new URL(request.url).origin;
   }
 
-  function withKey(handler: Handler): Handler {
+  function requireKey(handler: Handler): Handler {
     if (!apiKeys) return handler;
     return (exchange) => {
       const [, key] = /^bearer +(\S+) *$/i.exec(exchange.request.headers.get("authorization") ?? "") ?? [];
-      return key !== undefined && apiKeys.includes(key) ? handler(exchange) : unauthorized();
+      return key !== undefined && apiKeys.includes(key) ? handler(exchange) : createUnauthorized();
     };
   }
 
@@ -214,14 +220,14 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   }
 }
 
-/** Prints a warning: the emulator has no other way to its developer. */
+/** Prints a warning for the developer. */
 function print({ path, message }: { readonly path: string; readonly message: string }): void {
-  // biome-ignore lint/suspicious/noConsole: see above
+  // biome-ignore lint/suspicious/noConsole: the only channel to the developer
   console.warn(`@sluice/emulator: ${path}: ${message}`);
 }
 
 /** Returns the message of a refusal. */
-function messageOf(body: string): string {
+function readMessage(body: string): string {
   try {
     return String(JSON.parse(body).error.message);
   } catch {
@@ -229,14 +235,14 @@ function messageOf(body: string): string {
   }
 }
 
-const listedIds = [...modelIds("chat"), ...modelIds("image"), ...modelIds("video")];
+const listedIds = [...listModelIds("chat"), ...listModelIds("image"), ...listModelIds("video")];
 const UNKNOWN = "x-sluice-unknown-fields";
-const MOST_LISTED = 2000;
+const MAX_LISTED_CHARACTERS = 2000;
 
-/** Joins names for a header: cut to 2,000 characters of ASCII. */
-function listed(names: readonly string[]): string {
+/** Joins names for a header: at most 2,000 characters of ASCII. */
+function joinNames(names: readonly string[]): string {
   return names
     .join(", ")
-    .slice(0, MOST_LISTED)
+    .slice(0, MAX_LISTED_CHARACTERS)
     .replace(/[^ -~]/g, "?");
 }

@@ -6,16 +6,16 @@ import { createEpsilon } from "./epsilon/epsilon.js";
 import { createFiles } from "./files/files.js";
 import type { MediaScript } from "./files/media.js";
 import { createImages } from "./images/images.js";
-import { indexPage } from "./index-page.js";
+import { handleIndexPage } from "./index-page.js";
 import type { Durations } from "./server/durations.js";
 import type { Handler } from "./server/exchange.js";
-import type { FetchMedia } from "./server/reach.js";
+import type { FetchMedia } from "./server/fetch-media.js";
 import { createRefusals } from "./server/refusals.js";
 import type { Routes } from "./server/router.js";
 import type { EmulatorState } from "./server/state.js";
 import { createVideos } from "./videos/videos.js";
 
-/** Shared parts of all endpoints. */
+/** Options of all endpoints. */
 export interface GatewayOptions {
   readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
@@ -25,7 +25,7 @@ export interface GatewayOptions {
   readonly media: MediaScript;
   readonly fetchMedia: FetchMedia | undefined;
   /** Wraps a handler, so that a request without a valid key is refused. */
-  readonly withKey: (handler: Handler) => Handler;
+  readonly requireKey: (handler: Handler) => Handler;
 }
 
 /** Creates all endpoints of the specification, with their state. */
@@ -37,11 +37,11 @@ export function createGateway({
   script,
   media,
   fetchMedia,
-  withKey,
+  requireKey,
 }: GatewayOptions) {
-  const { refuse, failureOf, clear: clearRefusals } = createRefusals();
+  const { refuse, takeFailure, clear: clearRefusals } = createRefusals();
   const files = createFiles({ state, clock, media });
-  const shared = { state, clock, speed, refuse, failureOf, files };
+  const shared = { state, clock, speed, refuse, takeFailure, files };
   const chat = createChat({ ...shared, fetchMedia, script });
   const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });
   const assets = createAssets(shared);
@@ -49,25 +49,25 @@ export function createGateway({
     ...shared,
     fetchMedia,
     usualMs: durations.videoMs,
-    assetStatus: assets.statusOf,
+    getAssetStatus: assets.getStatus,
   });
   const epsilon = createEpsilon(shared);
-  const epsilonCreate = { POST: withKey(epsilon.create) };
+  const epsilonCreate = { POST: requireKey(epsilon.handleCreate) };
 
   const routes: Routes = {
-    "/": { GET: indexPage },
-    "/v1/chat/completions": { POST: withKey(chat.answer) },
-    "/v1/images/generations": { POST: withKey(images.answer) },
-    "/v1/video/generations": { POST: withKey(videos.create) },
-    "/v1/video/generations/{id}": { GET: withKey(videos.query) },
-    "/gamma/asset/CreateAsset": { POST: withKey(assets.create) },
-    "/gamma/asset/GetAsset": { POST: withKey(assets.lookup) },
+    "/": { GET: handleIndexPage },
+    "/v1/chat/completions": { POST: requireKey(chat.handle) },
+    "/v1/images/generations": { POST: requireKey(images.handle) },
+    "/v1/video/generations": { POST: requireKey(videos.handleCreate) },
+    "/v1/video/generations/{id}": { GET: requireKey(videos.handleQuery) },
+    "/gamma/asset/CreateAsset": { POST: requireKey(assets.handleCreate) },
+    "/gamma/asset/GetAsset": { POST: requireKey(assets.handleLookup) },
     "/epsilon/v1/videos/text2video": epsilonCreate,
     "/epsilon/v1/videos/image2video": epsilonCreate,
     "/epsilon/v1/videos/multi-image2video": epsilonCreate,
-    "/epsilon/v1/videos/{id}": { GET: withKey(epsilon.query) },
+    "/epsilon/v1/videos/{id}": { GET: requireKey(epsilon.handleQuery) },
     // no key: the signed URL is the permission
-    "/files/{name}": { GET: files.answer, HEAD: files.answer },
+    "/files/{name}": { GET: files.handle, HEAD: files.handle },
   };
   return { routes, clear };
 

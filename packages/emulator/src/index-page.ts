@@ -2,24 +2,24 @@ import { assetFaults } from "./assets/faults.js";
 import { chatFaults } from "./chat/faults.js";
 import { epsilonFaults } from "./epsilon/faults.js";
 import { imageFaults } from "./images/faults.js";
-import { type Answer, json } from "./server/http.js";
-import { modelIds } from "./server/model-ids.js";
+import { createJSON, type HandlerResponse } from "./server/http.js";
+import { listModelIds } from "./server/model-ids.js";
 import { videoFaults } from "./videos/faults.js";
 
-/** Answers `GET /` with the endpoints, models and faults. */
-export function indexPage(): Answer {
+/** Handles `GET /`: lists the endpoints, models and faults. */
+export function handleIndexPage(): HandlerResponse {
   const anything = "any JSON";
-  return json({
+  return createJSON({
     name: "Sluice emulator",
     description:
       "An offline stand-in for the multi-model gateway. Nothing here reaches a network or costs money.",
     authentication: "Authorization: Bearer <API_KEY>",
     endpoints: {
-      "POST /v1/chat/completions": modelIds("chat"),
-      "POST /v1/images/generations": modelIds("image"),
-      "POST /v1/video/generations": modelIds("video"),
+      "POST /v1/chat/completions": listModelIds("chat"),
+      "POST /v1/images/generations": listModelIds("image"),
+      "POST /v1/video/generations": listModelIds("video"),
       "GET /v1/video/generations/{id}": "a task's state; for 24 hours",
-      "POST /gamma/asset/CreateAsset": modelIds("asset"),
+      "POST /gamma/asset/CreateAsset": listModelIds("asset"),
       "POST /gamma/asset/GetAsset":
         "an asset's state, by { Id }; an example, since the gateway shows no lookup",
       "POST /epsilon/v1/videos/text2video": anything,
@@ -30,15 +30,15 @@ export function indexPage(): Answer {
       "GET /files/{name}": "what the answers hold addresses of; without a key, until the address expires",
     },
     faults: {
-      chat: written(chatFaults),
-      images: written(imageFaults),
-      videos: written(videoFaults),
-      assets: written(assetFaults),
-      epsilon: written(epsilonFaults),
+      chat: addBrackets(chatFaults),
+      images: addBrackets(imageFaults),
+      videos: addBrackets(videoFaults),
+      assets: addBrackets(assetFaults),
+      epsilon: addBrackets(epsilonFaults),
     },
   });
 }
 
-function written(faults: Readonly<Record<string, string>>): Record<string, string> {
+function addBrackets(faults: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(faults).map(([name, effect]) => [`[[${name}]]`, effect]));
 }

@@ -3,15 +3,15 @@ import type { ChatScript } from "./chat/reply.js";
 import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
 import type { Durations } from "./server/durations.js";
+import type { FetchMedia } from "./server/fetch-media.js";
 import type { Fault } from "./server/network-faults.js";
-import type { FetchMedia } from "./server/reach.js";
 import type { EmulatorRequest } from "./server/request-log.js";
 import type { EmulatorState } from "./server/state.js";
 
 /** Options of `createEmulator`. */
 export interface EmulatorOptions {
   /**
-   * Keys that are accepted in `Authorization: Bearer <API_KEY>`; every other request is refused with 401.
+   * Keys to accept in `Authorization: Bearer <API_KEY>`. Every other request is refused with 401.
    * @default every key is accepted, and none is needed
    */
   readonly apiKeys?: readonly string[];
@@ -21,81 +21,67 @@ export interface EmulatorOptions {
    */
   readonly clock?: EmulatorClock;
   /**
-   * Factor by which answers come faster than the gateway's. 1 is a human reading pace, `Infinity` does not wait.
+   * Factor that speeds up responses. 1 is a human reading pace, `Infinity` does not wait.
    * @default 1
    */
   readonly speed?: number;
   /**
-   * Times that images and videos take before they are divided by `speed`. Faults such as `slow` keep their own.
+   * Durations of images and videos before they are divided by `speed`. Faults such as `slow` ignore them.
    * @default some seconds for images, one to two minutes for videos
    */
   readonly durations?: Durations;
-  /** Decides what the model answers, instead of the emulator's own texts. @default none */
+  /** Decides the model's reply, instead of the emulator's own texts. @default none */
   readonly chat?: ChatScript;
   /**
-   * Decides what the URLs of images and videos lead to, instead of the emulator's own drawings: files of yours, or what
-   * you make of the description. @default a gradient with the prompt as its caption
+   * Decides which files the URLs of images and videos return: your own files, or files that you create from the
+   * description. @default a gradient with the prompt as its caption
    */
   readonly media?: MediaScript;
   /**
-   * Replies and faults as plain JSON, for chats that `chat` leaves alone and for all other requests. The first rule
-   * that fits a request decides. @default none
-   * @example
-   * ```ts
-   * createEmulator({
-   *   script: {
-   *     replies: [
-   *       { prompt: "weather", toolCalls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
-   *       { tool: "get_weather", content: "It rains in Paris." },
-   *       { prompt: "castle", faults: ["slow", "429:2"] },
-   *     ],
-   *   },
-   * });
-   * ```
+   * Replies and faults as plain JSON, for chats without a reply from `chat` and for all other requests. The README
+   * documents the format. @default none
    */
   readonly script?: Script;
   /**
-   * Fetches the addresses of images and videos in a request, as a gateway does. A request with an address that fails or
-   * gives no success is refused with 400; for undefined, the address is accepted as it is. Addresses of this machine are
-   * no longer refused as such.
+   * Fetches the URLs of images and videos in a request, as a gateway does. The emulator refuses a request with 400 if a
+   * URL fails or returns an error status. Return undefined to accept the URL. URLs of this machine are then not refused
+   * as such.
    *
-   * @default no address is fetched
+   * @default no URL is fetched
    */
   readonly fetchMedia?: FetchMedia;
-  /** Receives each request when its answer has ended, for example to log it. An error that it throws is not caught. */
+  /** Runs when a response has ended, for example to log its request. An error that it throws is not caught. */
   readonly onEnd?: (request: EmulatorRequest) => void;
-  /** Decides, before each request, if the network fails. `nth` counts from 1, and from 1 again after `reset()`. */
+  /** Decides before each request if the network fails. `nth` counts from 1, and again from 1 after `reset()`. */
   readonly faults?: (request: EmulatorRequest, nth: number) => Fault | undefined;
   /**
-   * Origin of the URLs of image and video files. Set it behind a proxy, where clients see another origin.
+   * Origin in the URLs of image and video files. Set it behind a proxy, where clients see another origin.
    * @default the origin of each request
    */
   readonly origin?: string;
   /**
-   * Answers pages of other origins too. The gateway's description has no CORS.
+   * Allows pages of other origins with CORS headers. The gateway's description does not mention CORS.
    * @default false
    */
   readonly cors?: boolean;
   /**
-   * Refuses with 400 what the specification does not list for a model, such as an unknown field, and what it refuses
-   * beyond the rules of the client: `json_object` where no message asks for JSON, a tool call without a name or id, a
-   * `tool` message without its call, `reasoning_content` that does not come back unchanged beside its tool calls, an empty
-   * `image` list, and a private image address. By default unknown fields are accepted and change nothing; `requests` and
-   * the header `x-sluice-unknown-fields` name them (wire, 4.1).
+   * Refuses with 400 anything that the specification does not list for a model, such as an unknown field, and what it refuses
+   * beyond the rules of the client. See the README for the list. By default unknown fields change nothing, and
+   * `requests` and the header `x-sluice-unknown-fields` name them (wire, 4.1).
    * @default false
    */
   readonly strict?: boolean;
   /**
-   * Number of requests that `requests` keeps; older ones are deleted.
+   * Maximum number of entries in `requests`. The oldest are deleted.
    * @default 1000
    */
   readonly maxRequests?: number;
   /**
-   * Keeps tasks, assets and files beyond this process: a later emulator with the same state goes on with them. It is read
-   * once, by `createEmulator`; `set` and `delete` are called before the answer. Answers in flight, `requests` and the counts
-   * of faults are not kept.
+   * Stores tasks, assets and files beyond this process: a later emulator with the same state continues with them.
+   * `createEmulator` reads the state once. It calls `set` and `delete` before the response. Responses in flight,
+   * `requests` and the counts of faults are not stored.
    *
-   * @default they are gone with the emulator
+   * @default they end with the emulator
    * @example
    * ```ts
    * const state = new Map<string, unknown>();

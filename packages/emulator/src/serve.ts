@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 
-/** An emulator, a recorder or a replay: anything that answers requests. */
+/** An emulator, a recorder or a replay. */
 interface Handler {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
 /** Options of {@link serve}. */
 interface ServeOptions {
-  /** Port to listen on; 0 takes any free port. */
+  /** Port to listen on. 0 takes any free port. */
   readonly port: number;
   /** Address to listen on. @default "127.0.0.1", this machine only */
   readonly host?: string;
@@ -17,15 +17,15 @@ interface ServeOptions {
 
 /** A server that {@link serve} started. */
 export interface Served {
-  /** Address of the server, `http://127.0.0.1:8788`, without a slash at its end. */
+  /** URL of the server without a slash at its end, `http://127.0.0.1:8788`. */
   readonly url: string;
   /** Closes the port and every open connection. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Serves an emulator on a port of this machine, on Node. Each frame is sent as it is made, and none is made before the
- * previous one has left. A client that disconnects aborts its request.
+ * Serves an emulator on a port of this machine, on Node. Writes a frame only after the previous frame was sent. A
+ * client that disconnects aborts its request.
  *
  * @throws Error with the platform's `code`, `EADDRINUSE` if the port is taken.
  * @example
@@ -37,10 +37,10 @@ export interface Served {
  */
 export async function serve(emulator: Handler, { port, host = "127.0.0.1" }: ServeOptions): Promise<Served> {
   const server = createServer((incoming, outgoing) => {
-    // without an answer (a network fault, a client that left) the connection is closed
+    // close the connection without a response, after a network fault, or when the client disconnected
     relay(emulator, incoming, outgoing).catch(() => outgoing.destroy());
   });
-  // a busy client may send its next request while an idle connection is closed under it, and fail
+  // an idle timeout could close a connection while a busy client sends its next request
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -65,38 +65,38 @@ async function relay(emulator: Handler, incoming: IncomingMessage, outgoing: Ser
   });
   // a write after the end must not end the process
   outgoing.on("error", () => {});
-  // the rest of a body that was refused: until it is read, the connection has no next request
+  // read the rest of a refused body: the connection accepts its next request only after it
   outgoing.once("finish", () => incoming.unpipe().resume());
-  const response = await emulator.fetch(requestFrom(incoming, client.signal));
+  const response = await emulator.fetch(toRequest(incoming, client.signal));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  // a client that waits for the first event knows that it is answered
+  // send the headers at once, for a client that waits for the first event
   outgoing.flushHeaders();
   const body = response.body?.getReader();
-  // a handler may leave the request's signal alone
+  // a handler may ignore the request's signal
   const cancel = () => void body?.cancel(client.signal.reason).catch(() => {});
   if (client.signal.aborted) cancel();
   client.signal.addEventListener("abort", cancel);
   for (let read = await body?.read(); read && !read.done; read = await body?.read())
-    await sent(outgoing, read.value);
+    await write(outgoing, read.value);
   outgoing.end();
 }
 
-function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = "GET", url = "/" } = incoming;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers))
     for (const one of [value ?? []].flat()) headers.append(name, one);
-  const address = new URL(`http://${hostOf(incoming)}${url.startsWith("/") ? url : "/"}`);
+  const address = new URL(`http://${readHost(incoming)}${url.startsWith("/") ? url : "/"}`);
   const hasBody = method !== "GET" && method !== "HEAD";
-  const init = { method, headers, body: hasBody ? bodyOf(incoming) : null, signal, duplex: "half" };
+  const init = { method, headers, body: hasBody ? readBody(incoming) : null, signal, duplex: "half" };
   return new Request(address, init);
 }
 
 /**
- * The body of a request. Its end leaves the connection open for the answer. `Readable.toWeb` does not, and throws where
- * nobody can catch it if more comes after that end.
+ * Returns the body of a request. Its end leaves the connection open for the response. `Readable.toWeb` closes the
+ * connection, and throws an uncaught error if more data follows.
  */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+function readBody(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   const body = incoming.pipe(new PassThrough());
   incoming.once("error", (error) => body.destroy(error));
   const pieces = body.on("error", () => {})[Symbol.asyncIterator]();
@@ -110,13 +110,13 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   });
 }
 
-/** Host under which the client reached this server; URLs of files begin with it. */
-function hostOf({ headers: { host = "" }, socket }: IncomingMessage): string {
+/** Returns the host that the client used. URLs of files begin with it. */
+function readHost({ headers: { host = "" }, socket }: IncomingMessage): string {
   const isHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(host) && URL.canParse(`http://${host}`);
   return isHost ? host : `localhost:${socket.localPort}`;
 }
 
-/** Resolves when the operating system has the bytes, or the connection is gone. */
-function sent(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
+/** Resolves when the operating system has the bytes, or when the connection is closed. */
+function write(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
   return new Promise((resolve) => outgoing.write(piece, () => resolve()));
 }

@@ -1,13 +1,13 @@
 import type { Emulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import {
-  bodyOf,
-  bytesOf,
   createFastEmulator,
   createLeapingClock,
   KEY,
+  readBody,
+  readBytes,
   readPNG,
-  refusalOf,
+  readRefusal,
   send,
 } from "./support.js";
 
@@ -29,19 +29,19 @@ const hero = {
 };
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
 
-function paced(speed = 1) {
+function createPacedEmulator(speed = 1) {
   const clock = createLeapingClock();
   return { clock, emulator: createFastEmulator({ clock, speed }) };
 }
 
 async function register(emulator: Emulator, fields: object = {}): Promise<string> {
-  const answer = await bodyOf<{ Id: string }>(send(emulator, CREATE, { ...hero, ...fields }));
+  const answer = await readBody<{ Id: string }>(send(emulator, CREATE, { ...hero, ...fields }));
   expect(Object.keys(answer)).toEqual(["Id"]);
   return answer.Id;
 }
 
-function look(emulator: Emulator, Id: string): Promise<Asset> {
-  return bodyOf<Asset>(send(emulator, LOOK, { Id }));
+function lookUp(emulator: Emulator, Id: string): Promise<Asset> {
+  return readBody<Asset>(send(emulator, LOOK, { Id }));
 }
 
 function sendForm(emulator: Pick<Emulator, "fetch">, fields: Record<string, string | Blob>) {
@@ -56,33 +56,33 @@ function sendForm(emulator: Pick<Emulator, "fetch">, fields: Record<string, stri
 
 test("an asset is processed for 6 to 9 seconds, then Active", async () => {
   for (const Name of ["hero", "villain", "crowd"]) {
-    const { clock, emulator } = paced();
+    const { clock, emulator } = createPacedEmulator();
     const id = await register(emulator, { Name });
-    expect(await look(emulator, id)).toEqual({
+    expect(await lookUp(emulator, id)).toEqual({
       Id: id,
       Status: "Processing",
       URL: expect.stringMatching(/^https:\/\/gateway\.test\/files\//),
     });
     clock.pass(5999);
-    expect((await look(emulator, id)).Status).toBe("Processing");
+    expect((await lookUp(emulator, id)).Status).toBe("Processing");
     clock.pass(3001);
-    expect((await look(emulator, id)).Status).toBe("Active");
+    expect((await lookUp(emulator, id)).Status).toBe("Active");
   }
 });
 
 test("the lookup's URL is an image for an hour", async () => {
-  const { clock, emulator } = paced();
-  const { URL: url } = await look(emulator, await register(emulator));
-  expect((await readPNG(await bytesOf(await emulator.fetch(url)))).width).toBe(512);
+  const { clock, emulator } = createPacedEmulator();
+  const { URL: url } = await lookUp(emulator, await register(emulator));
+  expect((await readPNG(await readBytes(await emulator.fetch(url)))).width).toBe(512);
   clock.pass(3_600_000);
   expect((await emulator.fetch(url)).status).toBe(403);
 });
 
 test("time is divided by the speed", async () => {
-  const { clock, emulator } = paced(10);
+  const { clock, emulator } = createPacedEmulator(10);
   const id = await register(emulator);
   clock.pass(900);
-  expect((await look(emulator, id)).Status).toBe("Active");
+  expect((await lookUp(emulator, id)).Status).toBe("Active");
 });
 
 test.each([
@@ -90,43 +90,43 @@ test.each([
   ["[[slow]] takes a minute", "[[slow]]", 59, "Processing"],
   ["[[slow]] is Active then", "[[slow]]", 60, "Active"],
 ])("%s", async (_, fault, seconds, status) => {
-  const { clock, emulator } = paced();
+  const { clock, emulator } = createPacedEmulator();
   const id = await register(emulator, { Name: `hero ${fault}` });
-  expect((await look(emulator, id)).Status).toBe("Processing");
+  expect((await lookUp(emulator, id)).Status).toBe("Processing");
   clock.pass(seconds * 1000);
-  expect((await look(emulator, id)).Status).toBe(status);
+  expect((await lookUp(emulator, id)).Status).toBe(status);
 });
 
 test("[[429:1]] and [[500]] in the name refuse", async () => {
   const emulator = createFastEmulator();
-  const statusOf = async (Name: string) => (await send(emulator, CREATE, { ...hero, Name })).status;
-  expect([await statusOf("[[429:1]]"), await statusOf("[[429:1]]")]).toEqual([429, 200]);
-  expect(await statusOf("[[500]]")).toBe(500);
+  const readStatus = async (Name: string) => (await send(emulator, CREATE, { ...hero, Name })).status;
+  expect([await readStatus("[[429:1]]"), await readStatus("[[429:1]]")]).toEqual([429, 200]);
+  expect(await readStatus("[[500]]")).toBe(500);
 });
 
 test.each([hero.URL, `data:image/png;base64,${PIXEL}`, PIXEL])("the image may be %s", async (url) => {
   const emulator = createFastEmulator();
-  expect((await look(emulator, await register(emulator, { URL: url }))).Status).toBe("Active");
+  expect((await lookUp(emulator, await register(emulator, { URL: url }))).Status).toBe("Active");
 });
 
 describe("a form", () => {
   const { URL: _, ...fields } = hero;
-  const file = () =>
+  const createFile = () =>
     new File([Uint8Array.from(atob(PIXEL), (sign) => sign.charCodeAt(0))], "hero.png", { type: "image/png" });
 
   test("registers a file, and is recorded by its fields", async () => {
     const emulator = createFastEmulator();
-    const { Id } = await bodyOf<Asset>(sendForm(emulator, { ...fields, URL: file() }));
-    expect((await look(emulator, Id)).Status).toBe("Active");
+    const { Id } = await readBody<Asset>(sendForm(emulator, { ...fields, URL: createFile() }));
+    expect((await lookUp(emulator, Id)).Status).toBe("Active");
     expect(emulator.requests[0]?.body).toEqual({
       ...fields,
-      URL: { name: "hero.png", type: "image/png", size: file().size, hash: expect.any(String) },
+      URL: { name: "hero.png", type: "image/png", size: createFile().size, hash: expect.any(String) },
     });
   });
 
   test("may hold an address too, and gets the same id whatever its boundary", async () => {
-    const idFrom = async () => (await bodyOf<Asset>(sendForm(createFastEmulator(), hero))).Id;
-    expect(await idFrom()).toBe(await idFrom());
+    const readId = async () => (await readBody<Asset>(sendForm(createFastEmulator(), hero))).Id;
+    expect(await readId()).toBe(await readId());
   });
 
   test.each<[string, Record<string, string | Blob>]>([
@@ -136,7 +136,7 @@ describe("a form", () => {
   ])("is refused at %s", async (param, form) => {
     const response = await sendForm(createFastEmulator(), form);
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param });
+    expect(await readRefusal(response)).toMatchObject({ code: "invalid_parameter", param });
   });
 
   test("A broken form is refused", async () => {
@@ -144,7 +144,7 @@ describe("a form", () => {
       headers: { authorization: `Bearer ${KEY}`, "content-type": "multipart/form-data; boundary=x" },
     });
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ param: "body" });
+    expect(await readRefusal(response)).toMatchObject({ param: "body" });
   });
 });
 
@@ -157,20 +157,20 @@ test.each<[string, object]>([
 ])("the rules refuse %s in %o", async (param, fields) => {
   const response = await send(createFastEmulator(), CREATE, { ...hero, ...fields });
   expect(response.status).toBe(400);
-  expect(await refusalOf(response)).toMatchObject({ param });
+  expect(await readRefusal(response)).toMatchObject({ param });
 });
 
 describe("the lookup", () => {
-  test("knows no other assets", async () => {
+  test("does not find an unknown asset", async () => {
     const response = await send(createFastEmulator(), LOOK, { Id: "asset-1" });
     expect(response.status).toBe(404);
-    expect(await refusalOf(response)).toMatchObject({ code: "asset_not_found" });
+    expect(await readRefusal(response)).toMatchObject({ code: "asset_not_found" });
   });
 
-  test.each([{}, { Id: "" }, { Id: 7 }, null])("needs an Id, which %j has not", async (body) => {
+  test.each([{}, { Id: "" }, { Id: 7 }, null])("needs an Id: %j is refused", async (body) => {
     const response = await send(createFastEmulator(), LOOK, body);
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ param: "Id" });
+    expect(await readRefusal(response)).toMatchObject({ param: "Id" });
   });
 
   test("has forgotten the oldest of more than 2,000, and all after a reset", async () => {
@@ -179,7 +179,7 @@ describe("the lookup", () => {
     let last = "";
     for (let nth = 0; nth < 2000; nth++) last = await register(emulator);
     expect((await send(emulator, LOOK, { Id: first })).status).toBe(404);
-    expect((await look(emulator, last)).Status).toBe("Active");
+    expect((await lookUp(emulator, last)).Status).toBe("Active");
     emulator.reset();
     expect((await send(emulator, LOOK, { Id: last })).status).toBe(404);
     expect(await register(emulator)).toBe(first);
@@ -195,25 +195,25 @@ describe("a video request", () => {
     ],
   });
 
-  test("takes an Active asset, and no other", async () => {
-    const { clock, emulator } = paced();
+  test("accepts only an Active asset", async () => {
+    const { clock, emulator } = createPacedEmulator();
     const good = await register(emulator);
     const bad = await register(emulator, { Name: "[[fail]]" });
-    const refusedWith = async (id: string) => {
+    const readRefusalWith = async (id: string) => {
       const response = await send(emulator, VIDEOS, withImage(`asset://${id}`));
-      return response.status === 400 ? await refusalOf(response) : response.status;
+      return response.status === 400 ? await readRefusal(response) : response.status;
     };
     const param = "content.1.image_url.url";
-    expect(await refusedWith(good)).toMatchObject({ code: "asset_not_active", param });
-    expect(await refusedWith("asset-unknown")).toMatchObject({ code: "asset_not_found", param });
+    expect(await readRefusalWith(good)).toMatchObject({ code: "asset_not_active", param });
+    expect(await readRefusalWith("asset-unknown")).toMatchObject({ code: "asset_not_found", param });
     clock.pass(9000);
-    expect(await refusedWith(good)).toBe(200);
-    expect(await refusedWith(bad)).toMatchObject({ code: "asset_not_active", param });
+    expect(await readRefusalWith(good)).toBe(200);
+    expect(await readRefusalWith(bad)).toMatchObject({ code: "asset_not_active", param });
   });
 
-  test("does not take the lookup's URL", async () => {
+  test("does not accept the lookup's URL", async () => {
     const emulator = createFastEmulator();
-    const { URL: url } = await look(emulator, await register(emulator));
+    const { URL: url } = await lookUp(emulator, await register(emulator));
     const frame = { model: "beta3.0-video", input: { media: [{ type: "first_frame", url }] } };
     for (const [body, param] of [
       [withImage(url), "content.1.image_url.url"],
@@ -221,7 +221,7 @@ describe("a video request", () => {
     ] as const) {
       const response = await send(emulator, VIDEOS, body);
       expect(response.status).toBe(400);
-      expect(await refusalOf(response)).toMatchObject({ code: "asset_url_not_accepted", param });
+      expect(await readRefusal(response)).toMatchObject({ code: "asset_url_not_accepted", param });
     }
   });
 });

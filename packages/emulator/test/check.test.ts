@@ -1,14 +1,14 @@
 import { createRecorder, type Recording, type readRecordings } from "@sluice/emulator/recordings";
 import { describe, expect, test } from "vitest";
-// the command `check` has them, and no entry
+// only the command `check` uses them, and no entry exports them
 import { checkRecordings } from "../src/recordings/check/check.js";
-import { writeReport } from "../src/recordings/check/report.js";
-import { ask, createFastEmulator, type EmulatorRequest, send } from "./support.js";
+import { formatReport } from "../src/recordings/check/report.js";
+import { createFastEmulator, createRequest, type EmulatorRequest, send } from "./support.js";
 
 type NamedRecording = ReturnType<typeof readRecordings>[number];
 
 /** Records requests to the emulator, without a folder. */
-async function recorded(...requests: readonly EmulatorRequest[]): Promise<NamedRecording[]> {
+async function recordRequests(...requests: readonly EmulatorRequest[]): Promise<NamedRecording[]> {
   const recordings: NamedRecording[] = [];
   const emulator = createFastEmulator({ durations: { videoMs: 0 } });
   const save = (recording: Recording) => {
@@ -21,25 +21,25 @@ async function recorded(...requests: readonly EmulatorRequest[]): Promise<NamedR
   return recordings;
 }
 
-const chat = (fields: object = {}): EmulatorRequest => ({
+const createChatRequest = (fields: object = {}): EmulatorRequest => ({
   path: "/v1/chat/completions",
-  body: ask("hi", fields),
+  body: createRequest("hi", fields),
 });
-const textsOf = (recordings: readonly NamedRecording[], kind: string) =>
+const listTexts = (recordings: readonly NamedRecording[], kind: string) =>
   checkRecordings(recordings).findings.flatMap((finding) => (finding.kind === kind ? [finding.text] : []));
 
-/** A recording of a chat with another answer. */
-async function chatWith(
+/** Records a chat whose response is changed. */
+async function recordChat(
   change: (body: Record<string, unknown>) => unknown,
   head: Partial<Recording["response"]> = {},
 ) {
-  const [{ recording } = expect.fail("no recording")] = await recorded(chat());
+  const [{ recording } = expect.fail("no recording")] = await recordRequests(createChatRequest());
   const body = change(structuredClone(recording.response.body) as Record<string, unknown>);
   return [{ name: "1", recording: { ...recording, response: { ...recording.response, body, ...head } } }];
 }
 
 describe("recorded traffic", () => {
-  test("Recorded traffic of the emulator differs nowhere from the specification", async () => {
+  test("Recorded traffic of the emulator matches the specification", async () => {
     const video = { model: "beta3.0-video", input: { prompt: "A reef" } };
     const asset = {
       model: "gamma-asset",
@@ -48,12 +48,12 @@ describe("recorded traffic", () => {
       AssetType: "Image",
       URL: "https://a.test/b.png",
     };
-    const recordings = await recorded(
-      chat(),
-      chat({ model: "gamma-chat-1-6-251015" }),
-      chat({ model: "delta-5.3" }),
-      chat({ stream: true }),
-      chat({ max_tokens: 0 }),
+    const recordings = await recordRequests(
+      createChatRequest(),
+      createChatRequest({ model: "gamma-chat-1-6-251015" }),
+      createChatRequest({ model: "delta-5.3" }),
+      createChatRequest({ stream: true }),
+      createChatRequest({ max_tokens: 0 }),
       { path: "/v1/images/generations", body: { model: "gamma-image-4-0-250828", prompt: "A reef" } },
       { path: "/v1/video/generations", body: video },
       {
@@ -63,25 +63,25 @@ describe("recorded traffic", () => {
       { path: "/gamma/asset/CreateAsset", body: asset },
       { path: "/v1/video/generations/none" },
     );
-    expect(textsOf(recordings, "differs")).toEqual([]);
+    expect(listTexts(recordings, "differs")).toEqual([]);
     const { recording } = recordings[6] ?? expect.fail("no recording");
     const { id } = recording.response.body as { id: string };
-    const more = await recorded(
+    const more = await recordRequests(
       { path: "/v1/video/generations", body: video },
       { path: `/v1/video/generations/${id}` },
     );
-    expect(textsOf(more, "differs")).toEqual([]);
+    expect(listTexts(more, "differs")).toEqual([]);
   });
 
-  test("shows what the specification does not: chunks, and the queries of a task", async () => {
+  test("lists what the specification does not show: chunks, and the queries of a task", async () => {
     const body = { model: "gamma-video-2.0", content: [{ type: "text", text: "A reef" }] };
     const create = { path: "/v1/video/generations", body };
-    const [{ recording } = expect.fail("no recording")] = await recorded(create);
+    const [{ recording } = expect.fail("no recording")] = await recordRequests(create);
     const { id } = recording.response.body as { id: string };
-    const recordings = await recorded(
+    const recordings = await recordRequests(
       create,
       { path: `/v1/video/generations/${id}` },
-      chat({ stream: true }),
+      createChatRequest({ stream: true }),
     );
     const { findings } = checkRecordings(recordings);
     expect(findings).toContainEqual({
@@ -95,7 +95,7 @@ describe("recorded traffic", () => {
   });
 });
 
-describe("a gateway that differs is reported", () => {
+describe("a gateway that contradicts the specification", () => {
   test.each([
     [
       "a field that is absent",
@@ -112,47 +112,56 @@ describe("a gateway that differs is reported", () => {
       (body: object) => ({ ...body, object: "chat" }),
       'answer: object is "chat", not "chat.completion"',
     ],
-  ])("for %s", async (_, change, text) => {
-    expect(textsOf(await chatWith(change), "differs")).toEqual([text]);
+  ])("reports a response with %s", async (_, change, text) => {
+    expect(listTexts(await recordChat(change), "differs")).toEqual([text]);
   });
 
   test("A status that is not listed is reported", async () => {
-    const recordings = await chatWith(() => ({ error: { message: "busy", code: "busy" } }), { status: 529 });
-    expect(textsOf(recordings, "differs")).toEqual(["answer: status 529 is not in the specification"]);
+    const recordings = await recordChat(() => ({ error: { message: "busy", code: "busy" } }), {
+      status: 529,
+    });
+    expect(listTexts(recordings, "differs")).toEqual(["answer: status 529 is not in the specification"]);
   });
 
   test("A refusal of what the specification allows is reported", async () => {
-    const recordings = await chatWith(() => ({ error: { message: "too hot", code: "no" } }), { status: 400 });
-    expect(textsOf(recordings, "differs")).toEqual([
+    const recordings = await recordChat(() => ({ error: { message: "too hot", code: "no" } }), {
+      status: 400,
+    });
+    expect(listTexts(recordings, "differs")).toEqual([
       "request: refuses what the specification allows: too hot",
     ]);
   });
 
   test("A gateway that takes what the specification forbids is reported", async () => {
-    const [{ recording } = expect.fail("no recording")] = await recorded(chat());
+    const [{ recording } = expect.fail("no recording")] = await recordRequests(createChatRequest());
     const recordings = [
       {
         name: "1",
-        recording: { ...recording, request: { ...recording.request, body: ask("hi", { max_tokens: 0 }) } },
+        recording: {
+          ...recording,
+          request: { ...recording.request, body: createRequest("hi", { max_tokens: 0 }) },
+        },
       },
     ];
-    expect(textsOf(recordings, "differs")).toEqual([
+    expect(listTexts(recordings, "differs")).toEqual([
       expect.stringMatching(/^request: accepts max_tokens, which must be/),
     ]);
-    expect(textsOf(await recorded(chat({ seed: 2 })), "unlisted")).toContain("request: seed is accepted");
+    expect(listTexts(await recordRequests(createChatRequest({ seed: 2 })), "unlisted")).toContain(
+      "request: seed is accepted",
+    );
   });
 
   test("A value that was redacted is not reported", async () => {
     const content = [{ type: "image_url", image_url: { url: `data:image/png;base64,${"QUJD".repeat(20)}` } }];
-    const recordings = await recorded(chat({ messages: [{ role: "user", content }] }));
+    const recordings = await recordRequests(createChatRequest({ messages: [{ role: "user", content }] }));
     expect(JSON.stringify(recordings)).toContain("base64,[redacted ");
-    expect(textsOf(recordings, "differs")).toEqual([]);
+    expect(listTexts(recordings, "differs")).toEqual([]);
   });
 
   test("Fields that are not listed are reported, once for all recordings that have them", async () => {
     const [one, two] = [
-      await chatWith((body) => ({ ...body, cost: 1 })),
-      await chatWith((body) => ({ ...body, cost: 2 })),
+      await recordChat((body) => ({ ...body, cost: 1 })),
+      await recordChat((body) => ({ ...body, cost: 2 })),
     ];
     const { findings } = checkRecordings([...one, ...two.map(({ recording }) => ({ name: "2", recording }))]);
     expect(findings).toEqual([
@@ -169,18 +178,18 @@ describe("a gateway that differs is reported", () => {
   test.each([
     ["without an end", "[[truncate]]", "stream: no chunk has a finish_reason"],
     ["with an event that is no JSON", "[[malformed]]", "stream: an event is not JSON"],
-  ])("for a stream %s", async (_, fault, text) => {
-    const recordings = await recorded({
+  ])("reports a stream %s", async (_, fault, text) => {
+    const recordings = await recordRequests({
       path: "/v1/chat/completions",
-      body: ask(`hi ${fault}`, { stream: true }),
+      body: createRequest(`hi ${fault}`, { stream: true }),
     });
-    expect(textsOf(recordings, "differs")).toContain(text);
+    expect(listTexts(recordings, "differs")).toContain(text);
   });
 });
 
 test("a report names each endpoint and model, what differs first, and the numbers at its end", async () => {
-  const recordings = await chatWith((body) => ({ ...body, object: "chat", cost: 1 }));
-  expect(writeReport(checkRecordings(recordings))).toBe(
+  const recordings = await recordChat((body) => ({ ...body, object: "chat", cost: 1 }));
+  expect(formatReport(checkRecordings(recordings))).toBe(
     [
       "POST /v1/chat/completions  alpha-v4.1-flash",
       "  Differs from the specification:",

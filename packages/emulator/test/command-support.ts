@@ -16,7 +16,7 @@ export function useCommand() {
     folder = await bundleCommand();
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  return { run, started, ended };
+  return { run, start, runToEnd };
 
   function run(args: readonly string[]) {
     const command = spawn(process.execPath, [join(folder, "cli.mjs"), ...args]);
@@ -29,10 +29,10 @@ export function useCommand() {
   }
 
   /** Starts the command, and resolves when it has printed its greeting. */
-  async function started(...args: string[]) {
+  async function start(...args: string[]) {
     const command = run(args);
     let output = "";
-    // an iterator would close the stream behind the greeting
+    // an iterator would close the stream after the greeting
     await new Promise<void>((resolve) => {
       command.stdout.on("data", function read(piece) {
         output += piece;
@@ -46,8 +46,8 @@ export function useCommand() {
     return { command, output, url, key };
   }
 
-  /** Runs the command to its end. */
-  async function ended(...args: string[]) {
+  /** Runs the command until it exits. */
+  async function runToEnd(...args: string[]) {
     const command = run(args);
     const texts = { output: "", errors: "" };
     command.stdout.on("data", (piece) => (texts.output += piece));
@@ -57,8 +57,8 @@ export function useCommand() {
   }
 }
 
-/** Next lines that a command prints, one by one. */
-export function linesOf(command: ChildProcess) {
+/** Reads the lines that a command prints, one by one. */
+export function readLines(command: ChildProcess) {
   const lines = createInterface({ input: command.stdout as Readable })[Symbol.asyncIterator]();
   return { next: async () => (await lines.next()).value as string };
 }
@@ -71,23 +71,23 @@ export function writeScript(script: object | string): string {
   return join(folder, "replies.json");
 }
 
-/** Builds the command from the sources as one file, which starts much faster than they do; returns its folder. */
+/** Bundles the sources of the command into one file, which starts much faster. Returns its folder. */
 async function bundleCommand(): Promise<string> {
-  const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-  // as deep as `dist/command`, from where it reads its version
-  const folder = mkdtempSync(here("../node_modules/.command-"));
+  const toPath = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+  // as deep as `dist/command`, since the command reads its version from there
+  const folder = mkdtempSync(toPath("../node_modules/.command-"));
   await build({
     configFile: false,
     logLevel: "error",
     resolve: {
       alias: [
-        { find: /^@sluice\/core\/([\w-]+)$/, replacement: here("../../core/src/entries/$1.ts") },
-        { find: /^@sluice\/core$/, replacement: here("../../core/src/entries/index.ts") },
+        { find: /^@sluice\/core\/([\w-]+)$/, replacement: toPath("../../core/src/entries/$1.ts") },
+        { find: /^@sluice\/core$/, replacement: toPath("../../core/src/entries/index.ts") },
       ],
     },
     ssr: { noExternal: true },
     build: {
-      ssr: here("../src/cli.ts"),
+      ssr: toPath("../src/cli.ts"),
       outDir: folder,
       minify: false,
       target: "node22",

@@ -4,35 +4,35 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { serve } from "@sluice/emulator/serve";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { linesOf, useCommand, writeScript } from "./command-support.js";
-import { ask, createFastEmulator, KEY, readFrames, sendTo } from "./support.js";
+import { readLines, useCommand, writeScript } from "./command-support.js";
+import { createFastEmulator, createRequest, KEY, readFrames, sendTo } from "./support.js";
 
-/* Each option of the command, in a process of its own. */
+/* Each option of the command, in a separate process. */
 
 describe("the command", () => {
-  const { run, started, ended } = useCommand();
+  const { run, start, runToEnd } = useCommand();
 
   test("accepts the keys it is given", async () => {
-    const { url } = await started("--port", "0", "--key", "sk-one", "--key", KEY, "--speed", "100");
-    expect((await sendTo({ url }, ask("hi"))).status).toBe(200);
+    const { url } = await start("--port", "0", "--key", "sk-one", "--key", KEY, "--speed", "100");
+    expect((await sendTo({ url }, createRequest("hi"))).status).toBe(200);
   });
 
   test("refuses unknown fields with --strict", async () => {
-    const { url } = await started("--port", "0", "--key", KEY, "--strict");
-    expect((await sendTo({ url }, ask("hi", { n: 1 }))).status).toBe(400);
+    const { url } = await start("--port", "0", "--key", KEY, "--strict");
+    expect((await sendTo({ url }, createRequest("hi", { n: 1 }))).status).toBe(400);
   });
 
   test("prints the deltas, the fault and the end of a stream", async () => {
-    const { command, url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity");
-    const lines = linesOf(command);
+    const { command, url } = await start("--port", "0", "--key", KEY, "--speed", "Infinity");
+    const lines = readLines(command);
     await readFrames(
-      await sendTo({ url }, ask("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" })),
+      await sendTo({ url }, createRequest("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" })),
     );
     expect(await lines.next()).toMatch(/ 200 .* connection broken after 8 deltas \[\[drop\]\]$/);
   });
 
   test("prints nothing for a request with --quiet", async () => {
-    const { command, url } = await started("--port", "0", "--quiet");
+    const { command, url } = await start("--port", "0", "--quiet");
     let printed = "";
     command.stdout?.on("data", (piece) => (printed += piece));
     await (await fetch(url)).text();
@@ -47,7 +47,7 @@ describe("the command", () => {
     ["wrong", '{ "replies": [{ "contnet": "hi" }] }', "replies.0.contnet is not a field of a reply"],
   ])("refuses a script that is %s, with its file and place", async (_, text, place) => {
     const path = text === undefined ? "/nowhere.json" : writeScript(text);
-    const { code, errors } = await ended("--port", "0", "--script", path);
+    const { code, errors } = await runToEnd("--port", "0", "--script", path);
     expect(code).toBe(1);
     expect(errors).toContain(path);
     expect(errors).toContain(place);
@@ -57,14 +57,14 @@ describe("the command", () => {
     const folder = join(dirname(writeScript({})), "recordings");
     const served = await serve(createFastEmulator(), { port: 0 });
     onTestFinished(served.close);
-    const recorder = await started("--port", "0", "--record", served.url, "--recordings", folder);
-    const lines = linesOf(recorder.command);
-    const sent = await (await sendTo(recorder, ask("hi", { stream: true }))).text();
+    const recorder = await start("--port", "0", "--record", served.url, "--recordings", folder);
+    const lines = readLines(recorder.command);
+    const sent = await (await sendTo(recorder, createRequest("hi", { stream: true }))).text();
     expect(await lines.next()).toMatch(/ 200 .* recorded as 0001-post-v1-chat-completions\.json$/);
 
-    const player = await started("--port", "0", "--recordings", folder, "--speed", "Infinity");
-    expect(await (await sendTo(player, ask("hi", { stream: true }))).text()).toBe(sent);
-    expect((await sendTo(player, ask("hello", { stream: true }))).status).toBe(400);
+    const player = await start("--port", "0", "--recordings", folder, "--speed", "Infinity");
+    expect(await (await sendTo(player, createRequest("hi", { stream: true }))).text()).toBe(sent);
+    expect((await sendTo(player, createRequest("hello", { stream: true }))).status).toBe(400);
     let errors = "";
     player.command.stderr?.on("data", (piece) => (errors += piece));
     player.command.kill("SIGTERM");
@@ -74,7 +74,7 @@ describe("the command", () => {
       '0001-post-v1-chat-completions.json differs: messages.0.content was "hi", is "hello"',
     );
 
-    const { code, output } = await ended("check", folder);
+    const { code, output } = await runToEnd("check", folder);
     expect([code, output]).toEqual([0, expect.stringContaining("1 recording: 0 differences")]);
   });
 
@@ -86,13 +86,13 @@ describe("the command", () => {
     [["check"], "check <folder>"],
     [["chekc", "recordings"], "check <folder>"],
   ])("refuses %j", async (args, place) => {
-    const { code, errors } = await ended(...args);
+    const { code, errors } = await runToEnd(...args);
     expect(code).toBe(1);
     expect(errors).toContain(place);
   });
 
   test("prints its version", async () => {
-    const { code, output } = await ended("--version");
+    const { code, output } = await runToEnd("--version");
     expect([code, output]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
 
@@ -101,7 +101,7 @@ describe("the command", () => {
     onTestFinished(() => void other.close());
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
-    const { code, errors } = await ended("--port", String(port));
+    const { code, errors } = await runToEnd("--port", String(port));
     expect(code).toBe(1);
     expect(errors).toContain(`Port ${port} is taken`);
     expect(errors).toContain("--port 0");
@@ -115,15 +115,18 @@ describe("the command", () => {
     ["--key="],
     ["--key", " "],
   ])("refuses %s %s", async (...args) => {
-    const { code, errors } = await ended(...args);
+    const { code, errors } = await runToEnd(...args);
     expect(code).toBe(1);
     expect(errors).toContain("--help");
   });
 
   test("a command beside the emulator that is not there ends it in words", async () => {
-    const { code, errors } = await ended("--", "no-such-command");
+    const { code, errors } = await runToEnd("--", "no-such-command");
     expect([code, errors]).toEqual([1, "Can't run no-such-command. Is it installed?\n"]);
-    expect(await ended("--")).toMatchObject({ code: 1, errors: expect.stringContaining("needs a command") });
+    expect(await runToEnd("--")).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining("needs a command"),
+    });
   });
 
   test("a signal ends the command beside the emulator, too", async () => {

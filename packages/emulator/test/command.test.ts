@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { linesOf, useCommand, writeScript } from "./command-support.js";
-import { ask, KEY, readFrames, sendTo } from "./support.js";
+import { readLines, useCommand, writeScript } from "./command-support.js";
+import { createRequest, KEY, readFrames, sendTo } from "./support.js";
 
-/* The command as a process. Its options, one by one, are in `command.ci.test.ts`. */
+/* The command as a process. `command.ci.test.ts` tests its options one by one. */
 
 describe("the command", () => {
-  const { started, ended } = useCommand();
+  const { start, runToEnd } = useCommand();
 
   test("prints its address, the key and a request that works when pasted", async () => {
-    const { output, url, key } = await started("--port", "0", "--speed", "Infinity");
+    const { output, url, key } = await start("--port", "0", "--speed", "Infinity");
     expect(key).toMatch(/^sk-sluice-\w{24}$/);
     expect(output).toContain("Ctrl+C");
     const line = output.split("\n").find((text) => text.startsWith("curl ")) ?? "";
@@ -23,8 +23,8 @@ describe("the command", () => {
   });
 
   test.each(["SIGINT", "SIGTERM"] as const)("ends on %s, streams under way or not", async (signal) => {
-    const { command, url } = await started("--port", "0", "--key", KEY);
-    const response = await sendTo({ url }, ask("hi [[stall]]", { stream: true }));
+    const { command, url } = await start("--port", "0", "--key", KEY);
+    const response = await sendTo({ url }, createRequest("hi [[stall]]", { stream: true }));
     const reading = readFrames(response);
     command.kill(signal);
     expect(await once(command, "exit")).toEqual([0, null]);
@@ -33,14 +33,14 @@ describe("the command", () => {
 
   test("prints a line for each request, without the key", async () => {
     const key = "sk-line-canary";
-    const { command, url } = await started("--port", "0", "--key", key, "--speed", "Infinity");
+    const { command, url } = await start("--port", "0", "--key", key, "--speed", "Infinity");
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const lines = linesOf(command);
-    await (await sendTo({ url }, ask("hi", { n: 1 }), { headers })).text();
+    const lines = readLines(command);
+    await (await sendTo({ url }, createRequest("hi", { n: 1 }), { headers })).text();
     expect(await lines.next()).toMatch(
       /^\d\d:\d\d:\d\d {2}POST {2}\/v1\/chat\/completions .* alpha-v4\.1-flash .* 200 .* finished; not in the specification: n$/,
     );
-    await sendTo({ url }, ask(`hi ${key}`, { model: key }), { headers });
+    await sendTo({ url }, createRequest(`hi ${key}`, { model: key }), { headers });
     const refused = await lines.next();
     expect(refused).toMatch(/ {2}\[redacted\] .* 400 .* model must be one of/);
     await (await fetch(`${url}/v1/${key}?key=${key}`)).text();
@@ -51,14 +51,14 @@ describe("the command", () => {
 
   test("answers as a script says", async () => {
     const path = writeScript({ replies: [{ prompt: "weather", content: "It rains." }] });
-    const { url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
-    expect(await (await sendTo({ url }, ask("The weather?"))).json()).toMatchObject({
+    const { url } = await start("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
+    expect(await (await sendTo({ url }, createRequest("The weather?"))).json()).toMatchObject({
       choices: [{ message: { content: "It rains." } }],
     });
   });
 
   test("explains itself with --help", async () => {
-    const { code, output } = await ended("--help");
+    const { code, output } = await runToEnd("--help");
     expect(code).toBe(0);
     for (const option of [
       "--port",
@@ -82,7 +82,7 @@ describe("the command", () => {
     console.log(answer.status, process.argv[1]);
     process.exit(7);`;
     const node = [process.execPath, "--input-type=module", "--eval", ask];
-    const { code, output } = await ended("--quiet", "--", ...node, "--", "--port=none");
+    const { code, output } = await runToEnd("--quiet", "--", ...node, "--", "--port=none");
     expect([code, output]).toEqual([7, expect.stringContaining("404 --port=none")]);
   });
 
@@ -93,7 +93,7 @@ describe("the command", () => {
       headers: { authorization: "Bearer " + key, "content-type": "application/json" },
       body: JSON.stringify({ model: "alpha-v4.1-flash", messages: [{ role: "user", content: "hi" }] }),
     }).then(({ status }) => console.log(status));`;
-    const { output } = await ended("--quiet", "--speed=Infinity", "--", process.execPath, "--eval", ask);
+    const { output } = await runToEnd("--quiet", "--speed=Infinity", "--", process.execPath, "--eval", ask);
     expect(output).toMatch(/^200$/m);
   });
 });

@@ -1,12 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { ask, complete, createFastEmulator, createLeapingClock, messageOf, type Usage } from "./support.js";
+import {
+  complete,
+  createFastEmulator,
+  createLeapingClock,
+  createRequest,
+  readMessage,
+  type Usage,
+} from "./support.js";
 
 const models = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
 describe("a completion", () => {
   test.each(models)("A completion of %s has every documented field", async (model) => {
     const clock = createLeapingClock();
-    const completion = await complete(createFastEmulator({ clock }), ask("Tell me about tea", { model }));
+    const completion = await complete(
+      createFastEmulator({ clock }),
+      createRequest("Tell me about tea", { model }),
+    );
     expect(completion).toMatchObject({
       object: "chat.completion",
       created: Date.UTC(2026, 2, 14) / 1000,
@@ -22,7 +32,9 @@ describe("a completion", () => {
   test("reports usage in the shape of its model", async () => {
     const emulator = createFastEmulator();
     const usages = await Promise.all(
-      models.map(async (model) => (await complete(emulator, ask("Tell me about tea", { model }))).usage),
+      models.map(
+        async (model) => (await complete(emulator, createRequest("Tell me about tea", { model }))).usage,
+      ),
     );
     const [alpha, gamma, delta] = usages as [Usage, Usage, Usage];
     const three = ["prompt_tokens", "completion_tokens", "total_tokens"];
@@ -42,7 +54,7 @@ describe("a completion", () => {
 
   test("counts the messages that an earlier request had in common as cached", async () => {
     const emulator = createFastEmulator();
-    const first = ask("Tell me about the long history of tea");
+    const first = createRequest("Tell me about the long history of tea");
     const next = {
       ...first,
       messages: [
@@ -64,34 +76,34 @@ describe("a completion", () => {
 
   test("keeps the caches of two end users apart", async () => {
     const emulator = createFastEmulator();
-    await complete(emulator, ask("Tell me about tea", { user_id: "ada" }));
-    const { usage } = await complete(emulator, ask("Tell me about tea", { user_id: "grace" }));
+    await complete(emulator, createRequest("Tell me about tea", { user_id: "ada" }));
+    const { usage } = await complete(emulator, createRequest("Tell me about tea", { user_id: "grace" }));
     expect(usage.prompt_cache_hit_tokens).toBe(0);
   });
 
   test("is the same in two emulators, down to its id", async () => {
     const clock = createLeapingClock();
     const [one, other] = await Promise.all([
-      complete(createFastEmulator({ clock }), ask("Tell me about tea")),
-      complete(createFastEmulator({ clock }), ask("Tell me about tea")),
+      complete(createFastEmulator({ clock }), createRequest("Tell me about tea")),
+      complete(createFastEmulator({ clock }), createRequest("Tell me about tea")),
     ]);
     expect(one).toEqual(other);
   });
 
   test("starts anew after a reset", async () => {
     const emulator = createFastEmulator({ clock: createLeapingClock() });
-    const first = await complete(emulator, ask("Tell me about tea"));
-    expect((await complete(emulator, ask("Tell me about tea"))).id).not.toBe(first.id);
+    const first = await complete(emulator, createRequest("Tell me about tea"));
+    expect((await complete(emulator, createRequest("Tell me about tea"))).id).not.toBe(first.id);
     emulator.reset();
     expect(emulator.requests).toHaveLength(0);
-    expect(await complete(emulator, ask("Tell me about tea"))).toEqual(first);
+    expect(await complete(emulator, createRequest("Tell me about tea"))).toEqual(first);
   });
 
   test("takes as long as its tokens do at a human pace, and less with more speed", async () => {
     const slow = createLeapingClock();
     const fast = createLeapingClock();
-    await complete(createFastEmulator({ clock: slow, speed: 1 }), ask("Tell me about tea"));
-    await complete(createFastEmulator({ clock: fast, speed: 4 }), ask("Tell me about tea"));
+    await complete(createFastEmulator({ clock: slow, speed: 1 }), createRequest("Tell me about tea"));
+    await complete(createFastEmulator({ clock: fast, speed: 4 }), createRequest("Tell me about tea"));
     expect(slow.sleeps).toHaveLength(1);
     expect(slow.sleeps[0]).toBeGreaterThan(1000);
     expect(fast.sleeps[0]).toBeCloseTo((slow.sleeps[0] as number) / 4);
@@ -107,7 +119,10 @@ describe("thinking", () => {
     ["gamma never thinks", { model: "gamma-chat-1-6-251015" }, false],
     ["delta always thinks", { model: "delta-5.3" }, true],
   ])("%s", async (_, fields, thinks) => {
-    const { reasoning_content } = await messageOf(createFastEmulator(), ask("Tell me about tea", fields));
+    const { reasoning_content } = await readMessage(
+      createFastEmulator(),
+      createRequest("Tell me about tea", fields),
+    );
     if (thinks) expect(reasoning_content).toContain("tea");
     else expect(reasoning_content).toBeNull();
   });
@@ -116,9 +131,9 @@ describe("thinking", () => {
     const emulator = createFastEmulator();
     const lengths = await Promise.all(
       ["low", "high", "max"].map(async (reasoning_effort) => {
-        const { reasoning_content } = await messageOf(
+        const { reasoning_content } = await readMessage(
           emulator,
-          ask("Tell me about tea", { reasoning_effort }),
+          createRequest("Tell me about tea", { reasoning_effort }),
         );
         return reasoning_content?.length ?? 0;
       }),
@@ -134,7 +149,7 @@ describe("limits", () => {
     async (max_tokens) => {
       const { choices, usage } = await complete(
         createFastEmulator(),
-        ask("Tell me about tea", { max_tokens }),
+        createRequest("Tell me about tea", { max_tokens }),
       );
       expect(usage.completion_tokens).toBeLessThanOrEqual(max_tokens);
       expect(choices[0]?.finish_reason).toBe("length");
@@ -143,27 +158,30 @@ describe("limits", () => {
   );
 
   test("an answer within max_tokens ends by itself", async () => {
-    const { choices } = await complete(createFastEmulator(), ask("hi", { max_tokens: 5000 }));
+    const { choices } = await complete(createFastEmulator(), createRequest("hi", { max_tokens: 5000 }));
     expect(choices[0]?.finish_reason).toBe("stop");
   });
 
   test("the first of the stop sequences ends the text before itself", async () => {
     const emulator = createFastEmulator();
-    const whole = (await messageOf(emulator, ask("Tell me about tea"))).content ?? "";
+    const whole = (await readMessage(emulator, createRequest("Tell me about tea"))).content ?? "";
     const stop = ["never said", whole.slice(60, 75), whole.slice(30, 45)];
-    const { choices } = await complete(emulator, ask("Tell me about tea", { stop }));
+    const { choices } = await complete(emulator, createRequest("Tell me about tea", { stop }));
     expect(choices[0]?.message.content).toBe(whole.slice(0, 30));
     expect(choices[0]?.finish_reason).toBe("stop");
-    const one = await messageOf(emulator, ask("Tell me about tea", { stop: whole.slice(60, 75) }));
+    const one = await readMessage(
+      emulator,
+      createRequest("Tell me about tea", { stop: whole.slice(60, 75) }),
+    );
     expect(one.content).toBe(whole.slice(0, 60));
   });
 });
 
-describe("what it says", () => {
+describe("the text of a reply", () => {
   test("is short for a greeting and long for a question", async () => {
     const emulator = createFastEmulator();
-    const greeting = (await messageOf(emulator, ask("hi"))).content ?? "";
-    const answer = (await messageOf(emulator, ask("Tell me about tea"))).content ?? "";
+    const greeting = (await readMessage(emulator, createRequest("hi"))).content ?? "";
+    const answer = (await readMessage(emulator, createRequest("Tell me about tea"))).content ?? "";
     expect(greeting.length).toBeLessThan(100);
     expect(answer.length).toBeGreaterThan(300);
   });
@@ -171,15 +189,15 @@ describe("what it says", () => {
   test("differs from prompt to prompt and from model to model", async () => {
     const emulator = createFastEmulator();
     const prompts = ["Plan my day", "Plan my week", "Plan my year"];
-    const requests = prompts.flatMap((prompt) => models.map((model) => ask(prompt, { model })));
+    const requests = prompts.flatMap((prompt) => models.map((model) => createRequest(prompt, { model })));
     const answers = await Promise.all(
-      requests.map(async (request) => (await messageOf(emulator, request)).content),
+      requests.map(async (request) => (await readMessage(emulator, request)).content),
     );
     expect(new Set(answers).size).toBe(9);
   });
 
-  test("shows a heading, a table, code and other scripts to whoever asks for Markdown", async () => {
-    const { content } = await messageOf(createFastEmulator(), ask("Show me some Markdown"));
+  test("shows a heading, a table, code and other scripts when the prompt requests Markdown", async () => {
+    const { content } = await readMessage(createFastEmulator(), createRequest("Show me some Markdown"));
     for (const sign of [
       /^## /m,
       /^\| --- \|/m,
@@ -192,8 +210,8 @@ describe("what it says", () => {
       expect(content).toMatch(sign);
   });
 
-  test("mentions the turn in a follow-up, and what came before", async () => {
-    const { content } = await messageOf(createFastEmulator(), {
+  test("mentions the turn in a follow-up, and the prompt before it", async () => {
+    const { content } = await readMessage(createFastEmulator(), {
       model: "delta-5.3",
       messages: [
         { role: "user", content: "Tell me about tea" },
@@ -206,7 +224,7 @@ describe("what it says", () => {
   });
 
   test("lists every fault when asked what it can do", async () => {
-    const { content } = await messageOf(createFastEmulator(), ask("What can you do?"));
+    const { content } = await readMessage(createFastEmulator(), createRequest("What can you do?"));
     for (const fault of [
       "429",
       "500",
@@ -226,7 +244,7 @@ describe("what it says", () => {
 
   test("counts images, with the type and size of inline ones", async () => {
     const gif = Buffer.from("GIF89a, more or less").toString("base64");
-    const { content } = await messageOf(createFastEmulator(), {
+    const { content } = await readMessage(createFastEmulator(), {
       model: "alpha-v4.1-flash",
       messages: [
         {
@@ -245,8 +263,8 @@ describe("what it says", () => {
   });
 
   test("is valid JSON in JSON mode", async () => {
-    const request = ask("Describe tea as JSON", { response_format: { type: "json_object" } });
-    const { content } = await messageOf(createFastEmulator(), request);
+    const request = createRequest("Describe tea as JSON", { response_format: { type: "json_object" } });
+    const { content } = await readMessage(createFastEmulator(), request);
     expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea as JSON", turn: 1 });
   });
 
@@ -263,12 +281,12 @@ describe("what it says", () => {
       [{ role: "user", content: 'Teas as JSON, such as {} or {"teas": [{"name": "Assam"}]}' }],
     ],
   ])("follows the example %s in JSON mode, as a model does", async (_, messages) => {
-    const request = { ...ask(""), messages, response_format: { type: "json_object" } };
-    const { content } = await messageOf(createFastEmulator(), request);
+    const request = { ...createRequest(""), messages, response_format: { type: "json_object" } };
+    const { content } = await readMessage(createFastEmulator(), request);
     expect(JSON.parse(content ?? "")).toEqual({ teas: [{ name: "Assam" }] });
   });
 
-  test("is what a script says, within the request's limits", async () => {
+  test("comes from the script, within the request's limits", async () => {
     const emulator = createFastEmulator({
       chat: ({ messages }) =>
         messages.length === 1
@@ -279,10 +297,13 @@ describe("what it says", () => {
             }
           : undefined,
     });
-    const message = await messageOf(emulator, ask("Tea, please"));
+    const message = await readMessage(emulator, createRequest("Tea, please"));
     expect(message).toMatchObject({ content: "Green or black?", reasoning_content: "Let me ask." });
     expect(message.tool_calls?.[0]?.function).toEqual({ name: "brew", arguments: '{"cups":2}' });
-    const cut = await messageOf(emulator, ask("Tea, please", { reasoning_effort: "none", stop: " or" }));
+    const cut = await readMessage(
+      emulator,
+      createRequest("Tea, please", { reasoning_effort: "none", stop: " or" }),
+    );
     expect(cut).toMatchObject({ content: "Green", reasoning_content: null });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyOf, createFastEmulator, createLeapingClock, refusalOf, send } from "./support.js";
+import { createFastEmulator, createLeapingClock, readBody, readRefusal, send } from "./support.js";
 
 interface EpsilonAnswer {
   code: number;
@@ -11,13 +11,13 @@ const routes = ["text2video", "image2video", "multi-image2video"].map((name) => 
 describe.each(routes)("%s", (path) => {
   test.each([{ prompt: "A reef" }, {}, [1, 2], "text", 7, null])(
     "takes %j and gives a task",
-    async (body) => {
+    async (createBody) => {
       const clock = createLeapingClock();
       const emulator = createFastEmulator({ clock, speed: 1 });
-      const { code, data } = await bodyOf<EpsilonAnswer>(send(emulator, path, body));
+      const { code, data } = await readBody<EpsilonAnswer>(send(emulator, path, createBody));
       expect(code).toBe(0);
       const words = new Set([data.task_status]);
-      const query = () => bodyOf<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`));
+      const query = () => readBody<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`));
       for (let second = 0; second < 120; second++) {
         words.add((await query()).data.task_status);
         clock.pass(1000);
@@ -31,26 +31,26 @@ describe.each(routes)("%s", (path) => {
   test("gives a task whose result is a video", async () => {
     const clock = createLeapingClock();
     const emulator = createFastEmulator({ clock });
-    const { data } = await bodyOf<EpsilonAnswer>(send(emulator, path, { prompt: "A lake" }));
+    const { data } = await readBody<EpsilonAnswer>(send(emulator, path, { prompt: "A lake" }));
     clock.pass(120_000);
     const { task_result } = (
-      await bodyOf<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`))
+      await readBody<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`))
     ).data;
     const file = await emulator.fetch(task_result?.videos[0]?.url ?? "");
     expect(file.headers.get("content-type")).toBe("video/mp4");
   });
 
-  test("refuses what is no JSON", async () => {
+  test("refuses a body that is not JSON", async () => {
     const response = await send(createFastEmulator(), path, {}, { body: "{" });
     expect(response.status).toBe(400);
   });
 
-  test("plays faults wherever they stand in the body", async () => {
+  test("plays faults anywhere in the body", async () => {
     const emulator = createFastEmulator();
-    const body = (fault: string) => ({ input: { text: `A reef ${fault}` } });
-    expect((await send(emulator, path, body("[[429]]"))).status).toBe(429);
-    expect((await send(emulator, path, body("[[500]]"))).status).toBe(500);
-    const { data } = await bodyOf<EpsilonAnswer>(send(emulator, path, body("[[fail]]")));
+    const createBody = (fault: string) => ({ input: { text: `A reef ${fault}` } });
+    expect((await send(emulator, path, createBody("[[429]]"))).status).toBe(429);
+    expect((await send(emulator, path, createBody("[[500]]"))).status).toBe(500);
+    const { data } = await readBody<EpsilonAnswer>(send(emulator, path, createBody("[[fail]]")));
     expect(data).toMatchObject({ task_status: "failed" });
     expect(data).not.toHaveProperty("task_result");
   });
@@ -65,24 +65,24 @@ test("a task is gone after 24 hours, after a reset, and after 2,000 more", async
   const clock = createLeapingClock();
   const emulator = createFastEmulator({ clock });
   const [path = ""] = routes;
-  const make = async () => (await bodyOf<EpsilonAnswer>(send(emulator, path, {}))).data.task_id;
-  const statusOf = async (id: string) => (await send(emulator, `/epsilon/v1/videos/${id}`)).status;
+  const make = async () => (await readBody<EpsilonAnswer>(send(emulator, path, {}))).data.task_id;
+  const readStatus = async (id: string) => (await send(emulator, `/epsilon/v1/videos/${id}`)).status;
   const first = await make();
-  expect(await statusOf(first)).toBe(200);
+  expect(await readStatus(first)).toBe(200);
   clock.pass(24 * 3_600_000);
-  expect(await statusOf(first)).toBe(404);
+  expect(await readStatus(first)).toBe(404);
   const second = await make();
   for (let nth = 0; nth < 2000; nth++) await make();
-  expect(await statusOf(second)).toBe(404);
+  expect(await readStatus(second)).toBe(404);
   const last = await make();
-  expect(await statusOf(last)).toBe(200);
+  expect(await readStatus(last)).toBe(200);
   emulator.reset();
-  expect(await statusOf(last)).toBe(404);
+  expect(await readStatus(last)).toBe(404);
   expect(await make()).toBe(first);
 });
 
 test("an unknown task is not found", async () => {
   const response = await send(createFastEmulator(), "/epsilon/v1/videos/epsilon-1");
   expect(response.status).toBe(404);
-  expect(await refusalOf(response)).toMatchObject({ code: "task_not_found" });
+  expect(await readRefusal(response)).toMatchObject({ code: "task_not_found" });
 });

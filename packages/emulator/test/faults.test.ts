@@ -1,25 +1,25 @@
 import { describe, expect, test } from "vitest";
 import {
-  ask,
   type Chunk,
-  chunksOf,
   complete,
   createFastEmulator,
   createLeapingClock,
-  deltasOf,
+  createRequest,
+  joinText,
   KEY,
-  messageOf,
+  listDeltas,
   post,
+  readChunks,
   readFrames,
-  refusalOf,
+  readMessage,
+  readRefusal,
   send,
-  textOf,
 } from "./support.js";
 
 const gamma = { model: "gamma-chat-1-6-251015" };
 const stream = { ...gamma, stream: true };
 
-function parsed(frames: readonly string[]): Chunk[] {
+function parseChunks(frames: readonly string[]): Chunk[] {
   return frames.map((frame) => JSON.parse(frame) as Chunk);
 }
 
@@ -27,10 +27,10 @@ describe("[[429]] and [[500]]", () => {
   test.each([gamma, stream])("[[429]] always refuses, and says when to come back (%o)", async (fields) => {
     const emulator = createFastEmulator();
     for (let attempt = 0; attempt < 3; attempt++) {
-      const response = await post(emulator, ask("hi [[429]]", fields));
+      const response = await post(emulator, createRequest("hi [[429]]", fields));
       expect(response.status).toBe(429);
       expect(response.headers.get("retry-after")).toBe("1");
-      expect(await refusalOf(response)).toMatchObject({
+      expect(await readRefusal(response)).toMatchObject({
         type: "rate_limit_error",
         code: "rate_limit_exceeded",
       });
@@ -38,14 +38,14 @@ describe("[[429]] and [[500]]", () => {
   });
 
   test("[[500]] always fails", async () => {
-    const response = await post(createFastEmulator(), ask("hi [[500]]", stream));
+    const response = await post(createFastEmulator(), createRequest("hi [[500]]", stream));
     expect(response.status).toBe(500);
-    expect(await refusalOf(response)).toMatchObject({ type: "server_error", code: "internal_error" });
+    expect(await readRefusal(response)).toMatchObject({ type: "server_error", code: "internal_error" });
   });
 
   test.each([429, 500])("[[%i:2]] refuses two requests with that body, then answers", async (status) => {
     const emulator = createFastEmulator();
-    const send = async (prompt: string) => (await post(emulator, ask(prompt))).status;
+    const send = async (prompt: string) => (await post(emulator, createRequest(prompt))).status;
     const request = `hi [[${status}:2]]`;
     expect(await send(request)).toBe(status);
     expect(await send(`${request} there`)).toBe(status);
@@ -61,7 +61,7 @@ test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
   async (fault) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
-      post(emulator, ask(prompt, stream))
+      post(emulator, createRequest(prompt, stream))
         .then((response) => response.text())
         .then(
           (text) => /"finish_reason":"stop"/.test(text) && text.endsWith("[DONE]\n\n") && !/lost/.test(text),
@@ -76,7 +76,7 @@ test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
   },
 );
 
-describe("a fault with a count works again for an equal request after a whole answer", () => {
+describe("a fault with a count works again for an equal request after a complete response", () => {
   test.each([
     ["[[429:2]]", [429, 429, "whole"]],
     ["[[500:1]]", [500, "whole"]],
@@ -85,26 +85,27 @@ describe("a fault with a count works again for an equal request after a whole an
   ])("%s in a chat", async (fault, results) => {
     for (const fields of [gamma, stream]) {
       const emulator = createFastEmulator();
-      const resultOf = async () => {
-        const response = await post(emulator, ask(`hi ${fault}`, fields));
+      const readResult = async () => {
+        const response = await post(emulator, createRequest(`hi ${fault}`, fields));
         const text = await response.text();
         if (response.status !== 200) return response.status;
         return /\[DONE\]\n\n$|\}$/.test(text) && text.includes('"stop"') ? "whole" : "broken";
       };
       const seen: unknown[] = [];
-      for (let nth = 0; nth < 2 * results.length; nth++) seen.push(await resultOf());
+      for (let nth = 0; nth < 2 * results.length; nth++) seen.push(await readResult());
       expect(seen).toEqual([...results, ...results]);
     }
   });
 
-  test("and at once with another label", async () => {
+  test("the same fault with another label works again at once", async () => {
     const emulator = createFastEmulator();
-    const statusOf = async (fault: string) => (await post(emulator, ask(`hi ${fault}`, gamma))).status;
-    expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([429, 429]);
-    expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([200, 200]);
+    const readStatus = async (fault: string) =>
+      (await post(emulator, createRequest(`hi ${fault}`, gamma))).status;
+    expect([await readStatus("[[429:1:first]]"), await readStatus("[[429:1:second]]")]).toEqual([429, 429]);
+    expect([await readStatus("[[429:1:first]]"), await readStatus("[[429:1:second]]")]).toEqual([200, 200]);
   });
 
-  test("in an image", async () => {
+  test("a fault with a count works again for an image", async () => {
     const emulator = createFastEmulator();
     const seen: number[] = [];
     for (let nth = 0; nth < 4; nth++) {
@@ -119,7 +120,9 @@ describe("a fault with a count works again for an equal request after a whole an
 
 test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", async () => {
   const clock = createLeapingClock();
-  const deltas = deltasOf(await chunksOf(createFastEmulator({ clock }), ask("hi [[slow]]", gamma)));
+  const deltas = listDeltas(
+    await readChunks(createFastEmulator({ clock }), createRequest("hi [[slow]]", gamma)),
+  );
   expect(deltas.filter(({ content }) => content).length).toBeGreaterThanOrEqual(50);
   expect(clock.sleeps.length).toBeGreaterThanOrEqual(50);
   expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
@@ -127,7 +130,7 @@ test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", 
 
 test("[[slow]] takes its time without a stream too", async () => {
   const clock = createLeapingClock();
-  await complete(createFastEmulator({ clock }), ask("hi [[slow]]", gamma));
+  await complete(createFastEmulator({ clock }), createRequest("hi [[slow]]", gamma));
   expect(clock.sleeps[0]).toBeGreaterThanOrEqual(50 * 20);
 });
 
@@ -135,7 +138,7 @@ describe("[[stall]]", () => {
   test("says something, then nothing until the request aborts", async () => {
     const emulator = createFastEmulator();
     const leaving = new AbortController();
-    const response = await post(emulator, ask("hi [[stall]]", stream), { signal: leaving.signal });
+    const response = await post(emulator, createRequest("hi [[stall]]", stream), { signal: leaving.signal });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     for (let frame = 0; frame < 9; frame++) expect((await reader.read()).done).toBe(false);
     const next = reader.read();
@@ -148,7 +151,7 @@ describe("[[stall]]", () => {
   test("never answers a request without a stream", async () => {
     const emulator = createFastEmulator();
     const leaving = new AbortController();
-    const answer = post(emulator, ask("hi [[stall]]", gamma), { signal: leaving.signal });
+    const answer = post(emulator, createRequest("hi [[stall]]", gamma), { signal: leaving.signal });
     leaving.abort();
     await expect(answer).rejects.toMatchObject({ name: "AbortError" });
     expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: true });
@@ -158,16 +161,16 @@ describe("[[stall]]", () => {
 describe("[[truncate]]", () => {
   test("ends the stream cleanly, without a finish reason or [DONE]", async () => {
     const { frames, failure } = await readFrames(
-      await post(createFastEmulator(), ask("hi [[truncate]]", stream)),
+      await post(createFastEmulator(), createRequest("hi [[truncate]]", stream)),
     );
     expect(failure).toBeUndefined();
-    const chunks = parsed(frames);
-    expect(textOf(deltasOf(chunks))).not.toBe("");
+    const chunks = parseChunks(frames);
+    expect(joinText(listDeltas(chunks))).not.toBe("");
     expect(chunks.every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
   });
 
   test("cuts the JSON of an answer without a stream", async () => {
-    const response = await post(createFastEmulator(), ask("hi [[truncate]]", gamma));
+    const response = await post(createFastEmulator(), createRequest("hi [[truncate]]", gamma));
     expect(response.status).toBe(200);
     await expect(response.json()).rejects.toThrow(SyntaxError);
   });
@@ -176,30 +179,32 @@ describe("[[truncate]]", () => {
 describe("[[drop]]", () => {
   test("breaks the connection after some text", async () => {
     const emulator = createFastEmulator();
-    const { frames, failure } = await readFrames(await post(emulator, ask("hi [[drop]]", stream)));
+    const { frames, failure } = await readFrames(await post(emulator, createRequest("hi [[drop]]", stream)));
     expect(failure).toBeInstanceOf(TypeError);
-    expect(textOf(deltasOf(parsed(frames)))).not.toBe("");
+    expect(joinText(listDeltas(parseChunks(frames)))).not.toBe("");
     expect(emulator.requests[0]).toMatchObject({ aborted: false, finished: false });
   });
 
   test("breaks within the body of an answer without a stream", async () => {
-    const response = await post(createFastEmulator(), ask("hi [[drop]]", gamma));
+    const response = await post(createFastEmulator(), createRequest("hi [[drop]]", gamma));
     await expect(response.text()).rejects.toBeInstanceOf(TypeError);
   });
 });
 
 describe("[[malformed]]", () => {
   test("sends one frame of broken JSON after some text, and goes on", async () => {
-    const { frames } = await readFrames(await post(createFastEmulator(), ask("hi [[malformed]]", stream)));
+    const { frames } = await readFrames(
+      await post(createFastEmulator(), createRequest("hi [[malformed]]", stream)),
+    );
     expect(frames.pop()).toBe("[DONE]");
     const broken = frames.findIndex((frame) => !isJSON(frame));
     expect(broken).toBeGreaterThan(1);
-    expect(textOf(deltasOf(parsed(frames.slice(0, broken))))).not.toBe("");
+    expect(joinText(listDeltas(parseChunks(frames.slice(0, broken))))).not.toBe("");
     expect(frames.slice(broken + 1).every(isJSON)).toBe(true);
   });
 
   test("answers broken JSON without a stream", async () => {
-    const response = await post(createFastEmulator(), ask("hi [[malformed]]", gamma));
+    const response = await post(createFastEmulator(), createRequest("hi [[malformed]]", gamma));
     expect(response.headers.get("content-type")).toMatch(/^application\/json/);
     await expect(response.json()).rejects.toThrow(SyntaxError);
   });
@@ -216,13 +221,13 @@ describe("[[malformed]]", () => {
 
 describe("[[unconfirmed]]", () => {
   test("Some text of a stream comes, then [DONE] without a finish_reason", async () => {
-    const chunks = await chunksOf(createFastEmulator(), ask("hi [[unconfirmed]]", gamma));
-    expect(textOf(deltasOf(chunks))).not.toBe("");
+    const chunks = await readChunks(createFastEmulator(), createRequest("hi [[unconfirmed]]", gamma));
+    expect(joinText(listDeltas(chunks))).not.toBe("");
     expect(chunks.map(({ choices }) => choices[0]?.finish_reason ?? null)).toEqual(chunks.map(() => null));
   });
 
   test("The finish_reason of a whole answer is null", async () => {
-    const { choices } = await complete(createFastEmulator(), ask("hi [[unconfirmed]]", gamma));
+    const { choices } = await complete(createFastEmulator(), createRequest("hi [[unconfirmed]]", gamma));
     expect(choices[0]).toMatchObject({ finish_reason: null, message: { content: expect.any(String) } });
   });
 });
@@ -230,18 +235,18 @@ describe("[[unconfirmed]]", () => {
 describe("[[error-frame]]", () => {
   test("ends the stream with an error object after some text", async () => {
     const { frames, failure } = await readFrames(
-      await post(createFastEmulator(), ask("hi [[error-frame]]", stream)),
+      await post(createFastEmulator(), createRequest("hi [[error-frame]]", stream)),
     );
     expect(failure).toBeUndefined();
     const last = JSON.parse(frames.pop() ?? "") as Chunk;
     expect(last).toEqual({
       error: { message: expect.any(String), type: "server_error", code: "upstream_error" },
     });
-    expect(textOf(deltasOf(parsed(frames)))).not.toBe("");
+    expect(joinText(listDeltas(parseChunks(frames)))).not.toBe("");
   });
 
   test("is a 500 without a stream", async () => {
-    expect((await post(createFastEmulator(), ask("hi [[error-frame]]", gamma))).status).toBe(500);
+    expect((await post(createFastEmulator(), createRequest("hi [[error-frame]]", gamma))).status).toBe(500);
   });
 });
 
@@ -249,34 +254,45 @@ test.each([
   ["length", "length"],
   ["filter", "content_filter"],
 ])("[[%s]] cuts the answer and says so", async (fault, reason) => {
-  const { choices } = await complete(createFastEmulator(), ask(`hi [[${fault}]]`, gamma));
+  const { choices } = await complete(createFastEmulator(), createRequest(`hi [[${fault}]]`, gamma));
   expect(choices[0]?.finish_reason).toBe(reason);
   expect(choices[0]?.message.content).not.toBe("");
-  const chunks = await chunksOf(createFastEmulator(), ask(`hi [[${fault}]]`, gamma));
-  expect(textOf(deltasOf(chunks))).toBe(choices[0]?.message.content);
+  const chunks = await readChunks(createFastEmulator(), createRequest(`hi [[${fault}]]`, gamma));
+  expect(joinText(listDeltas(chunks))).toBe(choices[0]?.message.content);
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
 });
 
 test("[[json]] answers in JSON", async () => {
-  const { content } = await messageOf(createFastEmulator(), ask("Tell me about tea [[json]]", gamma));
+  const { content } = await readMessage(
+    createFastEmulator(),
+    createRequest("Tell me about tea [[json]]", gamma),
+  );
   expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea" });
 });
 
 test("a fault happens even if the answer is a single token", async () => {
-  const response = await post(createFastEmulator(), ask("hi [[drop]]", { ...stream, max_tokens: 1 }));
+  const response = await post(
+    createFastEmulator(),
+    createRequest("hi [[drop]]", { ...stream, max_tokens: 1 }),
+  );
   expect((await readFrames(response)).failure).toBeInstanceOf(TypeError);
 });
 
 test("thinking comes first, so that a broken answer still has text", async () => {
-  const { frames } = await readFrames(await post(createFastEmulator(), ask("hi [[drop]]", { stream: true })));
-  const deltas = deltasOf(parsed(frames));
+  const { frames } = await readFrames(
+    await post(createFastEmulator(), createRequest("hi [[drop]]", { stream: true })),
+  );
+  const deltas = listDeltas(parseChunks(frames));
   expect(deltas.some(({ reasoning_content }) => reasoning_content)).toBe(true);
-  expect(textOf(deltas)).not.toBe("");
+  expect(joinText(deltas)).not.toBe("");
 });
 
 test("faults combine", async () => {
   const clock = createLeapingClock();
-  const response = await post(createFastEmulator({ clock }), ask("hi [[slow]] [[truncate]]", stream));
+  const response = await post(
+    createFastEmulator({ clock }),
+    createRequest("hi [[slow]] [[truncate]]", stream),
+  );
   expect((await readFrames(response)).frames.at(-1)).not.toBe("[DONE]");
   expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
 });
@@ -288,7 +304,7 @@ test("only the last user message sets a fault, or is refused for one that does n
     { role: "user", content: "hi [[strem]]" },
     { role: "user", content: "Tell me about rooms" },
   ];
-  const { content } = await messageOf(createFastEmulator(), { ...gamma, messages });
+  const { content } = await readMessage(createFastEmulator(), { ...gamma, messages });
   expect(content).toContain("rooms");
 });
 
@@ -307,9 +323,9 @@ describe("a fault that does not exist is refused, because the test of a failure 
   ])("%s", async (prompt, message) => {
     for (const fields of [gamma, stream]) {
       const emulator = createFastEmulator();
-      const response = await post(emulator, ask(prompt, fields));
+      const response = await post(emulator, createRequest(prompt, fields));
       expect(response.status).toBe(400);
-      const refusal = await refusalOf(response);
+      const refusal = await readRefusal(response);
       expect(refusal).toMatchObject({ code: "unknown_fault", message: expect.stringContaining(message) });
     }
   });
@@ -334,7 +350,7 @@ describe("a fault that does not exist is refused, because the test of a failure 
       }),
     ],
     ["of epsilon", "/epsilon/v1/videos/text2video", (text) => ({ input: { text }, quality: "high" })],
-  ])("in the prompt %s, too", async (_, path, body) => {
+  ])("the misspelled fault in %s is refused", async (_, path, body) => {
     const send = async (prompt: string) =>
       createFastEmulator().fetch(`https://gateway.test${path}`, {
         method: "POST",
@@ -343,7 +359,7 @@ describe("a fault that does not exist is refused, because the test of a failure 
       });
     const refused = await send("A reef [[malformd]]");
     expect(refused.status).toBe(400);
-    expect((await refusalOf(refused)).message).toContain("did you mean `[[malformed]]`?");
+    expect((await readRefusal(refused)).message).toContain("did you mean `[[malformed]]`?");
     expect((await send("A reef [[Page name]]")).status).toBe(200);
   });
 });
@@ -357,24 +373,27 @@ test.each([
   "if [[ -f tea ]]; then echo [[ $x == y ]]; fi",
   "Open [[file:tea.org][the notes]]",
 ])("Double brackets that are no fault are text: %s", async (prompt) => {
-  expect((await post(createFastEmulator(), ask(prompt))).status).toBe(200);
+  expect((await post(createFastEmulator(), createRequest(prompt))).status).toBe(200);
 });
 
 test("A word in double brackets within a text is named in the header, as it may be a misspelt fault", async () => {
   const emulator = createFastEmulator();
-  const response = await post(emulator, ask("What does [[nodiscard]] mean?", { n: 1 }));
+  const response = await post(emulator, createRequest("What does [[nodiscard]] mean?", { n: 1 }));
   expect(response.headers.get("x-sluice-unknown-fields")).toBe("n, [[nodiscard]]");
   expect(emulator.requests[0]).toMatchObject({ unknownFields: ["n"], unknownFaults: ["nodiscard"] });
 });
 
 test("A fault of a script that its endpoint does not have changes nothing", async () => {
   const emulator = createFastEmulator({ script: { replies: [{ faults: ["fail", "length"] }] } });
-  const { choices } = await complete(emulator, ask("hi", gamma));
+  const { choices } = await complete(emulator, createRequest("hi", gamma));
   expect(choices[0]?.finish_reason).toBe("length");
 });
 
 test("a fault of a text part counts as well", async () => {
   const content = [{ type: "text", text: "hi [[500]]" }];
-  const response = await post(createFastEmulator(), { ...ask(""), messages: [{ role: "user", content }] });
+  const response = await post(createFastEmulator(), {
+    ...createRequest(""),
+    messages: [{ role: "user", content }],
+  });
   expect(response.status).toBe(500);
 });

@@ -4,12 +4,12 @@ import type { Emulator, EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
-  bodyOf,
-  bytesOf,
   createFastEmulator,
   createLeapingClock,
+  readBody,
+  readBytes,
   readPNG,
-  refusalOf,
+  readRefusal,
   send,
 } from "./support.js";
 
@@ -21,15 +21,15 @@ const HOUR = 3_600_000;
 const fox = { model: "gamma-image-4-0-250828", prompt: "A fox", size: "1024x1024" };
 const reef = { model: "beta3.0-video", input: { prompt: "A reef" } };
 
-async function imageURL(emulator: Emulator, fields: object = {}): Promise<string> {
-  const { data } = await bodyOf<{ data: { url: string }[] }>(
+async function createImageURL(emulator: Emulator, fields: object = {}): Promise<string> {
+  const { data } = await readBody<{ data: { url: string }[] }>(
     send(emulator, "/v1/images/generations", { ...fox, ...fields }),
   );
   return data[0]?.url ?? "";
 }
 
-/** Numbers of different pixels in each row of a picture whose rows have the filter "up". */
-function colorsInRows({
+/** Counts the different pixels in each row of an image whose rows have the filter "up". */
+function countColorsInRows({
   width,
   height,
   rows,
@@ -49,9 +49,9 @@ function colorsInRows({
   });
 }
 
-async function videoURL(emulator: Emulator): Promise<string> {
-  const { id } = await bodyOf<{ id: string }>(send(emulator, "/v1/video/generations", reef));
-  const { data } = await bodyOf<{ data: { result_url: string } }>(
+async function createVideoURL(emulator: Emulator): Promise<string> {
+  const { id } = await readBody<{ id: string }>(send(emulator, "/v1/video/generations", reef));
+  const { data } = await readBody<{ data: { result_url: string } }>(
     send(emulator, `/v1/video/generations/${id}`),
   );
   return data.result_url;
@@ -60,10 +60,10 @@ async function videoURL(emulator: Emulator): Promise<string> {
 describe("an image", () => {
   test("is a sound PNG without alpha", async () => {
     const emulator = createFastEmulator();
-    const response = await emulator.fetch(await imageURL(emulator));
+    const response = await emulator.fetch(await createImageURL(emulator));
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("image/png");
-    const { signature, chunks, bitDepth, colourType } = await readPNG(await bytesOf(response));
+    const { signature, chunks, bitDepth, colourType } = await readPNG(await readBytes(response));
     expect(String.fromCharCode(...signature)).toBe("\x89PNG\r\n\x1a\n");
     expect([bitDepth, colourType]).toEqual([8, 2]);
     const types = chunks.map(({ type }) => type);
@@ -73,7 +73,7 @@ describe("an image", () => {
 
   test("carries its prompt as text", async () => {
     const emulator = createFastEmulator();
-    const { chunks } = await readPNG(await bytesOf(await emulator.fetch(await imageURL(emulator))));
+    const { chunks } = await readPNG(await readBytes(await emulator.fetch(await createImageURL(emulator))));
     const texts = chunks.flatMap(({ type, content }) =>
       type === "iTXt" ? [new TextDecoder().decode(content)] : [],
     );
@@ -85,37 +85,37 @@ describe("an image", () => {
 
   test("shows its prompt as a caption in the middle, which grows with it", async () => {
     const emulator = createFastEmulator();
-    const captionOf = async (prompt: string) => {
-      const url = await imageURL(emulator, { prompt, seed: 3, size: "864x1152" });
-      const colors = colorsInRows(await readPNG(await bytesOf(await emulator.fetch(url))));
+    const readCaption = async (prompt: string) => {
+      const url = await createImageURL(emulator, { prompt, seed: 3, size: "864x1152" });
+      const colors = countColorsInRows(await readPNG(await readBytes(await emulator.fetch(url))));
       return [Math.max(...colors), colors.indexOf(2), colors.lastIndexOf(2)];
     };
-    expect(await captionOf("[[partial]]")).toEqual([1, -1, -1]);
-    const [most, first = 0, last = 0] = await captionOf("A fox");
+    expect(await readCaption("[[partial]]")).toEqual([1, -1, -1]);
+    const [most, first = 0, last = 0] = await readCaption("A fox");
     expect(most).toBe(2);
     expect(Math.abs(first + last - 1152)).toBeLessThan(30);
-    const [, firstOfMany = 0, lastOfMany = 0] = await captionOf(
+    const [, firstOfMany = 0, lastOfMany = 0] = await readCaption(
       "A fox that looks for its way home in the snow",
     );
     expect(lastOfMany - firstOfMany).toBeGreaterThan(last - first);
   });
 
   test("has the text that the option `media` returns as its caption", async () => {
-    const drawnBy = async (prompt: string, media?: EmulatorOptions["media"]) => {
+    const draw = async (prompt: string, media?: EmulatorOptions["media"]) => {
       const emulator = createFastEmulator(media ? { media } : {});
-      const url = await imageURL(emulator, { prompt, seed: 3, size: "864x1152" });
-      return hash("sha1", (await readPNG(await bytesOf(await emulator.fetch(url)))).rows);
+      const url = await createImageURL(emulator, { prompt, seed: 3, size: "864x1152" });
+      return hash("sha1", (await readPNG(await readBytes(await emulator.fetch(url)))).rows);
     };
-    const captioned = await drawnBy("A fox", { image: ({ prompt }) => `No fault fits: ${prompt}` });
-    expect(captioned).not.toBe(await drawnBy("A fox"));
-    expect(await drawnBy("A fox", { image: ({ prompt }) => prompt })).toBe(await drawnBy("A fox"));
+    const captioned = await draw("A fox", { image: ({ prompt }) => `No fault fits: ${prompt}` });
+    expect(captioned).not.toBe(await draw("A fox"));
+    expect(await draw("A fox", { image: ({ prompt }) => prompt })).toBe(await draw("A fox"));
   });
 
   test("takes any prompt, however long and in whatever script", async () => {
     const emulator = createFastEmulator();
     for (const prompt of ["", " ", "雪の中の狐 🦊".repeat(500), "x".repeat(100_000), "\ud800\u0000é"]) {
-      const response = await emulator.fetch(await imageURL(emulator, { prompt }));
-      expect((await readPNG(await bytesOf(response))).width).toBe(1024);
+      const response = await emulator.fetch(await createImageURL(emulator, { prompt }));
+      expect((await readPNG(await readBytes(response))).width).toBe(1024);
     }
   });
 });
@@ -130,11 +130,11 @@ describe("the option media", () => {
       return gif;
     };
     const emulator = createFastEmulator({ media: { image } });
-    const first = await imageURL(emulator, { prompt: "A fox [[slow]]", seed: 1 });
+    const first = await createImageURL(emulator, { prompt: "A fox [[slow]]", seed: 1 });
     const response = await emulator.fetch(first);
     expect([response.headers.get("content-type"), await response.text()]).toEqual(["image/gif", "GIF"]);
-    await emulator.fetch(await imageURL(emulator, { prompt: "In snow", seed: 1, image: [first] }));
-    await emulator.fetch(await imageURL(emulator, { image: ["data:image/jpeg;base64,AAAA"] }));
+    await emulator.fetch(await createImageURL(emulator, { prompt: "In snow", seed: 1, image: [first] }));
+    await emulator.fetch(await createImageURL(emulator, { image: ["data:image/jpeg;base64,AAAA"] }));
     const color = expect.stringMatching(/^#[0-9a-f]{6}$/);
     const size = { width: 1024, height: 1024, index: 0, seed: expect.any(String) };
     expect(described).toEqual([
@@ -164,8 +164,8 @@ describe("the option media", () => {
       duration: 7,
       return_last_frame: true,
     };
-    const { id } = await bodyOf<{ id: string }>(send(emulator, "/v1/video/generations", request));
-    const { content } = await bodyOf<{ content: { video_url: string; last_frame_url: string } }>(
+    const { id } = await readBody<{ id: string }>(send(emulator, "/v1/video/generations", request));
+    const { content } = await readBody<{ content: { video_url: string; last_frame_url: string } }>(
       send(emulator, `/v1/video/generations/${id}`),
     );
     const part = await emulator.fetch(content.video_url, { headers: { range: "bytes=0-2" } });
@@ -189,7 +189,7 @@ describe("the option media", () => {
       return gif;
     };
     const emulator = createFastEmulator({ media: { image } });
-    const urls = await Promise.all([1, 2, 3, 4, 5].map((seed) => imageURL(emulator, { seed })));
+    const urls = await Promise.all([1, 2, 3, 4, 5].map((seed) => createImageURL(emulator, { seed })));
     const [first = ""] = urls;
     await emulator.fetch(first);
     await emulator.fetch(first, { headers: { range: "bytes=0-0" } });
@@ -208,24 +208,24 @@ describe("the option media", () => {
       return gif;
     };
     const emulator = createFastEmulator({ media: { image } });
-    const url = await imageURL(emulator);
+    const url = await createImageURL(emulator);
     await expect(emulator.fetch(url)).rejects.toThrow("no fixture");
     expect((await emulator.fetch(url)).status).toBe(200);
   });
 });
 
 describe("the video", () => {
-  // its parts are asked of one file, since each file is encoded once
+  // all tests fetch parts of one file, since each file is encoded once
   const emulator = createFastEmulator();
   let url = "";
   beforeAll(async () => {
-    url = await videoURL(emulator);
+    url = await createVideoURL(emulator);
   });
 
   test("is an MP4 with its index in front", async () => {
     const response = await emulator.fetch(url);
     expect(response.headers.get("content-type")).toBe("video/mp4");
-    const bytes = await bytesOf(response);
+    const bytes = await readBytes(response);
     expect(bytes.length).toBeLessThan(2_000_000);
     expect(response.headers.get("content-length")).toBe(String(bytes.length));
     const boxes: string[] = [];
@@ -243,17 +243,17 @@ describe("the video", () => {
     ["bytes=0-99999999", 0, -1],
     ["bytes=-99999999", 0, -1],
   ])("gives the part that Range: %s asks for", async (range, first, last) => {
-    const whole = await bytesOf(await emulator.fetch(url));
+    const whole = await readBytes(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
     const [from, to] = [first, last].map((at) => (at < 0 ? whole.length + at : at)) as [number, number];
     expect(response.status).toBe(206);
     expect(response.headers.get("content-range")).toBe(`bytes ${from}-${to}/${whole.length}`);
     expect(response.headers.get("content-length")).toBe(String(to - from + 1));
-    expect(Buffer.compare(await bytesOf(response), whole.slice(from, to + 1))).toBe(0);
+    expect(Buffer.compare(await readBytes(response), whole.slice(from, to + 1))).toBe(0);
   });
 
   test.each(["bytes=99999999-", "bytes=-0"])("says so when there is nothing at %s", async (range) => {
-    const { length } = await bytesOf(await emulator.fetch(url));
+    const { length } = await readBytes(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
     expect(response.status).toBe(416);
     expect(response.headers.get("content-range")).toBe(`bytes */${length}`);
@@ -269,23 +269,23 @@ describe("the video", () => {
 
   test("is given whole when If-Range names another version", async () => {
     const etag = (await emulator.fetch(url)).headers.get("etag") ?? "";
-    const statusWith = async (condition: string) =>
+    const fetchStatus = async (condition: string) =>
       (await emulator.fetch(url, { headers: { range: "bytes=0-9", "if-range": condition } })).status;
-    expect([await statusWith(etag), await statusWith('"older"')]).toEqual([206, 200]);
+    expect([await fetchStatus(etag), await fetchStatus('"older"')]).toEqual([206, 200]);
   });
 });
 
 test("HEAD knows no ranges", async () => {
   const emulator = createFastEmulator();
   const init = { method: "HEAD", headers: { range: "bytes=0-9" } };
-  const head = await emulator.fetch(await videoURL(emulator), init);
+  const head = await emulator.fetch(await createVideoURL(emulator), init);
   expect(head.status).toBe(200);
   expect(Number(head.headers.get("content-length"))).toBeGreaterThan(10);
 });
 
 test.each([
-  ["image", imageURL],
-  ["video", videoURL],
+  ["image", createImageURL],
+  ["video", createVideoURL],
 ])("HEAD describes the %s without sending it", async (_, urlOf) => {
   const emulator = createFastEmulator();
   const url = await urlOf(emulator);
@@ -302,55 +302,55 @@ describe("an address", () => {
   test("needs no key, and is good for a day", async () => {
     const clock = createLeapingClock();
     const emulator = createFastEmulator({ clock });
-    const url = await imageURL(emulator);
+    const url = await createImageURL(emulator);
     clock.pass(24 * HOUR - 1000);
     expect((await emulator.fetch(url)).status).toBe(200);
     clock.pass(1000);
     const response = await emulator.fetch(url);
     expect(response.status).toBe(403);
-    expect(await refusalOf(response)).toMatchObject({ code: "url_expired" });
+    expect(await readRefusal(response)).toMatchObject({ code: "url_expired" });
   });
 
   test("can't be made up or prolonged", async () => {
     const emulator = createFastEmulator();
-    const url = new URL(await imageURL(emulator));
-    const changed = (change: (made: URL) => void) => {
+    const url = new URL(await createImageURL(emulator));
+    const changeURL = (change: (made: URL) => void) => {
       const made = new URL(url);
       change(made);
       return emulator.fetch(made);
     };
     for (const response of [
-      await changed((made) => made.searchParams.set("expires", "99999999999")),
-      await changed((made) => made.searchParams.delete("signature")),
-      await changed((made) => {
+      await changeURL((made) => made.searchParams.set("expires", "99999999999")),
+      await changeURL((made) => made.searchParams.delete("signature")),
+      await changeURL((made) => {
         made.search = "";
       }),
-      await changed((made) => {
+      await changeURL((made) => {
         made.pathname = "/files/other.png";
       }),
     ]) {
       expect(response.status).toBe(403);
-      expect(await refusalOf(response)).toMatchObject({ code: "invalid_signature" });
+      expect(await readRefusal(response)).toMatchObject({ code: "invalid_signature" });
     }
   });
 
   test("leads nowhere after a reset", async () => {
     const emulator = createFastEmulator();
-    const url = await imageURL(emulator);
+    const url = await createImageURL(emulator);
     emulator.reset();
     const response = await emulator.fetch(url);
     expect(response.status).toBe(404);
-    expect(await refusalOf(response)).toMatchObject({ code: "file_not_found" });
+    expect(await readRefusal(response)).toMatchObject({ code: "file_not_found" });
   });
 
   test("leads nowhere once 5,000 younger files are there", async () => {
     const emulator = createFastEmulator();
-    const url = await imageURL(emulator);
+    const url = await createImageURL(emulator);
     const sequence = {
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 15 },
     };
-    for (let made = 0; made < 5000; made += 15) await imageURL(emulator, sequence);
+    for (let made = 0; made < 5000; made += 15) await createImageURL(emulator, sequence);
     expect((await emulator.fetch(url)).status).toBe(404);
   });
 
@@ -359,7 +359,7 @@ describe("an address", () => {
     ["the origin that was asked for", { origin: "https://media.example/" }, "https://media.example/files/"],
   ])("begins with %s", async (_, options, start) => {
     const emulator = createFastEmulator(options);
-    for (const url of [await imageURL(emulator), await videoURL(emulator)])
+    for (const url of [await createImageURL(emulator), await createVideoURL(emulator)])
       expect(url.startsWith(start)).toBe(true);
   });
 
@@ -370,10 +370,10 @@ describe("an address", () => {
       const overHTTP = {
         fetch: (input: string, init: RequestInit) => fetch(`${served.url}${new URL(input).pathname}`, init),
       };
-      const urls = [await imageURL(overHTTP as Emulator), await videoURL(overHTTP as Emulator)];
+      const urls = [await createImageURL(overHTTP as Emulator), await createVideoURL(overHTTP as Emulator)];
       for (const url of urls) expect(url.startsWith(`${served.url}/files/`)).toBe(true);
       const [image = "", video = ""] = urls;
-      expect((await readPNG(await bytesOf(await fetch(image)))).width).toBe(1024);
+      expect((await readPNG(await readBytes(await fetch(image)))).width).toBe(1024);
       const part = await fetch(video, { headers: { range: "bytes=4-7" } });
       expect([part.status, await part.text()]).toEqual([206, "ftyp"]);
       const head = await fetch(video, { method: "HEAD" });
@@ -386,7 +386,7 @@ describe("an address", () => {
 
 test("other origins may read files with the cors option", async () => {
   const emulator = createFastEmulator({ cors: true });
-  const url = await videoURL(emulator);
+  const url = await createVideoURL(emulator);
   const part = await emulator.fetch(url, { headers: { range: "bytes=0-9" } });
   expect(part.headers.get("access-control-allow-origin")).toBe("*");
   expect(part.headers.get("access-control-expose-headers")).toContain("content-range");
@@ -397,7 +397,7 @@ test("other origins may read files with the cors option", async () => {
 test("a network fault breaks a file as well", async () => {
   let fault: "reset" | undefined;
   const emulator = createFastEmulator({ faults: () => fault });
-  const urls = [await imageURL(emulator), await videoURL(emulator)];
+  const urls = [await createImageURL(emulator), await createVideoURL(emulator)];
   fault = "reset";
   for (const url of urls)
     await expect((await emulator.fetch(url)).arrayBuffer()).rejects.toBeInstanceOf(TypeError);

@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { bodyOf, bytesOf, createFastEmulator, readPNG, send } from "./support.js";
+import { createFastEmulator, readBody, readBytes, readPNG, send } from "./support.js";
 
-/* Pictures that take long to paint: each size, up to 16 million pixels, and sets. */
+/* Images that take long to draw: each size, up to 16 million pixels, and sets. */
 
 /** Generates images, and fetches the files. */
-async function picturesOf(fields: object) {
+async function generateImages(fields: object) {
   const emulator = createFastEmulator();
-  const { data } = await bodyOf<{ data: { url: string; size: string }[] }>(
+  const { data } = await readBody<{ data: { url: string; size: string }[] }>(
     send(emulator, "/v1/images/generations", {
       model: "gamma-image-4-0-250828",
       prompt: "A fox in the snow",
@@ -23,24 +23,24 @@ async function picturesOf(fields: object) {
 const painters = Object.values(models).filter((model) => model.kind === "image");
 describe.each(painters)("$id", ({ id: model, sizes }) => {
   test.each(sizes)("An image at %s is a PNG of as many pixels", async (wanted) => {
-    const [{ response, size } = expect.fail("no image")] = await picturesOf({ model, size: wanted });
-    const { width, height, rows } = await readPNG(await bytesOf(response));
+    const [{ response, size } = expect.fail("no image")] = await generateImages({ model, size: wanted });
+    const { width, height, rows } = await readPNG(await readBytes(response));
     expect([`${width}x${height}`, size]).toEqual([wanted, wanted]);
     expect(rows).toHaveLength(height * (3 * width + 1));
   });
 });
 
 test("The pixels are others for each image of a set", async () => {
-  const set = await picturesOf({ size: "864x1152", sequential_image_generation: "auto" });
+  const set = await generateImages({ size: "864x1152", sequential_image_generation: "auto" });
   const pictures = await Promise.all(
-    set.map(async ({ response }) => hash("sha1", (await readPNG(await bytesOf(response))).rows)),
+    set.map(async ({ response }) => hash("sha1", (await readPNG(await readBytes(response))).rows)),
   );
   expect(new Set(pictures).size).toBe(4);
 });
 
 test("An image of the most pixels is a small file", async () => {
-  const [{ response } = expect.fail("no image")] = await picturesOf({ size: "6240x2656" });
-  const bytes = await bytesOf(response);
+  const [{ response } = expect.fail("no image")] = await generateImages({ size: "6240x2656" });
+  const bytes = await readBytes(response);
   expect(response.headers.get("content-length")).toBe(String(bytes.length));
   expect(bytes.length).toBeLessThan(200_000);
 });

@@ -3,12 +3,12 @@ import { models } from "@sluice/core/schemas";
 import type { Emulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import {
-  bodyOf,
-  bytesOf,
   createFastEmulator,
   createLeapingClock,
+  readBody,
+  readBytes,
   readPNG,
-  refusalOf,
+  readRefusal,
   send,
 } from "./support.js";
 
@@ -23,11 +23,11 @@ const PATH = "/v1/images/generations";
 const fox = { model: "gamma-image-4-0-250828", prompt: "A fox in the snow" };
 
 function generate(emulator: Emulator, fields: object = {}): Promise<ImageResult> {
-  return bodyOf<ImageResult>(send(emulator, PATH, { ...fox, ...fields }));
+  return readBody<ImageResult>(send(emulator, PATH, { ...fox, ...fields }));
 }
 
-async function pictureAt(emulator: Emulator, url = "") {
-  return readPNG(await bytesOf(await emulator.fetch(url)));
+async function fetchImage(emulator: Emulator, url = "") {
+  return readPNG(await readBytes(await emulator.fetch(url)));
 }
 
 test("a result has every documented field", async () => {
@@ -47,7 +47,7 @@ test.each(Object.values(models).filter((model) => model.kind === "image"))(
     const emulator = createFastEmulator();
     const { data } = await generate(emulator, { model });
     expect(sizes).toContain(data[0]?.size);
-    const { width, height, rows } = await pictureAt(emulator, data[0]?.url);
+    const { width, height, rows } = await fetchImage(emulator, data[0]?.url);
     expect(`${width}x${height}`).toBe(data[0]?.size);
     expect(rows).toHaveLength(height * (3 * width + 1));
   },
@@ -55,16 +55,16 @@ test.each(Object.values(models).filter((model) => model.kind === "image"))(
 
 describe("a sequence", () => {
   const auto = { sequential_image_generation: "auto" };
-  const most = (max_images: number) => ({ sequential_image_generation_options: { max_images } });
+  const limitImages = (max_images: number) => ({ sequential_image_generation_options: { max_images } });
 
   test.each<[string, number, object]>([
-    ["is as long as it may be", 3, { ...auto, ...most(3) }],
-    ["is as long as the prompt says", 2, { ...auto, ...most(5), prompt: "Two foxes" }],
-    ["is never longer than it may be", 3, { ...auto, ...most(3), prompt: "9 foxes" }],
-    ["may be of one", 1, { ...auto, ...most(1) }],
+    ["is as long as it may be", 3, { ...auto, ...limitImages(3) }],
+    ["is as long as the prompt says", 2, { ...auto, ...limitImages(5), prompt: "Two foxes" }],
+    ["is never longer than it may be", 3, { ...auto, ...limitImages(3), prompt: "9 foxes" }],
+    ["may be of one", 1, { ...auto, ...limitImages(1) }],
     ["has some length where none is given", 4, auto],
-    ["is not made of millions", 15, { ...auto, ...most(1_000_000) }],
-    ["needs to be asked for", 1, most(3)],
+    ["is not made of millions", 15, { ...auto, ...limitImages(1_000_000) }],
+    ["needs to be asked for", 1, limitImages(3)],
   ])("%s: %i", async (_, count, fields) => {
     const { data, usage } = await generate(createFastEmulator(), { ...fields, size: "1024x1024" });
     expect(data).toHaveLength(count);
@@ -79,7 +79,7 @@ describe("a sequence", () => {
   test("A sequence with [[partial]] has an error in place of one url", async () => {
     const { data, usage } = await generate(createFastEmulator(), {
       ...auto,
-      ...most(3),
+      ...limitImages(3),
       prompt: "Foxes [[partial]]",
       size: "1024x1024",
     });
@@ -93,45 +93,45 @@ describe("a sequence", () => {
 });
 
 describe("the pixels", () => {
-  async function pixelsOf(emulator: Emulator, fields: object): Promise<string> {
+  async function readPixels(emulator: Emulator, fields: object): Promise<string> {
     const { data } = await generate(emulator, { size: "864x1152", ...fields });
-    const { rows } = await pictureAt(emulator, data[0]?.url);
+    const { rows } = await fetchImage(emulator, data[0]?.url);
     return hash("sha1", rows);
   }
 
   test("are the same for the same seed, and others for another prompt, seed or model", async () => {
     const emulator = createFastEmulator();
-    const first = await pixelsOf(emulator, { seed: 7 });
-    expect(await pixelsOf(emulator, { seed: 7 })).toBe(first);
-    expect(await pixelsOf(emulator, { seed: 8 })).not.toBe(first);
-    expect(await pixelsOf(emulator, { seed: 7, prompt: "A fox in the sand" })).not.toBe(first);
+    const first = await readPixels(emulator, { seed: 7 });
+    expect(await readPixels(emulator, { seed: 7 })).toBe(first);
+    expect(await readPixels(emulator, { seed: 8 })).not.toBe(first);
+    expect(await readPixels(emulator, { seed: 7, prompt: "A fox in the sand" })).not.toBe(first);
   });
 
   test("are others each time without a seed", async () => {
     const emulator = createFastEmulator();
-    expect(await pixelsOf(emulator, {})).not.toBe(await pixelsOf(emulator, {}));
+    expect(await readPixels(emulator, {})).not.toBe(await readPixels(emulator, {}));
   });
 
-  test("keep the colors of an image of the emulator that is edited", async () => {
+  test("stay similar when an image of the emulator is edited", async () => {
     const emulator = createFastEmulator();
     const size = "864x1152";
-    const skyOf = async (url = "") =>
-      hash("sha1", (await pictureAt(emulator, url)).rows.subarray(0, 864 * 3 * 100));
+    const readSky = async (url = "") =>
+      hash("sha1", (await fetchImage(emulator, url)).rows.subarray(0, 864 * 3 * 100));
     const { data } = await generate(emulator, { size, prompt: "A valley in summer at noon" });
     const [first] = data;
     const edited = await generate(emulator, { size, prompt: "The same at night", image: [first?.url] });
     const other = await generate(emulator, { size, prompt: "The same at night" });
-    expect(await skyOf(edited.data[0]?.url)).toBe(await skyOf(first?.url));
-    expect(await skyOf(other.data[0]?.url)).not.toBe(await skyOf(first?.url));
+    expect(await readSky(edited.data[0]?.url)).toBe(await readSky(first?.url));
+    expect(await readSky(other.data[0]?.url)).not.toBe(await readSky(first?.url));
   });
 
-  test("tell whether there was an image to start from, and which seed there was then", async () => {
+  test("depend on the edited image and its seed", async () => {
     const emulator = createFastEmulator();
-    const plain = await pixelsOf(emulator, { seed: 7 });
+    const plain = await readPixels(emulator, { seed: 7 });
     const image = ["https://pictures.example/a.png"];
-    const edited = await pixelsOf(emulator, { seed: 7, image });
+    const edited = await readPixels(emulator, { seed: 7, image });
     expect(edited).not.toBe(plain);
-    expect(await pixelsOf(emulator, { seed: 8, image })).not.toBe(edited);
+    expect(await readPixels(emulator, { seed: 8, image })).not.toBe(edited);
   });
 });
 
@@ -144,18 +144,18 @@ test("the same requests in the same order get the same answers", async () => {
 });
 
 test("a generation takes some seconds, more for more images, less at a higher speed", async () => {
-  const waits = async (speed: number, fields: object = {}) => {
+  const measureWait = async (speed: number, fields: object = {}) => {
     const clock = createLeapingClock();
     await generate(createFastEmulator({ clock, speed }), fields);
     return clock.sleeps;
   };
-  const [one = 0] = await waits(1);
+  const [one = 0] = await measureWait(1);
   expect(one).toBeGreaterThanOrEqual(2000);
   expect(one).toBeLessThan(20_000);
-  expect((await waits(1, { sequential_image_generation: "auto" }))[0]).toBeGreaterThan(one);
-  expect((await waits(10))[0]).toBeCloseTo(one / 10);
-  expect((await waits(1, { prompt: "[[slow]]" }))[0]).toBeGreaterThan(5 * one);
-  expect(await waits(Infinity)).toEqual([]);
+  expect((await measureWait(1, { sequential_image_generation: "auto" }))[0]).toBeGreaterThan(one);
+  expect((await measureWait(10))[0]).toBeCloseTo(one / 10);
+  expect((await measureWait(1, { prompt: "[[slow]]" }))[0]).toBeGreaterThan(5 * one);
+  expect(await measureWait(Infinity)).toEqual([]);
 });
 
 test("a generation takes as long as the options say, whatever its length", async () => {
@@ -192,28 +192,28 @@ describe("the rules", () => {
   ])("refuse %s in %o", async (param, fields) => {
     const response = await send(createFastEmulator(), PATH, { ...fox, ...fields });
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param });
+    expect(await readRefusal(response)).toMatchObject({ code: "invalid_parameter", param });
   });
 
-  test("know no models of other endpoints", async () => {
+  test("refuse models of other endpoints", async () => {
     const response = await send(createFastEmulator(), PATH, { ...fox, model: "delta-5.3" });
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
+    expect(await readRefusal(response)).toMatchObject({ code: "model_not_found", param: "model" });
   });
 });
 
 describe("faults", () => {
   test("[[429:1]] and [[500]] refuse", async () => {
     const emulator = createFastEmulator();
-    const statusOf = async (prompt: string) => (await send(emulator, PATH, { ...fox, prompt })).status;
-    expect([await statusOf("[[429:1]]"), await statusOf("[[429:1]]")]).toEqual([429, 200]);
-    expect([await statusOf("[[500]]"), await statusOf("[[500]]")]).toEqual([500, 500]);
+    const readStatus = async (prompt: string) => (await send(emulator, PATH, { ...fox, prompt })).status;
+    expect([await readStatus("[[429:1]]"), await readStatus("[[429:1]]")]).toEqual([429, 200]);
+    expect([await readStatus("[[500]]"), await readStatus("[[500]]")]).toEqual([500, 500]);
   });
 
   test("[[truncate:1]] breaks the first answer to a body, and counts no refusal of it", async () => {
     const emulator = createFastEmulator();
     const request = { ...fox, prompt: "[[429:1]] [[truncate:1]]" };
-    const outcome = async () => {
+    const readOutcome = async () => {
       const response = await send(emulator, PATH, request);
       if (!response.ok) return response.status;
       return response.json().then(
@@ -221,7 +221,7 @@ describe("faults", () => {
         () => "half",
       );
     };
-    expect([await outcome(), await outcome(), await outcome()]).toEqual([429, "half", "whole"]);
+    expect([await readOutcome(), await readOutcome(), await readOutcome()]).toEqual([429, "half", "whole"]);
   });
 
   test("[[truncate]] and [[malformed]] answer no JSON, [[drop]] breaks off", async () => {

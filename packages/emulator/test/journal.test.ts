@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ask, createFastEmulator, KEY, post, send } from "./support.js";
+import { createFastEmulator, createRequest, KEY, post, send } from "./support.js";
 
 interface Journal {
   readonly requests: readonly Record<string, unknown>[];
@@ -7,12 +7,18 @@ interface Journal {
 
 test("the journal has the requests with their results, and not itself", async () => {
   const emulator = createFastEmulator();
-  await (await post(emulator, ask("hi", { n: 1 }))).text();
-  await (await post(emulator, ask("hi", { max_tokens: 0 }))).text();
+  await (await post(emulator, createRequest("hi", { n: 1 }))).text();
+  await (await post(emulator, createRequest("hi", { max_tokens: 0 }))).text();
   await send(emulator, "/journal");
   const { requests } = (await (await send(emulator, "/journal")).json()) as Journal;
   expect(requests).toMatchObject([
-    { path: "/v1/chat/completions", status: 200, finished: true, unknownFields: ["n"], body: ask("hi") },
+    {
+      path: "/v1/chat/completions",
+      status: 200,
+      finished: true,
+      unknownFields: ["n"],
+      body: createRequest("hi"),
+    },
     { path: "/v1/chat/completions", status: 400, error: expect.stringContaining("max_tokens") },
   ]);
 });
@@ -26,7 +32,7 @@ test("the journal has no secret", async () => {
     { type: "image_url", image_url: { url: `https://name:${canary}@a.test/b.png?token=${canary}` } },
   ];
   const init = { headers: { authorization: `Bearer ${KEY}`, cookie: canary, "x-api-key": canary } };
-  await post(emulator, { ...ask("hi"), messages: [{ role: "user", content }] });
+  await post(emulator, { ...createRequest("hi"), messages: [{ role: "user", content }] });
   await send(emulator, `/v1/video/generations/sk-${canary}`, undefined, init);
   const text = await (await send(emulator, "/journal")).text();
   expect(text).toContain("my key is");
@@ -39,20 +45,24 @@ test("the journal needs the key", async () => {
   expect((await emulator.fetch("https://gateway.test/journal")).status).toBe(401);
 });
 
-test("each request is reported once, when its answer has ended", async () => {
+test("each request is reported once, when its response has ended", async () => {
   const ended: string[] = [];
   const emulator = createFastEmulator({
     faults: ({ path }) => (path === "/refused" ? "refuse" : undefined),
     onEnd: ({ path, aborted, finished }) => ended.push(`${path} ${aborted} ${finished}`),
   });
   const leaving = new AbortController();
-  const stalled = await post(emulator, ask("hi [[stall]]", { stream: true }), { signal: leaving.signal });
+  const stalled = await post(emulator, createRequest("hi [[stall]]", { stream: true }), {
+    signal: leaving.signal,
+  });
   expect(ended).toEqual([]);
   leaving.abort();
   await expect(stalled.text()).rejects.toThrow();
   await (await send(emulator, "/nowhere")).text();
   await expect(send(emulator, "/refused")).rejects.toThrow();
-  await expect((await post(emulator, ask("hi [[drop]]", { stream: true }))).text()).rejects.toThrow();
+  await expect(
+    (await post(emulator, createRequest("hi [[drop]]", { stream: true }))).text(),
+  ).rejects.toThrow();
   expect(ended).toEqual([
     "/v1/chat/completions true false",
     "/nowhere false true",

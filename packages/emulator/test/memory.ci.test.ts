@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { bodyOf, createFastEmulator, post, send } from "./support.js";
+import { createFastEmulator, post, readBody, send } from "./support.js";
 
-/* Bounds of what an emulator holds, each after thousands of requests or many megabytes. */
+/* Limits of an emulator's memory, each after thousands of requests or many megabytes. */
 
 const PATH = "/v1/video/generations";
 const film = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
@@ -9,13 +9,13 @@ const film = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
 test("An emulator and its state hold the last 2,000 video tasks", async () => {
   const state = new Map<string, unknown>();
   const emulator = createFastEmulator({ state });
-  const create = async () => (await bodyOf<{ id: string }>(send(emulator, PATH, film))).id;
-  const statusOf = async (id: string) => (await send(emulator, `${PATH}/${id}`)).status;
+  const create = async () => (await readBody<{ id: string }>(send(emulator, PATH, film))).id;
+  const readStatus = async (id: string) => (await send(emulator, `${PATH}/${id}`)).status;
   const first = await create();
   for (let nth = 0; nth < 1999; nth += 1) await create();
-  expect(await statusOf(first)).toBe(200);
+  expect(await readStatus(first)).toBe(200);
   for (let nth = 0; nth < 50; nth += 1) await create();
-  expect(await statusOf(first)).toBe(404);
+  expect(await readStatus(first)).toBe(404);
   expect([...state.keys()].filter((key) => key.startsWith("videos/"))).toHaveLength(2000);
 });
 

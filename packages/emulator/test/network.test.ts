@@ -1,38 +1,38 @@
 import { describe, expect, test } from "vitest";
 import {
-  ask,
   createFastEmulator,
   createLeapingClock,
+  createRequest,
   KEY,
   post,
   readFrames,
   URL_OF_CHAT,
 } from "./support.js";
 
-const streamed = ask("Tell me about tea", { stream: true });
+const streamed = createRequest("Tell me about tea", { stream: true });
 
-/** A clock on which nobody wakes but by an abort; `asleep` resolves when the first one falls asleep. */
+/** A clock whose sleeps end only by an abort. `asleep` resolves when the first sleep begins. */
 function createSleepingClock() {
-  let notice = (_: AbortSignal | undefined) => {};
+  let resolveAsleep = (_: AbortSignal | undefined) => {};
   const asleep = new Promise<AbortSignal | undefined>((resolve) => {
-    notice = resolve;
+    resolveAsleep = resolve;
   });
   const sleep = (_: number, signal?: AbortSignal) =>
     new Promise<never>((_, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason));
-      notice(signal);
+      resolveAsleep(signal);
     });
   return { asleep, now: () => 0, sleep };
 }
 
-function readerOf(response: Response): ReadableStreamDefaultReader<Uint8Array> {
+function getReader(response: Response): ReadableStreamDefaultReader<Uint8Array> {
   return (response.body as ReadableStream<Uint8Array>).getReader();
 }
 
 describe("a stream", () => {
-  test("makes a frame only when one is asked for", async () => {
+  test("writes a frame only when the reader pulls", async () => {
     const emulator = createFastEmulator();
-    const reader = readerOf(await post(emulator, streamed));
+    const reader = getReader(await post(emulator, streamed));
     expect(emulator.requests[0]).toMatchObject({ deltas: 0, finished: false });
     for (let frame = 0; frame < 4; frame++) await reader.read();
     expect(emulator.requests[0]).toMatchObject({ deltas: 3, finished: false });
@@ -41,7 +41,7 @@ describe("a stream", () => {
   test("fails with the signal's reason when the request aborts between two reads", async () => {
     const emulator = createFastEmulator();
     const leaving = new AbortController();
-    const reader = readerOf(await post(emulator, streamed, { signal: leaving.signal }));
+    const reader = getReader(await post(emulator, streamed, { signal: leaving.signal }));
     await reader.read();
     leaving.abort();
     await expect(reader.read()).rejects.toMatchObject({ name: "AbortError" });
@@ -52,7 +52,7 @@ describe("a stream", () => {
     const leaving = new AbortController();
     const clock = createSleepingClock();
     const emulator = createFastEmulator({ clock, speed: 1 });
-    const reader = readerOf(await post(emulator, streamed, { signal: leaving.signal }));
+    const reader = getReader(await post(emulator, streamed, { signal: leaving.signal }));
     await reader.read();
     const next = reader.read();
     await clock.asleep;
@@ -64,7 +64,7 @@ describe("a stream", () => {
   test("wakes its clock when cancelled, and counts as aborted", async () => {
     const clock = createSleepingClock();
     const emulator = createFastEmulator({ clock, speed: 1 });
-    const reader = readerOf(await post(emulator, streamed));
+    const reader = getReader(await post(emulator, streamed));
     await reader.read();
     const next = reader.read();
     const signal = await clock.asleep;
@@ -91,11 +91,11 @@ test("a request that has been aborted is not received at all", async () => {
   expect(emulator.requests).toHaveLength(0);
 });
 
-test("an abort ends the wait for an answer without a stream", async () => {
+test("an abort ends the wait for a response without a stream", async () => {
   const leaving = new AbortController();
   const clock = createSleepingClock();
   const emulator = createFastEmulator({ clock, speed: 1 });
-  const answer = post(emulator, ask("Tell me about tea"), { signal: leaving.signal });
+  const answer = post(emulator, createRequest("Tell me about tea"), { signal: leaving.signal });
   await clock.asleep;
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ name: "AbortError" });
@@ -103,9 +103,9 @@ test("an abort ends the wait for an answer without a stream", async () => {
 });
 
 describe("the network", () => {
-  test("refuses a connection as fetch says it", async () => {
+  test("rejects a refused connection as fetch does", async () => {
     const emulator = createFastEmulator({ faults: () => "refuse" });
-    await expect(post(emulator, ask("hi"))).rejects.toBeInstanceOf(TypeError);
+    await expect(post(emulator, createRequest("hi"))).rejects.toBeInstanceOf(TypeError);
     expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: false, finished: false });
   });
 
@@ -113,18 +113,18 @@ describe("the network", () => {
     const emulator = createFastEmulator({
       faults: ({ path }, nth) => (path !== "/" && nth < 3 ? "refuse" : undefined),
     });
-    await expect(post(emulator, ask("hi"))).rejects.toThrow();
-    await expect(post(emulator, ask("hi"))).rejects.toThrow();
-    expect((await post(emulator, ask("hi"))).status).toBe(200);
+    await expect(post(emulator, createRequest("hi"))).rejects.toThrow();
+    await expect(post(emulator, createRequest("hi"))).rejects.toThrow();
+    expect((await post(emulator, createRequest("hi"))).status).toBe(200);
     emulator.reset();
     expect((await emulator.fetch("https://gateway.test/")).status).toBe(200);
-    await expect(post(emulator, ask("hi"))).rejects.toThrow();
+    await expect(post(emulator, createRequest("hi"))).rejects.toThrow();
   });
 
   test("hangs until the request aborts", async () => {
     const emulator = createFastEmulator({ faults: () => "hang" });
     const leaving = new AbortController();
-    const answer = post(emulator, ask("hi"), { signal: leaving.signal });
+    const answer = post(emulator, createRequest("hi"), { signal: leaving.signal });
     leaving.abort(new Error("no patience"));
     await expect(answer).rejects.toThrow("no patience");
   });
@@ -139,23 +139,23 @@ describe("the network", () => {
 
   test("resets a JSON answer halfway", async () => {
     const emulator = createFastEmulator({ faults: () => "reset" });
-    const reader = readerOf(await post(emulator, ask("hi")));
+    const reader = getReader(await post(emulator, createRequest("hi")));
     expect((await reader.read()).value?.length).toBeGreaterThan(100);
     await expect(reader.read()).rejects.toBeInstanceOf(TypeError);
   });
 });
 
 describe("the record of a request", () => {
-  test("tells what came and what became of it, without the key", async () => {
+  test("has the request and its result, without the key", async () => {
     const emulator = createFastEmulator({ clock: createLeapingClock() });
-    const response = await post(emulator, ask("hi"));
+    const response = await post(emulator, createRequest("hi"));
     const [record] = emulator.requests;
     expect(record).toEqual({
       id: response.headers.get("x-request-id"),
       method: "POST",
       path: "/v1/chat/completions",
       headers: { authorization: "[redacted]", "content-type": "application/json" },
-      body: ask("hi"),
+      body: createRequest("hi"),
       at: Date.UTC(2026, 2, 14),
       endedAt: expect.any(Number),
       unknownFields: [],
@@ -169,14 +169,14 @@ describe("the record of a request", () => {
     expect(JSON.stringify(emulator.requests)).not.toContain(KEY);
   });
 
-  test("keeps a body that is no JSON as text, and none as undefined", async () => {
+  test("has a body without JSON as text, and none as undefined", async () => {
     const emulator = createFastEmulator();
     await post(emulator, "{oops");
     await emulator.fetch("https://gateway.test/");
     expect(emulator.requests.map(({ body }) => body)).toEqual(["{oops", undefined]);
   });
 
-  test("is one of the last thousand, or of as many as asked for", async () => {
+  test("is among the last 1,000, or as many as the option says", async () => {
     const emulator = createFastEmulator({ maxRequests: 3 });
     const { requests } = emulator;
     const usual = createFastEmulator();
@@ -192,7 +192,7 @@ describe("fetch", () => {
   const init = {
     method: "POST",
     headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-    body: JSON.stringify(ask("hi")),
+    body: JSON.stringify(createRequest("hi")),
   };
   test.each<[string, () => Parameters<ReturnType<typeof createFastEmulator>["fetch"]>]>([
     ["a string and an init", () => [URL_OF_CHAT, init]],
@@ -216,7 +216,7 @@ describe("fetch", () => {
       body: JSON.stringify(streamed),
       signal: leaving.signal,
     });
-    const reader = readerOf(await emulator.fetch(request));
+    const reader = getReader(await emulator.fetch(request));
     await reader.read();
     leaving.abort();
     await expect(reader.read()).rejects.toMatchObject({ name: "AbortError" });

@@ -10,7 +10,7 @@ import {
 } from "@sluice/emulator/recordings";
 import { serve } from "@sluice/emulator/serve";
 import { afterEach, describe, expect, test } from "vitest";
-import { ask, createFastEmulator, createLeapingClock, KEY, readFrames, send } from "./support.js";
+import { createFastEmulator, createLeapingClock, createRequest, KEY, readFrames, send } from "./support.js";
 
 type Handler = Parameters<typeof serve>[0];
 type Replay = ReturnType<typeof createReplay>;
@@ -25,49 +25,49 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function served(handler: Handler): Promise<string> {
+async function start(handler: Handler): Promise<string> {
   const { url, close } = await serve(handler, { port: 0 });
   closing.push(close);
   return url;
 }
 
-function newFolder(): string {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-recordings-"));
   closing.push(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** A recorder in front of a gateway. `text` is everything that it has written to the disk, file names included. */
-async function recording(gateway: Handler, folder = newFolder()) {
+/** Starts a recorder in front of a gateway. `text` returns everything on the disk, file names included. */
+async function startRecorder(gateway: Handler, folder = createFolder()) {
   const ended: RecordedExchange[] = [];
   const options = {
-    gateway: await served(gateway),
+    gateway: await start(gateway),
     save: (recording: Recording) => writeRecording(folder, recording),
     onEnd: (exchange: RecordedExchange) => void ended.push(exchange),
   };
-  const url = await served(createRecorder(options));
-  const text = () =>
+  const url = await start(createRecorder(options));
+  const readDisk = () =>
     readdirSync(folder)
       .map((name) => name + readFileSync(join(folder, name), "utf8"))
       .join("\n");
-  const direct = (path: string, init?: RequestInit) => fetch(options.gateway + path, init);
+  const fetchDirectly = (path: string, init?: RequestInit) => fetch(options.gateway + path, init);
   return {
     ended,
     folder,
-    text,
-    direct,
+    readDisk,
+    fetchDirectly,
     fetch: (path: string, init?: RequestInit) => fetch(url + path, init),
   };
 }
 
-/** The request of a path with a body, as JSON and with the key. */
-const json = (body: object): RequestInit => ({
+/** Creates a POST request with JSON and the key. */
+const createInit = (body: object): RequestInit => ({
   method: "POST",
   headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
   body: JSON.stringify(body),
 });
 
-function replayOf(folder: string, options: Partial<ReplayOptions> = {}) {
+function createReplayOf(folder: string, options: Partial<ReplayOptions> = {}) {
   const replay = createReplay({ recordings: readRecordings(folder), speed: Infinity, ...options });
   const play = (path: string, init?: RequestInit) =>
     replay.fetch(new Request(`https://replay.test${path}`, init));
@@ -76,51 +76,56 @@ function replayOf(folder: string, options: Partial<ReplayOptions> = {}) {
 
 describe("a recorded exchange", () => {
   test("is passed on as it is, and replayed with the same status, headers and bytes", async () => {
-    const { folder, ...recorder } = await recording(createFastEmulator());
-    const stream = json(ask("Tell me about tea", { stream: true }));
+    const { folder, ...recorder } = await startRecorder(createFastEmulator());
+    const stream = createInit(createRequest("Tell me about tea", { stream: true }));
     const sent = await (await recorder.fetch("/v1/chat/completions", stream)).text();
     expect(sent).toMatch(/^data: \{.*\n\ndata: \[DONE\]\n\n$/s);
-    const whole = json(ask("hi"));
+    const whole = createInit(createRequest("hi"));
     const body = await (await recorder.fetch("/v1/chat/completions", whole)).text();
-    const refused = await recorder.fetch("/v1/chat/completions", json(ask("hi", { max_tokens: 0 })));
+    const refused = await recorder.fetch(
+      "/v1/chat/completions",
+      createInit(createRequest("hi", { max_tokens: 0 })),
+    );
     const refusal = await refused.text();
 
-    const { play, unused } = replayOf(folder);
+    const { play, unused } = createReplayOf(folder);
     const streamed = await play("/v1/chat/completions", stream);
     expect(streamed.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect(await streamed.text()).toBe(sent);
     expect(await (await play("/v1/chat/completions", whole)).text()).toBe(body);
     expect(unused()).toEqual(["0003-post-v1-chat-completions.json"]);
-    const again = await play("/v1/chat/completions", json(ask("hi", { max_tokens: 0 })));
+    const again = await play("/v1/chat/completions", createInit(createRequest("hi", { max_tokens: 0 })));
     expect([again.status, await again.text()]).toEqual([400, refusal]);
     expect(unused()).toEqual([]);
   });
 
   test("is broken where the gateway broke it", async () => {
-    const { folder, ...recorder } = await recording(createFastEmulator());
-    const init = json(ask("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" }));
+    const { folder, ...recorder } = await startRecorder(createFastEmulator());
+    const init = createInit(createRequest("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" }));
     const { frames, failure } = await readFrames(await recorder.fetch("/v1/chat/completions", init));
     expect(failure).toBeInstanceOf(TypeError);
     expect(readRecordings(folder)[0]?.recording.response.end).toBe("broken");
-    const replayed = await readFrames(await replayOf(folder).play("/v1/chat/completions", init));
+    const replayed = await readFrames(await createReplayOf(folder).play("/v1/chat/completions", init));
     expect(replayed.frames).toEqual(frames);
     expect(replayed.failure).toBeInstanceOf(TypeError);
   });
 
   test("is a text that people can read: one field or one event a line", async () => {
-    const { ...recorder } = await recording(createFastEmulator());
-    await (await recorder.fetch("/v1/chat/completions", json(ask("hi", { stream: true })))).text();
-    expect(recorder.text()).toMatch(
+    const { ...recorder } = await startRecorder(createFastEmulator());
+    await (
+      await recorder.fetch("/v1/chat/completions", createInit(createRequest("hi", { stream: true })))
+    ).text();
+    expect(recorder.readDisk()).toMatch(
       /"path": "\/v1\/chat\/completions",\n {4}"body": \{\n {6}"model": "alpha-v4\.1-flash",/,
     );
-    expect(recorder.text()).toMatch(/"events": \[\n {6}\{"afterMs":\d+,"data":\{"id":"chatcmpl-/);
-    expect(recorder.text()).toMatch(/\n {6}\{"afterMs":\d+,"text":"data: \[DONE\]\\n\\n"\}\n {4}\]\n/);
+    expect(recorder.readDisk()).toMatch(/"events": \[\n {6}\{"afterMs":\d+,"data":\{"id":"chatcmpl-/);
+    expect(recorder.readDisk()).toMatch(/\n {6}\{"afterMs":\d+,"text":"data: \[DONE\]\\n\\n"\}\n {4}\]\n/);
   });
 
   test("gets the next number of its folder", async () => {
-    const { folder, ...first } = await recording(createFastEmulator());
-    await (await first.fetch("/v1/chat/completions", json(ask("hi")))).text();
-    const second = await recording(createFastEmulator(), folder);
+    const { folder, ...first } = await startRecorder(createFastEmulator());
+    await (await first.fetch("/v1/chat/completions", createInit(createRequest("hi")))).text();
+    const second = await startRecorder(createFastEmulator(), folder);
     await (await second.fetch("/v1/video/generations/task-1")).text();
     expect(readdirSync(folder)).toEqual([
       "0001-post-v1-chat-completions.json",
@@ -130,27 +135,27 @@ describe("a recorded exchange", () => {
 
   test("A recorded form has the names of its files, and the gateway gets the files", async () => {
     const gateway = createFastEmulator();
-    const { text, ...recorder } = await recording(gateway);
-    const form = new FormData();
+    const { readDisk, ...recorder } = await startRecorder(gateway);
+    const createForm = new FormData();
     const fields = { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image" };
-    for (const [name, value] of Object.entries(fields)) form.set(name, value);
-    form.set("URL", new File(["canary of the file"], "castle.png", { type: "image/png" }));
-    const init = { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: form };
+    for (const [name, value] of Object.entries(fields)) createForm.set(name, value);
+    createForm.set("URL", new File(["canary of the file"], "castle.png", { type: "image/png" }));
+    const init = { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: createForm };
     expect((await recorder.fetch("/gamma/asset/CreateAsset", init)).status).toBe(200);
     expect(gateway.requests[0]?.body).toMatchObject({ URL: { name: "castle.png", size: 18 } });
-    expect(text()).toContain('"name": "castle.png"');
-    expect(text()).not.toContain("canary");
+    expect(readDisk()).toContain('"name": "castle.png"');
+    expect(readDisk()).not.toContain("canary");
   });
 
   test("An exchange of a file is passed on, and not recorded", async () => {
     const png = new Uint8Array([137, 80, 78, 71]);
     const headers = { "content-type": "image/png" };
-    const { text, ended, ...recorder } = await recording({
+    const { readDisk, ended, ...recorder } = await startRecorder({
       fetch: async () => new Response(png, { headers }),
     });
     const answer = await recorder.fetch("/files/a.png");
     expect(new Uint8Array(await answer.arrayBuffer())).toEqual(png);
-    expect(text()).toBe("");
+    expect(readDisk()).toBe("");
     expect(ended[0]?.note).toBe("not recorded: image/png");
   });
 
@@ -170,13 +175,17 @@ describe("a secret is never on the disk", () => {
   const CANARY = "canary-0123456789abcdef";
   const authorized = { authorization: `Bearer ${CANARY}`, "content-type": "application/json" };
 
-  /** Records one exchange with a gateway that answers so; returns what the disk has. */
-  async function recorded(answer: () => Response, path = "/v1/chat/completions", init: RequestInit = {}) {
-    const { text, ...recorder } = await recording({ fetch: async () => answer() });
+  /** Records one exchange with a gateway that responds with `answer`. Returns everything on the disk. */
+  async function recordExchange(
+    answer: () => Response,
+    path = "/v1/chat/completions",
+    init: RequestInit = {},
+  ) {
+    const { readDisk, ...recorder } = await startRecorder({ fetch: async () => answer() });
     const given = { method: "POST", headers: authorized, body: "{}", ...init };
     await (await recorder.fetch(path, given)).text().catch(() => {});
-    expect(text()).toContain('"version": 1');
-    return text();
+    expect(readDisk()).toContain('"version": 1');
+    return readDisk();
   }
   const answerOf =
     (body: string, headers: HeadersInit = { "content-type": "application/json" }) =>
@@ -184,8 +193,8 @@ describe("a secret is never on the disk", () => {
       new Response(body, { headers });
   const fine = answerOf("{}");
 
-  /** A stream that sends exactly these pieces. */
-  const streamOf =
+  /** Creates a stream of exactly these chunks. */
+  const createStream =
     (...pieces: (string | Uint8Array<ArrayBuffer>)[]) =>
     () => {
       const encoder = new TextEncoder();
@@ -198,8 +207,10 @@ describe("a secret is never on the disk", () => {
       });
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
     };
-  const frame = (delta: object, index = 0) => `data: ${JSON.stringify({ choices: [{ index, delta }] })}\n\n`;
-  const halves = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)] as const;
+  const toFrame = (delta: object, index = 0) =>
+    `data: ${JSON.stringify({ choices: [{ index, delta }] })}\n\n`;
+  const cutInHalves = (text: string) =>
+    [text.slice(0, text.length / 2), text.slice(text.length / 2)] as const;
 
   test.each([
     ["authorization", `Bearer ${CANARY}`],
@@ -208,10 +219,10 @@ describe("a secret is never on the disk", () => {
     ["x-api-key", CANARY],
     ["x-amz-security-token", CANARY],
     ["x-team", CANARY],
-  ])("from the header %s: %s, also where the gateway repeats it", async (name, value) => {
+  ])("a secret in the header %s: %s is not written, even if the gateway repeats it", async (name, value) => {
     const headers = { "content-type": "application/json", [name]: value };
     const body = JSON.stringify({ error: { message: `no access for ${CANARY}, ${value}` } });
-    const text = await recorded(answerOf(body), undefined, { headers });
+    const text = await recordExchange(answerOf(body), undefined, { headers });
     expect(text).toContain("no access for");
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain(btoa(`name:${CANARY}`));
@@ -222,8 +233,8 @@ describe("a secret is never on the disk", () => {
     ["an encoded query", `/v1/models?key=${encodeURIComponent(`${CANARY}+/=`)}`],
     ["a path", `/v1/keys/${CANARY}`],
     ["a path with another key", `/v1/keys/sk-${CANARY}`],
-  ])("from %s", async (_, path) => {
-    expect(await recorded(answerOf(`{"seen":"${CANARY}"}`), path)).not.toContain(CANARY);
+  ])("a secret in %s is not written", async (_, path) => {
+    expect(await recordExchange(answerOf(`{"seen":"${CANARY}"}`), path)).not.toContain(CANARY);
   });
 
   test.each([
@@ -235,14 +246,16 @@ describe("a secret is never on the disk", () => {
     ["a data URI", { image: [`data:image/png;base64,${CANARY}`, `data:,${CANARY}`] }],
     ["a file as Base64", { URL: btoa(CANARY.repeat(20)) }],
     ["a signed URL", { image: [`https://name:${CANARY}@a.test/b.png?signature=${CANARY}`] }],
-  ])("from %s in the request", async (_, body) => {
-    const text = await recorded(fine, undefined, { body: JSON.stringify(body) });
+  ])("a secret in %s of the request is not written", async (_, body) => {
+    const text = await recordExchange(fine, undefined, { body: JSON.stringify(body) });
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain(btoa(CANARY.repeat(20)).slice(40, 80));
   });
 
-  test("A secret in a request that is no JSON is not written", async () => {
-    expect(await recorded(fine, undefined, { body: `{oops sk-${CANARY} ${CANARY}` })).not.toContain(CANARY);
+  test("A secret in a request without JSON is not written", async () => {
+    expect(await recordExchange(fine, undefined, { body: `{oops sk-${CANARY} ${CANARY}` })).not.toContain(
+      CANARY,
+    );
   });
 
   test.each([
@@ -252,62 +265,70 @@ describe("a secret is never on the disk", () => {
     ["an answer with a data URI", `{"data":[{"b64":"data:image/png;base64,sk-${CANARY}"}]}`],
     ["an error page", `<html>Bearer ${CANARY}</html>`],
     ["a cut answer", `{"text":"${CANARY}`],
-  ])("from %s", async (_, body) => {
-    const text = await recorded(answerOf(body));
+  ])("a secret in %s is not written", async (_, body) => {
+    const text = await recordExchange(answerOf(body));
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain("u0063");
   });
 
-  test("A secret in the headers of the answer is not written", async () => {
+  test("A secret in the headers of the response is not written", async () => {
     const headers = {
       "content-type": "application/json",
       "set-cookie": `id=other-${CANARY}`,
       "x-request-id": CANARY,
     };
-    expect(await recorded(answerOf(`{"text":"other-${CANARY}"}`, headers))).not.toContain("canary");
+    expect(await recordExchange(answerOf(`{"text":"other-${CANARY}"}`, headers))).not.toContain("canary");
   });
 
   test.each([
-    ["in one event", streamOf(frame({ content: `it is ${CANARY}!` }))],
-    ["over two pieces of the network", streamOf(...halves(frame({ content: CANARY })), "data: [DONE]\n\n")],
-    ["over bytes one by one", streamOf(...frame({ content: `${CANARY} é` }).split(""))],
-    ["over the text of two events", streamOf(...halves(CANARY).map((content) => frame({ content })))],
-    ["over the text of many events", streamOf(...[...CANARY].map((content) => frame({ content })))],
-    ["over the thinking", streamOf(...[...CANARY].map((text) => frame({ reasoning_content: text })))],
+    ["in one event", createStream(toFrame({ content: `it is ${CANARY}!` }))],
+    [
+      "over two pieces of the network",
+      createStream(...cutInHalves(toFrame({ content: CANARY })), "data: [DONE]\n\n"),
+    ],
+    ["over bytes one by one", createStream(...toFrame({ content: `${CANARY} é` }).split(""))],
+    [
+      "over the text of two events",
+      createStream(...cutInHalves(CANARY).map((content) => toFrame({ content }))),
+    ],
+    ["over the text of many events", createStream(...[...CANARY].map((content) => toFrame({ content })))],
+    ["over the thinking", createStream(...[...CANARY].map((text) => toFrame({ reasoning_content: text })))],
     [
       "over the arguments of a call, beside another call",
-      streamOf(
+      createStream(
         ...[...CANARY].flatMap((text) => [
-          frame({ tool_calls: [{ index: 1, function: { arguments: text } }] }),
-          frame({ tool_calls: [{ index: 0, function: { arguments: "x" } }] }),
+          toFrame({ tool_calls: [{ index: 1, function: { arguments: text } }] }),
+          toFrame({ tool_calls: [{ index: 0, function: { arguments: "x" } }] }),
         ]),
       ),
     ],
     [
       "over two choices that alternate",
-      streamOf(...[...CANARY].flatMap((content) => [frame({ content }), frame({ content: "x" }, 1)])),
+      createStream(...[...CANARY].flatMap((content) => [toFrame({ content }), toFrame({ content: "x" }, 1)])),
     ],
     [
       "over events with a name and an id",
-      streamOf(...[...CANARY].map((content) => `event: delta\nid: 1\n${frame({ content })}`)),
+      createStream(...[...CANARY].map((content) => `event: delta\nid: 1\n${toFrame({ content })}`)),
     ],
     [
       "in an event that is no JSON",
-      streamOf(`data: {"content":"${CANARY}\n\n`, ...halves(`: ${CANARY}\n\n`)),
+      createStream(`data: {"content":"${CANARY}\n\n`, ...cutInHalves(`: ${CANARY}\n\n`)),
     ],
-    ["in a stream that is cut", streamOf(`data: {"choices":[{"delta":{"content":"${CANARY}`)],
+    ["in a stream that is cut", createStream(`data: {"choices":[{"delta":{"content":"${CANARY}`)],
     [
       "as a data URI, over many events",
-      streamOf(...[..."see data:image/png;base64,", ...CANARY, " end"].map((content) => frame({ content }))),
+      createStream(
+        ...[..."see data:image/png;base64,", ...CANARY, " end"].map((content) => toFrame({ content })),
+      ),
     ],
     [
       "as another key, over many events",
-      streamOf(...[..."sk-", ...CANARY].map((content) => frame({ content }))),
+      createStream(...[..."sk-", ...CANARY].map((content) => toFrame({ content }))),
     ],
-  ])("from a stream: %s", async (_, answer) => {
-    const text = await recorded(answer);
+  ])("a secret in a stream is not written: %s", async (_, answer) => {
+    const text = await recordExchange(answer);
     expect(text).not.toContain(CANARY);
-    // the text of the deltas, put together again
+    // the joined text of the deltas
     const written = [
       ...text.matchAll(/"(?:content|reasoning_content|arguments)\\?":\\?"((?:[^"\\]|\\.)*?)\\?"/g),
     ];
@@ -319,24 +340,26 @@ describe("a secret is never on the disk", () => {
     ).not.toContain("0123456789");
   });
 
-  test("A secret in an answer that its client leaves is not written", async () => {
-    const { text, ended, ...recorder } = await recording(createFastEmulator({ apiKeys: [CANARY] }));
+  test("A secret in a response that its client aborts is not written", async () => {
+    const { readDisk, ended, ...recorder } = await startRecorder(createFastEmulator({ apiKeys: [CANARY] }));
     const leaving = new AbortController();
-    const body = JSON.stringify(ask(`${CANARY} [[stall]]`, { stream: true }));
+    const body = JSON.stringify(createRequest(`${CANARY} [[stall]]`, { stream: true }));
     const init = { method: "POST", headers: authorized, body, signal: leaving.signal };
     const answer = await recorder.fetch("/v1/chat/completions", init);
     await answer.body?.getReader().read();
     leaving.abort();
     await expect.poll(() => ended).toHaveLength(1);
-    expect(text()).toContain('"end": "aborted"');
-    expect(text()).not.toContain(CANARY);
+    expect(readDisk()).toContain('"end": "aborted"');
+    expect(readDisk()).not.toContain(CANARY);
   });
 
   test("A secret of requests that came before is not written", async () => {
-    const { text, ...recorder } = await recording({ fetch: async () => Response.json({ last: CANARY }) });
+    const { readDisk, ...recorder } = await startRecorder({
+      fetch: async () => Response.json({ last: CANARY }),
+    });
     await (await recorder.fetch("/v1/models", { headers: authorized })).text();
     await (await recorder.fetch("/v1/models")).text();
-    expect(text()).not.toContain(CANARY);
+    expect(readDisk()).not.toContain(CANARY);
   });
 });
 
@@ -361,7 +384,7 @@ describe("a replay", () => {
       ],
     },
   };
-  const named = (name: string, response: Partial<Recording["response"]> = {}): NamedRecording => ({
+  const createRecording = (name: string, response: Partial<Recording["response"]> = {}): NamedRecording => ({
     name,
     recording: { ...hello, response: { ...hello.response, ...response } },
   });
@@ -374,7 +397,10 @@ describe("a replay", () => {
     [Infinity, []],
   ])("at speed %d waits as long as was recorded, divided", async (speed, sleeps) => {
     const clock = createLeapingClock();
-    const answer = await post(same, createReplay({ recordings: [named("0001.json")], speed, clock }));
+    const answer = await post(
+      same,
+      createReplay({ recordings: [createRecording("0001.json")], speed, clock }),
+    );
     expect(answer.headers.get("x-sluice-recording")).toBe("0001.json");
     expect(await answer.text()).toBe('data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n');
     expect(clock.sleeps).toEqual(sleeps);
@@ -394,7 +420,7 @@ describe("a replay", () => {
   });
 
   test("refuses a request that fits no recording, and names the field that differs from the nearest", async () => {
-    const replay = createReplay({ recordings: [named("0001.json")] });
+    const replay = createReplay({ recordings: [createRecording("0001.json")] });
     const answer = await post({ ...same, messages: ["Hallo"] }, replay);
     expect(answer.status).toBe(400);
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
@@ -407,18 +433,18 @@ describe("a replay", () => {
     expect(replay.unused()).toEqual(["0001.json"]);
   });
 
-  const picture = (seed: string) => btoa(`PNG ${seed} and the rest of a picture`);
+  const createImage = (seed: string) => btoa(`PNG ${seed} and the rest of a picture`);
   test.each<[string, string, (seed: string) => object]>([
     [
       "a chat with another image",
       "/v1/chat/completions",
       (seed) => ({
-        ...ask(""),
+        ...createRequest(""),
         messages: [
           {
             role: "user",
             content: [
-              { type: "image_url", image_url: { url: `data:image/png;base64,${picture(seed)}` } },
+              { type: "image_url", image_url: { url: `data:image/png;base64,${createImage(seed)}` } },
               { type: "text", text: "What is it?" },
             ],
           },
@@ -431,7 +457,7 @@ describe("a replay", () => {
       (seed) => ({
         model: "gamma-image-5-0-260128",
         prompt: "A fox",
-        image: [`data:image/png;base64,${picture(seed)}`],
+        image: [`data:image/png;base64,${createImage(seed)}`],
       }),
     ],
     [
@@ -442,37 +468,37 @@ describe("a replay", () => {
         GroupId: "g",
         Name: "n",
         AssetType: "Image",
-        URL: btoa(picture(seed).repeat(6)),
+        URL: btoa(createImage(seed).repeat(6)),
       }),
     ],
   ])("does not answer %s", async (_, path, body) => {
-    const { folder, text, ...recorder } = await recording(createFastEmulator());
-    await (await recorder.fetch(path, json(body("one")))).text();
-    expect(text()).not.toContain(picture("one").slice(0, 30));
-    const { play } = replayOf(folder);
-    expect((await play(path, json(body("one")))).status).toBe(200);
-    const other = await play(path, json(body("two")));
+    const { folder, readDisk, ...recorder } = await startRecorder(createFastEmulator());
+    await (await recorder.fetch(path, createInit(body("one")))).text();
+    expect(readDisk()).not.toContain(createImage("one").slice(0, 30));
+    const { play } = createReplayOf(folder);
+    expect((await play(path, createInit(body("one")))).status).toBe(200);
+    const other = await play(path, createInit(body("two")));
     expect(other.status).toBe(400);
     expect(await other.text()).toMatch(/differs: .*\[redacted \w{16}\].*, is .*\[redacted \w{16}\]/);
   });
 
   test("does not answer a form with another file of the same name and size", async () => {
-    const form = (picture: string) => {
+    const createForm = (picture: string) => {
       const body = new FormData();
       const fields = { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image" };
       for (const [name, value] of Object.entries(fields)) body.set(name, value);
       body.set("URL", new File([picture], "castle.png", { type: "image/png" }));
       return { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body };
     };
-    const { folder, ...recorder } = await recording(createFastEmulator());
-    await (await recorder.fetch("/gamma/asset/CreateAsset", form("one"))).text();
-    const { play } = replayOf(folder);
-    expect((await play("/gamma/asset/CreateAsset", form("one"))).status).toBe(200);
-    expect((await play("/gamma/asset/CreateAsset", form("two"))).status).toBe(400);
+    const { folder, ...recorder } = await startRecorder(createFastEmulator());
+    await (await recorder.fetch("/gamma/asset/CreateAsset", createForm("one"))).text();
+    const { play } = createReplayOf(folder);
+    expect((await play("/gamma/asset/CreateAsset", createForm("one"))).status).toBe(200);
+    expect((await play("/gamma/asset/CreateAsset", createForm("two"))).status).toBe(400);
   });
 
   test("names no secret of a request that fits no recording", async () => {
-    const replay = createReplay({ recordings: [named("0001.json")] });
+    const replay = createReplay({ recordings: [createRecording("0001.json")] });
     const answer = await post({ ...same, messages: ["sk-canary-123456"] }, replay);
     expect(await answer.text()).not.toContain("canary");
   });
@@ -482,13 +508,13 @@ describe("a replay", () => {
     ["without a field", '{ "version": 1 }', "recordedAt"],
     ["of another version", JSON.stringify({ ...hello, version: 2 }), "version"],
   ])("names a file %s, with its place", (_, text, place) => {
-    const folder = newFolder();
+    const folder = createFolder();
     writeFileSync(join(folder, "0001.json"), text);
     expect(() => readRecordings(folder)).toThrow(/0001\.json is no recording/);
     expect(() => readRecordings(folder)).toThrow(place);
   });
 
   test("A replay of an empty folder is an error that says what to do", () => {
-    expect(() => readRecordings(newFolder())).toThrow(/--record/);
+    expect(() => readRecordings(createFolder())).toThrow(/--record/);
   });
 });

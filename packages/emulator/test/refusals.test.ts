@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { ask, createFastEmulator, KEY, post, refusalOf, URL_OF_CHAT } from "./support.js";
+import { createFastEmulator, createRequest, KEY, post, readRefusal, URL_OF_CHAT } from "./support.js";
 
 const asJSON = { "content-type": "application/json" };
 
@@ -12,10 +12,12 @@ describe("a key", () => {
     ["is of another scheme", { authorization: `Basic ${KEY}` }],
     ["is empty", { authorization: "Bearer " }],
     ["has something after it", { authorization: `Bearer ${KEY} x` }],
-  ])("that %s gives 401", async (_, headers) => {
-    const response = await post(createFastEmulator(), ask("hi"), { headers: { ...asJSON, ...headers } });
+  ])("a request that %s gets 401", async (_, headers) => {
+    const response = await post(createFastEmulator(), createRequest("hi"), {
+      headers: { ...asJSON, ...headers },
+    });
     expect(response.status).toBe(401);
-    const refusal = await refusalOf(response);
+    const refusal = await readRefusal(response);
     expect(refusal).toEqual({
       message: expect.any(String),
       type: "authentication_error",
@@ -36,12 +38,12 @@ describe("a key", () => {
   ])("is needed for %s %s", async (method, path) => {
     const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method });
     expect(response.status).toBe(401);
-    expect(await refusalOf(response)).toMatchObject({ type: "authentication_error" });
+    expect(await readRefusal(response)).toMatchObject({ type: "authentication_error" });
   });
 
   test("may be any of several", async () => {
     const emulator = createFastEmulator({ apiKeys: ["sk-other", KEY] });
-    expect((await post(emulator, ask("hi"))).status).toBe(200);
+    expect((await post(emulator, createRequest("hi"))).status).toBe(200);
   });
 });
 
@@ -58,7 +60,7 @@ describe("a path", () => {
   ])("%s is not found", async (path) => {
     const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method: "POST" });
     expect(response.status).toBe(404);
-    expect(await refusalOf(response)).toMatchObject({ code: "not_found" });
+    expect(await readRefusal(response)).toMatchObject({ code: "not_found" });
   });
 
   test.each([
@@ -126,7 +128,7 @@ describe("a path of a wrong base URL is answered with the right path", () => {
     const emulator = createFastEmulator();
     const response = await emulator.fetch(`https://gateway.test${path}`, { method: "POST" });
     expect(response.status).toBe(404);
-    expect(await refusalOf(response)).toMatchObject({
+    expect(await readRefusal(response)).toMatchObject({
       message: `There is no endpoint at ${path}. Did you mean ${meant}?${advice}`,
       code: "not_found",
     });
@@ -136,7 +138,7 @@ describe("a path of a wrong base URL is answered with the right path", () => {
     "%s has no right path",
     async (path) => {
       const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method: "POST" });
-      expect((await refusalOf(response)).message).not.toContain("Did you mean");
+      expect((await readRefusal(response)).message).not.toContain("Did you mean");
     },
   );
 });
@@ -145,13 +147,18 @@ describe("a body", () => {
   test.each([
     ["no JSON", "{model:", asJSON, "body"],
     ["nothing", "", asJSON, "body"],
-    ["of another type", JSON.stringify(ask("hi")), { "content-type": "text/plain" }, "content-type"],
-  ])("that is %s gives 400", async (_, body, headers, param) => {
+    [
+      "of another type",
+      JSON.stringify(createRequest("hi")),
+      { "content-type": "text/plain" },
+      "content-type",
+    ],
+  ])("a request body of %s gets 400", async (_, body, headers, param) => {
     const response = await post(createFastEmulator(), body, {
       headers: { ...headers, authorization: `Bearer ${KEY}` },
     });
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({
+    expect(await readRefusal(response)).toMatchObject({
       type: "invalid_request_error",
       code: "invalid_parameter",
       param,
@@ -160,24 +167,24 @@ describe("a body", () => {
 
   test("may name its charset", async () => {
     const headers = { "content-type": "application/json; charset=utf-8", authorization: `bearer ${KEY}` };
-    expect((await post(createFastEmulator(), ask("hi"), { headers })).status).toBe(200);
+    expect((await post(createFastEmulator(), createRequest("hi"), { headers })).status).toBe(200);
   });
 
   test("A body for an unknown model is refused under a code of its own", async () => {
-    const response = await post(createFastEmulator(), ask("hi", { model: "zeta-9" }));
+    const response = await post(createFastEmulator(), createRequest("hi", { model: "zeta-9" }));
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
+    expect(await readRefusal(response)).toMatchObject({ code: "model_not_found", param: "model" });
   });
 
   test.each([null, [], 7, "hi", {}])("The body %j lacks a model", async (body) => {
     const response = await post(createFastEmulator(), JSON.stringify(body));
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param: "model" });
+    expect(await readRefusal(response)).toMatchObject({ code: "invalid_parameter", param: "model" });
   });
 
   test("A body with several faults names them all, and the first as param", async () => {
-    const response = await post(createFastEmulator(), ask("hi", { max_tokens: 0, temperature: 3 }));
-    const { message, param } = await refusalOf(response);
+    const response = await post(createFastEmulator(), createRequest("hi", { max_tokens: 0, temperature: 3 }));
+    const { message, param } = await readRefusal(response);
     expect(param).toBe("max_tokens");
     expect(message).toContain("max_tokens");
     expect(message).toContain("temperature");
@@ -187,24 +194,27 @@ describe("a body", () => {
 describe("the rules of the models", () => {
   const gamma = { model: "gamma-chat-1-6-251015" };
   const delta = { model: "delta-5.3" };
-  const messages = (...list: object[]) => ({ messages: list });
+  const createMessages = (...list: object[]) => ({ messages: list });
   const image = { type: "image_url", image_url: { url: "https://pictures.example/cat.png" } };
   const nameless = { type: "function", function: { parameters: {} } };
   test.each<[string, object]>([
-    ["messages", messages()],
-    ["messages.0.role", messages({ role: "robot", content: "hi" })],
-    ["messages.0.content", messages({ role: "user" })],
-    ["messages.0.content", messages({ role: "assistant", content: null })],
-    ["messages.0.tool_call_id", messages({ role: "tool", content: "42" })],
-    ["messages.0.content.0.type", messages({ role: "system", content: [image] })],
-    ["messages.0.content.0.type", messages({ role: "user", content: [{ type: "audio" }] })],
+    ["messages", createMessages()],
+    ["messages.0.role", createMessages({ role: "robot", content: "hi" })],
+    ["messages.0.content", createMessages({ role: "user" })],
+    ["messages.0.content", createMessages({ role: "assistant", content: null })],
+    ["messages.0.tool_call_id", createMessages({ role: "tool", content: "42" })],
+    ["messages.0.content.0.type", createMessages({ role: "system", content: [image] })],
+    ["messages.0.content.0.type", createMessages({ role: "user", content: [{ type: "audio" }] })],
     [
       "messages.0.content.0.image_url.url",
-      messages({ role: "user", content: [{ ...image, image_url: { url: "cat" } }] }),
+      createMessages({ role: "user", content: [{ ...image, image_url: { url: "cat" } }] }),
     ],
     [
       "messages.0.content.0.image_url.detail",
-      messages({ role: "user", content: [{ ...image, image_url: { ...image.image_url, detail: "fine" } }] }),
+      createMessages({
+        role: "user",
+        content: [{ ...image, image_url: { ...image.image_url, detail: "fine" } }],
+      }),
     ],
     ["thinking.type", { thinking: { type: "auto" } }],
     ["reasoning_effort", { reasoning_effort: "medium" }],
@@ -224,14 +234,14 @@ describe("the rules of the models", () => {
     ["user_id", { user_id: "a b" }],
     ["max_tokens", { ...gamma, max_tokens: 8193 }],
     ["stop", { ...gamma, stop: ["a"] }],
-    ["messages.0.content.0.type", { ...gamma, ...messages({ role: "user", content: [image] }) }],
+    ["messages.0.content.0.type", { ...gamma, ...createMessages({ role: "user", content: [image] }) }],
     ["max_tokens", { ...delta, max_tokens: 131_073 }],
     ["thinking.type", { ...delta, thinking: { type: "disabled" } }],
     ["reasoning_effort", { ...delta, reasoning_effort: "none" }],
   ])("refuse %s in %o", async (param, fields) => {
-    const response = await post(createFastEmulator(), ask("hi", fields));
+    const response = await post(createFastEmulator(), createRequest("hi", fields));
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({
+    expect(await readRefusal(response)).toMatchObject({
       type: "invalid_request_error",
       code: "invalid_parameter",
       param,
@@ -242,14 +252,14 @@ describe("the rules of the models", () => {
 test.each([{ stop: ["a", "b", "c", "d", "e"] }, { temperature: 1.5 }])(
   "what is only assumed of a field is not refused, also by a strict emulator: %o",
   async (fields) => {
-    const request = ask("hi", { model: "delta-5.3", ...fields });
+    const request = createRequest("hi", { model: "delta-5.3", ...fields });
     expect((await post(createFastEmulator({ strict: true }), request)).status).toBe(200);
   },
 );
 
 describe("other origins", () => {
   test("get nothing by default", async () => {
-    const response = await post(createFastEmulator(), ask("hi"));
+    const response = await post(createFastEmulator(), createRequest("hi"));
     expect(response.headers.has("access-control-allow-origin")).toBe(false);
   });
 
@@ -258,7 +268,7 @@ describe("other origins", () => {
     const preflight = await emulator.fetch(URL_OF_CHAT, { method: "OPTIONS" });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
-    const refused = await post(emulator, ask("hi [[429]]"));
+    const refused = await post(emulator, createRequest("hi [[429]]"));
     expect(refused.headers.get("access-control-allow-origin")).toBe("*");
     expect(refused.headers.get("access-control-expose-headers")).toContain("retry-after");
   });
@@ -272,15 +282,15 @@ test("options that can't work are refused at once", () => {
 
 test("The list of models and the responses endpoint, which tools ask first, are 404 with the way out", async () => {
   const { fetch } = createFastEmulator();
-  const hintOf = async (path: string) => {
+  const readHint = async (path: string) => {
     const response = await fetch(`https://gateway.test${path}`);
     expect(response.status).toBe(404);
-    return (await refusalOf(response)).message;
+    return (await readRefusal(response)).message;
   };
-  expect(await hintOf("/v1/models")).toMatch(/no list of models.* alpha-v4\.1-flash, .*gamma-video-fast\./);
-  expect(await hintOf("/v1/modelling")).toBe("There is no endpoint at /v1/modelling.");
+  expect(await readHint("/v1/models")).toMatch(/no list of models.* alpha-v4\.1-flash, .*gamma-video-fast\./);
+  expect(await readHint("/v1/modelling")).toBe("There is no endpoint at /v1/modelling.");
   for (const path of ["/v1/responses", "/v1/completions"])
-    expect(await hintOf(path)).toMatch(/Ask by chat completions: POST \/v1\/chat\/completions\./);
+    expect(await readHint(path)).toMatch(/Ask by chat completions: POST \/v1\/chat\/completions\./);
 });
 
 describe("What other clients send for an answer that the gateway never gives is refused with the way out", () => {
@@ -290,13 +300,13 @@ describe("What other clients send for an answer that the gateway never gives is 
     ["response_format", "delta-5.3", { response_format: { type: "json_schema" } }, /in the messages/],
     ["response_format", "gamma-chat-1-6-251015", { response_format: { schema } }, /in the messages/],
   ])("%s for %s", async (param, model, fields, wayOut) => {
-    const response = await post(createFastEmulator(), { ...ask("hi"), model, ...fields });
+    const response = await post(createFastEmulator(), { ...createRequest("hi"), model, ...fields });
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ param, message: expect.stringMatching(wayOut) });
+    expect(await readRefusal(response)).toMatchObject({ param, message: expect.stringMatching(wayOut) });
   });
 
   test("JSON mode changes nothing where a model has none", async () => {
     const fields = { model: "delta-5.3", response_format: { type: "json_object" }, functions: null };
-    expect((await post(createFastEmulator(), { ...ask("hi"), ...fields })).status).toBe(200);
+    expect((await post(createFastEmulator(), { ...createRequest("hi"), ...fields })).status).toBe(200);
   });
 });

@@ -1,46 +1,66 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { ask, complete, createFastEmulator, messageOf, post, refusalOf, send } from "./support.js";
+import {
+  complete,
+  createFastEmulator,
+  createRequest,
+  post,
+  readMessage,
+  readRefusal,
+  send,
+} from "./support.js";
 
 type Script = NonNullable<EmulatorOptions["script"]>;
-const scripted = (...replies: Script["replies"]) => createFastEmulator({ script: { replies } });
+const createScripted = (...replies: Script["replies"]) => createFastEmulator({ script: { replies } });
 
 describe("an answer of a script", () => {
   test("is given to the requests whose prompt has its words, in any case", async () => {
-    const emulator = scripted({ prompt: "weather", content: "It rains.", reasoning: "A look outside." });
-    expect(await messageOf(emulator, ask("How is the Weather?"))).toMatchObject({
+    const emulator = createScripted({
+      prompt: "weather",
+      content: "It rains.",
+      reasoning: "A look outside.",
+    });
+    expect(await readMessage(emulator, createRequest("How is the Weather?"))).toMatchObject({
       content: "It rains.",
       reasoning_content: "A look outside.",
     });
-    expect((await messageOf(emulator, ask("How are you?"))).content).not.toBe("It rains.");
+    expect((await readMessage(emulator, createRequest("How are you?"))).content).not.toBe("It rains.");
   });
 
   test("can be for one model", async () => {
-    const emulator = scripted({ model: "delta-5.3", content: "From delta." });
-    expect((await messageOf(emulator, ask("hi", { model: "delta-5.3" }))).content).toBe("From delta.");
-    expect((await messageOf(emulator, ask("hi"))).content).not.toBe("From delta.");
+    const emulator = createScripted({ model: "delta-5.3", content: "From delta." });
+    expect((await readMessage(emulator, createRequest("hi", { model: "delta-5.3" }))).content).toBe(
+      "From delta.",
+    );
+    expect((await readMessage(emulator, createRequest("hi"))).content).not.toBe("From delta.");
   });
 
   test("is the first that fits; one with a number of times makes room for the next", async () => {
-    const emulator = scripted({ content: "first", times: 1 }, { content: "then" });
-    const contents = [await messageOf(emulator, ask("hi")), await messageOf(emulator, ask("hi"))];
+    const emulator = createScripted({ content: "first", times: 1 }, { content: "then" });
+    const contents = [
+      await readMessage(emulator, createRequest("hi")),
+      await readMessage(emulator, createRequest("hi")),
+    ];
     expect(contents.map(({ content }) => content)).toEqual(["first", "then"]);
     emulator.reset();
-    expect((await messageOf(emulator, ask("hi"))).content).toBe("first");
+    expect((await readMessage(emulator, createRequest("hi"))).content).toBe("first");
   });
 
   test("calls a tool, and answers its result by another rule", async () => {
-    const emulator = scripted(
+    const emulator = createScripted(
       { prompt: "weather", toolCalls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
       { tool: "get_weather", content: "It rains in Paris." },
     );
     const question = { role: "user", content: "The weather?" };
-    const first = await messageOf(emulator, { ...ask("x"), messages: [question] });
+    const first = await readMessage(emulator, { ...createRequest("x"), messages: [question] });
     expect(first.tool_calls).toMatchObject([
       { function: { name: "get_weather", arguments: '{"city":"Paris"}' } },
     ]);
     const result = { role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "rain" };
-    const second = await messageOf(emulator, { ...ask("x"), messages: [question, first, result] });
+    const second = await readMessage(emulator, {
+      ...createRequest("x"),
+      messages: [question, first, result],
+    });
     expect(second.content).toBe("It rains in Paris.");
   });
 
@@ -49,20 +69,22 @@ describe("an answer of a script", () => {
       script: { replies: [{ content: "of the script" }] },
       chat: ({ messages }) => (messages.length > 1 ? "of the function" : undefined),
     });
-    expect((await messageOf(emulator, ask("hi"))).content).toBe("of the script");
+    expect((await readMessage(emulator, createRequest("hi"))).content).toBe("of the script");
     const messages = [
       { role: "system", content: "Be brief." },
       { role: "user", content: "hi" },
     ];
-    expect((await messageOf(emulator, { ...ask("hi"), messages })).content).toBe("of the function");
+    expect((await readMessage(emulator, { ...createRequest("hi"), messages })).content).toBe(
+      "of the function",
+    );
   });
 });
 
 describe("faults of a script", () => {
   test("fail a chat, beside the faults of its prompt", async () => {
-    const emulator = scripted({ prompt: "castle", faults: ["429:1"] });
-    expect((await post(emulator, ask("A castle"))).status).toBe(429);
-    expect((await post(emulator, ask("A castle"))).status).toBe(200);
+    const emulator = createScripted({ prompt: "castle", faults: ["429:1"] });
+    expect((await post(emulator, createRequest("A castle"))).status).toBe(429);
+    expect((await post(emulator, createRequest("A castle"))).status).toBe(200);
     expect(emulator.requests[0]).toMatchObject({ faults: ["429"], status: 429, error: /Rate limit/ });
   });
 
@@ -79,7 +101,7 @@ describe("faults of a script", () => {
     ],
     ["/epsilon/v1/videos/text2video", { prompt: "A castle" }],
   ])("reach %s", async (path, body) => {
-    const emulator = scripted({ prompt: "castle", faults: ["500"] });
+    const emulator = createScripted({ prompt: "castle", faults: ["500"] });
     expect((await send(emulator, path, body)).status).toBe(500);
   });
 });
@@ -103,11 +125,11 @@ describe("a script that is wrong", () => {
 test("Every key is accepted without options, and none is needed", async () => {
   const emulator = createEmulator({ speed: Infinity });
   expect((await emulator.fetch("https://gateway.test/v1/video/generations/none")).status).toBe(404);
-  expect((await complete(emulator, ask("hi"))).object).toBe("chat.completion");
+  expect((await complete(emulator, createRequest("hi"))).object).toBe("chat.completion");
 });
 
 test("an unknown model is refused, and the record has the reason", async () => {
   const emulator = createFastEmulator();
-  const { message } = await refusalOf(await post(emulator, ask("hi", { model: "delta-5" })));
+  const { message } = await readRefusal(await post(emulator, createRequest("hi", { model: "delta-5" })));
   expect(emulator.requests[0]).toMatchObject({ error: message, status: 400, finished: true });
 });

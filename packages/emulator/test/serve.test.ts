@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ask, createFastEmulator, KEY, readFrames, sendTo } from "./support.js";
+import { createFastEmulator, createRequest, KEY, readFrames, sendTo } from "./support.js";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -20,16 +20,20 @@ async function serveEmulator(options: Partial<EmulatorOptions> = {}) {
 describe("over real sockets", () => {
   test("an answer and a stream arrive whole", async () => {
     const { served } = await serveEmulator();
-    expect(await (await sendTo(served, ask("hi"))).json()).toMatchObject({ object: "chat.completion" });
-    const { frames } = await readFrames(await sendTo(served, ask("Tell me about tea", { stream: true })));
+    expect(await (await sendTo(served, createRequest("hi"))).json()).toMatchObject({
+      object: "chat.completion",
+    });
+    const { frames } = await readFrames(
+      await sendTo(served, createRequest("Tell me about tea", { stream: true })),
+    );
     expect(frames.at(-1)).toBe("[DONE]");
   });
 
-  test("each frame leaves when it is made", async () => {
+  test("each frame is sent when it is made", async () => {
     const { served } = await serveEmulator();
     const response = await sendTo(
       served,
-      ask("hi [[stall]]", { model: "gamma-chat-1-6-251015", stream: true }),
+      createRequest("hi [[stall]]", { model: "gamma-chat-1-6-251015", stream: true }),
     );
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     let text = "";
@@ -39,16 +43,16 @@ describe("over real sockets", () => {
   });
 
   test("headers arrive before the first frame is made", async () => {
-    let frame = (_: string) => {};
-    const body = new ReadableStream<Uint8Array>({
+    let toFrame = (_: string) => {};
+    const createBody = new ReadableStream<Uint8Array>({
       start(controller) {
-        frame = (text) => controller.enqueue(new TextEncoder().encode(text));
+        toFrame = (text) => controller.enqueue(new TextEncoder().encode(text));
       },
     });
-    const served = await serve({ fetch: async () => new Response(body) }, { port: 0 });
+    const served = await serve({ fetch: async () => new Response(createBody) }, { port: 0 });
     closing.push(served.close);
     const response = await fetch(served.url);
-    frame("one");
+    toFrame("one");
     const { value } = (await response.body?.getReader().read()) ?? {};
     expect(new TextDecoder().decode(value)).toBe("one");
   });
@@ -56,17 +60,19 @@ describe("over real sockets", () => {
   test("a client that aborts is recorded as gone", async () => {
     const { emulator, served } = await serveEmulator();
     const leaving = new AbortController();
-    const response = await sendTo(served, ask("hi [[stall]]", { stream: true }), { signal: leaving.signal });
+    const response = await sendTo(served, createRequest("hi [[stall]]", { stream: true }), {
+      signal: leaving.signal,
+    });
     await (response.body as ReadableStream<Uint8Array>).getReader().read();
     expect(emulator.requests[0]?.aborted).toBe(false);
     leaving.abort();
     await expect.poll(() => emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
   });
 
-  test("a client that leaves before the answer is recorded too", async () => {
+  test("a client that disconnects before the response is recorded too", async () => {
     const { emulator, served } = await serveEmulator();
     const leaving = new AbortController();
-    const answer = sendTo(served, ask("hi [[stall]]"), { signal: leaving.signal });
+    const answer = sendTo(served, createRequest("hi [[stall]]"), { signal: leaving.signal });
     await expect.poll(() => emulator.requests).toHaveLength(1);
     leaving.abort();
     await expect(answer).rejects.toMatchObject({ name: "AbortError" });
@@ -77,7 +83,7 @@ describe("over real sockets", () => {
     const { emulator, served } = await serveEmulator({ chat: () => "so much to say ".repeat(50_000) });
     const socket = connect(Number(new URL(served.url).port), "127.0.0.1");
     closing.push(() => socket.destroy());
-    const body = JSON.stringify(ask("Go on", { stream: true, reasoning_effort: "none" }));
+    const body = JSON.stringify(createRequest("Go on", { stream: true, reasoning_effort: "none" }));
     socket.write(
       `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
@@ -97,14 +103,14 @@ describe("over real sockets", () => {
     expect(emulator.requests[0]?.finished).toBe(false);
   });
 
-  test("a client that leaves ends the body of a handler that ignores the request's signal", async () => {
+  test("a client that disconnects ends the body of a handler that ignores the request's signal", async () => {
     const piece = new Uint8Array(1000);
     let leave = () => {};
     const left = new Promise<void>((resolve) => {
       leave = resolve;
     });
-    const body = () => new ReadableStream({ pull: (stream) => stream.enqueue(piece), cancel: leave });
-    const served = await serve({ fetch: async () => new Response(body()) }, { port: 0 });
+    const createBody = () => new ReadableStream({ pull: (stream) => stream.enqueue(piece), cancel: leave });
+    const served = await serve({ fetch: async () => new Response(createBody()) }, { port: 0 });
     closing.push(served.close);
     const reader = (await fetch(served.url)).body?.getReader();
     await reader?.read();
@@ -130,23 +136,24 @@ describe("over real sockets", () => {
       closing.push(() => socket.destroy());
       let text = "";
       socket.setEncoding("utf8").on("data", (piece) => (text += piece));
-      const headers = (bytes: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
-      socket.write(headers(3_000_000) + "a".repeat(1_000_000));
+      const createHeaders = (bytes: number) =>
+        `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
+      socket.write(createHeaders(3_000_000) + "a".repeat(1_000_000));
       await expect.poll(() => text).toContain("refused");
-      // the connection goes on with the next request, once the rest has come
-      socket.write(`${"a".repeat(2_000_000)}${headers(2)}hi`);
+      // the connection accepts the next request once the rest of the body has arrived
+      socket.write(`${"a".repeat(2_000_000)}${createHeaders(2)}hi`);
       await expect.poll(() => text).toContain("then hi");
     },
   );
 
-  test("A server survives a body that its handler cancels while it comes", async () => {
+  test("A server survives a handler that cancels a body while it arrives", async () => {
     let turns = 0;
-    const fetched = async (request: Request) => {
+    const fetchServed = async (request: Request) => {
       for (let turn = 0; turn < turns; turn += 1) await undefined;
       await request.body?.cancel();
       return new Response("refused", { status: 413 });
     };
-    const served = await serve({ fetch: fetched }, { port: 0 });
+    const served = await serve({ fetch: fetchServed }, { port: 0 });
     closing.push(served.close);
     for (; turns < 40; turns += 1) {
       const answer = await fetch(served.url, { method: "POST", body: "a".repeat(1000) });
@@ -157,19 +164,19 @@ describe("over real sockets", () => {
   test("a dropped stream is a lost connection, with the text before it delivered", async () => {
     const { served } = await serveEmulator();
     const fields = { model: "gamma-chat-1-6-251015", stream: true };
-    const { frames, failure } = await readFrames(await sendTo(served, ask("hi [[drop]]", fields)));
+    const { frames, failure } = await readFrames(await sendTo(served, createRequest("hi [[drop]]", fields)));
     expect(frames).toHaveLength(9);
     expect(failure).toBeInstanceOf(TypeError);
   });
 
-  test("a refused connection has no answer", async () => {
+  test("a refused connection has no response", async () => {
     const { served } = await serveEmulator({ faults: () => "refuse" });
-    await expect(sendTo(served, ask("hi"))).rejects.toBeInstanceOf(TypeError);
+    await expect(sendTo(served, createRequest("hi"))).rejects.toBeInstanceOf(TypeError);
   });
 
   test("closing ends open streams", async () => {
     const { served } = await serveEmulator();
-    const response = await sendTo(served, ask("hi [[stall]]", { stream: true }));
+    const response = await sendTo(served, createRequest("hi [[stall]]", { stream: true }));
     const reading = readFrames(response);
     await served.close();
     expect((await reading).failure).toBeInstanceOf(TypeError);
@@ -191,7 +198,7 @@ describe("over real sockets", () => {
   });
 });
 
-test("an emulator serves nothing of its own accord", () => {
+test("an emulator does not listen on its own", () => {
   expect(Object.keys(createEmulator({ apiKeys: [KEY] }))).toEqual([
     "fetch",
     "clientOptions",

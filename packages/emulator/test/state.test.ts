@@ -1,7 +1,7 @@
 import { createEmulator } from "@sluice/emulator";
 import { beforeEach, expect, test } from "vitest";
 
-/* An emulator whose process ends at any time, over a state that stays. */
+/* An emulator whose process ends at any time, with a state that survives. */
 
 let state: Map<string, unknown>;
 let now: number;
@@ -10,9 +10,9 @@ beforeEach(() => {
   now = Date.now();
 });
 
-/** Starts an emulator with what the one before has kept, as plain data. */
+/** Starts an emulator with the state of the one before, copied as plain data. */
 function restart() {
-  // what is no data could not be kept
+  // `structuredClone` throws for values that can't be stored
   state = structuredClone(state);
   return createEmulator({ state, clock: { now: () => now, sleep: async () => {} } });
 }
@@ -26,7 +26,7 @@ async function answerOf(emulator: ReturnType<typeof restart>, path: string, body
 const film = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
 const filmPath = "/v1/video/generations";
 
-test("A video task goes on in the next emulator, and its file is there", async () => {
+test("A video task continues in the next emulator, with its file", async () => {
   const { task_id: id } = await answerOf(restart(), filmPath, film);
   now += 10 * 60_000;
   const later = restart();
@@ -36,13 +36,13 @@ test("A video task goes on in the next emulator, and its file is there", async (
   expect((await again.fetch(url, { method: "HEAD" })).status).toBe(200);
 });
 
-test("The next emulator gives no id twice", async () => {
+test("The next emulator never repeats an id", async () => {
   const ids = [];
   for (let turn = 0; turn < 3; turn += 1) ids.push((await answerOf(restart(), filmPath, film)).task_id);
   expect(new Set(ids).size).toBe(3);
 });
 
-test("An image and an asset are there in the next emulator", async () => {
+test("An image and an asset survive in the next emulator", async () => {
   const first = restart();
   const image = { model: "gamma-image-4-0-250828", prompt: "A lighthouse" };
   const { data } = await answerOf(first, "/v1/images/generations", image);

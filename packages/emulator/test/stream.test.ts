@@ -1,27 +1,30 @@
 import { models } from "@sluice/core/schemas";
 import { expect, test } from "vitest";
 import {
-  ask,
   type Chunk,
-  chunksOf,
   complete,
   createFastEmulator,
   createLeapingClock,
-  deltasOf,
-  messageOf,
+  createRequest,
+  joinText,
+  listDeltas,
   post,
-  textOf,
+  readChunks,
+  readMessage,
 } from "./support.js";
 
-test("a stream is server-sent events that nobody caches", async () => {
-  const { headers } = await post(createFastEmulator(), ask("hi", { stream: true }));
+test("a stream is server-sent events without caching", async () => {
+  const { headers } = await post(createFastEmulator(), createRequest("hi", { stream: true }));
   expect(headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   expect(headers.get("cache-control")).toBe("no-cache");
   expect(headers.get("x-request-id")).toMatch(/^req_/);
 });
 
 test("the first delta has the role, the last chunk the finish reason", async () => {
-  const chunks = await chunksOf(createFastEmulator(), ask("Tell me about tea", { model: "delta-5.3" }));
+  const chunks = await readChunks(
+    createFastEmulator(),
+    createRequest("Tell me about tea", { model: "delta-5.3" }),
+  );
   expect(chunks[0]?.choices[0]).toMatchObject({
     index: 0,
     delta: { role: "assistant" },
@@ -35,9 +38,11 @@ test("the first delta has the role, the last chunk the finish reason", async () 
 test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
   "%s streams the very message it would answer at once",
   async (model) => {
-    const deltas = deltasOf(await chunksOf(createFastEmulator(), ask("Tell me about tea", { model })));
-    const message = await messageOf(createFastEmulator(), ask("Tell me about tea", { model }));
-    expect(textOf(deltas)).toBe(message.content);
+    const deltas = listDeltas(
+      await readChunks(createFastEmulator(), createRequest("Tell me about tea", { model })),
+    );
+    const message = await readMessage(createFastEmulator(), createRequest("Tell me about tea", { model }));
+    expect(joinText(deltas)).toBe(message.content);
     expect(deltas.map((delta) => delta.reasoning_content ?? "").join("")).toBe(
       message.reasoning_content ?? "",
     );
@@ -45,7 +50,7 @@ test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
 );
 
 test("all thinking comes before the first text", async () => {
-  const deltas = deltasOf(await chunksOf(createFastEmulator(), ask("Tell me about tea")));
+  const deltas = listDeltas(await readChunks(createFastEmulator(), createRequest("Tell me about tea")));
   const lastThought = deltas.findLastIndex(({ reasoning_content }) => reasoning_content !== undefined);
   const firstText = deltas.findIndex(({ content }) => !!content);
   expect(lastThought).toBeGreaterThan(0);
@@ -55,8 +60,8 @@ test("all thinking comes before the first text", async () => {
 test("no delta holds half a character, and emoji families stay whole", async () => {
   const said = "Families: 👨‍👩‍👧‍👦 and 🧑🏽‍🚀, 你好，مرحبا، नमस्ते";
   const emulator = createFastEmulator({ chat: () => said });
-  const deltas = deltasOf(await chunksOf(emulator, ask("Who?")));
-  expect(textOf(deltas)).toBe(said);
+  const deltas = listDeltas(await readChunks(emulator, createRequest("Who?")));
+  expect(joinText(deltas)).toBe(said);
   expect(deltas.map(({ content }) => content)).toContain(" 👨‍👩‍👧‍👦");
   for (const { content } of deltas) expect(content ?? "").not.toMatch(/\p{Surrogate}/u);
 });
@@ -66,20 +71,23 @@ test.each(chats)(
   "%s reports the usage of a stream on a chunk of its own, only when asked, and null until then",
   async (model) => {
     const include = (include_usage: boolean) =>
-      chunksOf(createFastEmulator(), ask("hi", { model, stream_options: { include_usage } }));
+      readChunks(createFastEmulator(), createRequest("hi", { model, stream_options: { include_usage } }));
     const asked = await include(true);
     const last = asked.pop() as Chunk;
     expect(last.choices).toEqual([]);
-    expect(last.usage).toEqual((await complete(createFastEmulator(), ask("hi", { model }))).usage);
+    expect(last.usage).toEqual((await complete(createFastEmulator(), createRequest("hi", { model }))).usage);
     for (const { usage } of asked) expect(usage).toBeNull();
-    for (const chunks of [await include(false), await chunksOf(createFastEmulator(), ask("hi", { model }))])
+    for (const chunks of [
+      await include(false),
+      await readChunks(createFastEmulator(), createRequest("hi", { model })),
+    ])
       for (const chunk of chunks) expect(chunk).not.toHaveProperty("usage");
   },
 );
 
 test("a human pace waits before every delta, longest before the first", async () => {
   const clock = createLeapingClock();
-  const chunks = await chunksOf(createFastEmulator({ clock, speed: 1 }), ask("hi"));
+  const chunks = await readChunks(createFastEmulator({ clock, speed: 1 }), createRequest("hi"));
   const [first, ...others] = clock.sleeps as [number, ...number[]];
   expect(clock.sleeps).toHaveLength(chunks.length - 2);
   expect(others.every((ms) => ms > 0 && ms < first)).toBe(true);

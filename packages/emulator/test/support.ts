@@ -3,7 +3,7 @@ import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emu
 export const KEY = "sk-weather-app";
 export const URL_OF_CHAT = "https://gateway.test/v1/chat/completions";
 
-/** Fields that an answer may have; each test reads some of them. */
+/** Fields of a response; each test reads some of them. */
 export interface Completion {
   id: string;
   object: string;
@@ -78,8 +78,11 @@ export function sendTo({ url }: { readonly url: string }, body: object, init: Re
   });
 }
 
-/** A request with one user message. */
-export function ask(prompt: string, fields: object = {}): { model: string; messages: object[] } & object {
+/** Creates a request with one user message. */
+export function createRequest(
+  prompt: string,
+  fields: object = {},
+): { model: string; messages: object[] } & object {
   return { model: "alpha-v4.1-flash", messages: [{ role: "user", content: prompt }], ...fields };
 }
 
@@ -89,16 +92,16 @@ export async function complete(emulator: Emulator, body: unknown): Promise<Compl
   return (await response.json()) as Completion;
 }
 
-export async function messageOf(emulator: Emulator, body: unknown): Promise<Message> {
+export async function readMessage(emulator: Emulator, body: unknown): Promise<Message> {
   const { choices } = await complete(emulator, body);
   return choices[0]?.message as Message;
 }
 
-export async function refusalOf(response: Response): Promise<Refusal["error"]> {
+export async function readRefusal(response: Response): Promise<Refusal["error"]> {
   return ((await response.json()) as Refusal).error;
 }
 
-/** The `data` of every frame; the connection's end or failure ends the list. */
+/** Reads the `data` of every frame until the connection ends or fails. */
 export async function readFrames(response: Response): Promise<{ frames: string[]; failure: unknown }> {
   const frames: string[] = [];
   const decoder = new TextDecoder();
@@ -116,28 +119,28 @@ export async function readFrames(response: Response): Promise<{ frames: string[]
   }
 }
 
-/** The parsed chunks of a stream that ends well, without its `[DONE]`. */
-export async function chunksOf(emulator: Pick<Emulator, "fetch">, body: object): Promise<Chunk[]> {
+/** Reads the chunks of a stream that ends well, without its `[DONE]`. */
+export async function readChunks(emulator: Pick<Emulator, "fetch">, body: object): Promise<Chunk[]> {
   const { frames } = await readFrames(await post(emulator, { ...body, stream: true }));
   if (frames.pop() !== "[DONE]") throw new Error("the stream did not end with [DONE]");
   return frames.map((frame) => JSON.parse(frame) as Chunk);
 }
 
-export function deltasOf(chunks: readonly Chunk[]): Delta[] {
+export function listDeltas(chunks: readonly Chunk[]): Delta[] {
   return chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
 }
 
-export function textOf(deltas: readonly Delta[]): string {
+export function joinText(deltas: readonly Delta[]): string {
   return deltas.map(({ content }) => content ?? "").join("");
 }
 
-/** A path, and the JSON to send there; without a body it is a GET. */
+/** A path, and the JSON to send. Without a body, the request is a GET. */
 export interface EmulatorRequest {
   readonly path: string;
   readonly body?: object;
 }
 
-/** Sends JSON with the key; without a body it is a GET. */
+/** Sends JSON with the key. Without a body, the request is a GET. */
 export function send(
   emulator: Pick<Emulator, "fetch">,
   path: string,
@@ -156,14 +159,14 @@ export function send(
   return emulator.fetch(`https://gateway.test${path}`, { ...content, ...init });
 }
 
-/** The JSON of an answer that must be a success. */
-export async function bodyOf<Body>(response: Response | Promise<Response>): Promise<Body> {
+/** Reads the JSON of a response that must be a success. */
+export async function readBody<Body>(response: Response | Promise<Response>): Promise<Body> {
   const answer = await response;
   if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
   return (await answer.json()) as Body;
 }
 
-/** A PNG taken apart: its chunks in their order, the head, and the rows as they were before compression. */
+/** Reads a PNG: its chunks in order, the head, and the uncompressed rows. */
 export async function readPNG(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks: { type: string; content: Uint8Array<ArrayBuffer>; crc: number }[] = [];
@@ -190,11 +193,11 @@ export async function readPNG(bytes: Uint8Array<ArrayBuffer>) {
   };
 }
 
-export async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** A clock on which every sleep is over at once, and is noted; `pass` lets time go by. */
+/** A clock that records every sleep and ends it at once. `pass` advances the time. */
 export function createLeapingClock(): NonNullable<EmulatorOptions["clock"]> & {
   readonly sleeps: number[];
   readonly pass: (ms: number) => void;

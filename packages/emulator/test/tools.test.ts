@@ -1,23 +1,30 @@
 import { describe, expect, test } from "vitest";
-import { ask, chunksOf, complete, createFastEmulator, deltasOf, messageOf } from "./support.js";
+import {
+  complete,
+  createFastEmulator,
+  createRequest,
+  listDeltas,
+  readChunks,
+  readMessage,
+} from "./support.js";
 
-const weather = tool("get_weather", {
+const weather = createTool("get_weather", {
   type: "object",
   properties: { city: { type: "string" }, unit: { enum: ["celsius", "fahrenheit"] } },
   required: ["city"],
 });
-const time = tool("get-time", {
+const time = createTool("get-time", {
   type: "object",
   properties: { city: { type: "string" } },
   required: ["city"],
 });
 
-function tool(name: string, parameters: object) {
+function createTool(name: string, parameters: object) {
   return { type: "function", function: { name, parameters } };
 }
 
-async function callsTo(prompt: string, fields: object) {
-  const { tool_calls } = await messageOf(createFastEmulator(), ask(prompt, fields));
+async function readCalls(prompt: string, fields: object) {
+  const { tool_calls } = await readMessage(createFastEmulator(), createRequest(prompt, fields));
   return (tool_calls ?? []).map(({ function: { name, arguments: text } }) => [name, JSON.parse(text)]);
 }
 
@@ -37,45 +44,48 @@ describe("tools are called", () => {
     ["not because their name comes up", "What is get_weather?", {}, []],
     ["by delta too", "Use get_weather", { model: "delta-5.3" }, ["get_weather"]],
   ])("%s", async (_, prompt, fields, names) => {
-    const calls = await callsTo(prompt, { tools, ...fields });
+    const calls = await readCalls(prompt, { tools, ...fields });
     expect(calls.map(([name]) => name)).toEqual(names);
   });
 });
 
 test("a call comes with an id, without text, and with its own finish reason", async () => {
-  const { choices } = await complete(createFastEmulator(), ask("Use get_weather", { tools: [weather] }));
+  const { choices } = await complete(
+    createFastEmulator(),
+    createRequest("Use get_weather", { tools: [weather] }),
+  );
   expect(choices[0]?.finish_reason).toBe("tool_calls");
   expect(choices[0]?.message).toMatchObject({ content: null, tool_calls: [{ type: "function" }] });
   expect(choices[0]?.message.tool_calls?.[0]?.id).toMatch(/^call_/);
 });
 
-test("two calls of one answer have ids of their own, and so have those of the next answer", async () => {
+test("every call has a unique id, within one message and across messages", async () => {
   const emulator = createFastEmulator();
-  const request = ask("Use get_weather and get-time", { tools: [weather, time] });
-  const messages = [await messageOf(emulator, request), await messageOf(emulator, request)];
+  const request = createRequest("Use get_weather and get-time", { tools: [weather, time] });
+  const messages = [await readMessage(emulator, request), await readMessage(emulator, request)];
   const ids = messages.flatMap(({ tool_calls }) => (tool_calls ?? []).map(({ id }) => id));
   expect(new Set(ids).size).toBe(4);
 });
 
 test("arguments take what the prompt offers", async () => {
   const prompt = "Use get_weather for the weather in New York, in fahrenheit";
-  expect(await callsTo(prompt, { tools: [weather] })).toEqual([
+  expect(await readCalls(prompt, { tools: [weather] })).toEqual([
     ["get_weather", { city: "New York", unit: "fahrenheit" }],
   ]);
-  const add = tool("add", { properties: { a: { type: "number" }, b: { type: "number" } } });
-  expect(await callsTo("Use the tool to add 2.5 and 40.", { tools: [add] })).toEqual([
+  const add = createTool("add", { properties: { a: { type: "number" }, b: { type: "number" } } });
+  expect(await readCalls("Use the tool to add 2.5 and 40.", { tools: [add] })).toEqual([
     ["add", { a: 2.5, b: 40 }],
   ]);
-  const say = tool("say", { properties: { words: { type: "string" } } });
-  expect(await callsTo('Use say with "good morning"', { tools: [say] })).toEqual([
+  const say = createTool("say", { properties: { words: { type: "string" } } });
+  expect(await readCalls('Use say with "good morning"', { tools: [say] })).toEqual([
     ["say", { words: "good morning" }],
   ]);
 });
 
 test("arguments are streamed in fragments, call after call, id and name once", async () => {
-  const request = ask("Use get_weather and get-time in Paris", { tools: [weather, time] });
-  const chunks = await chunksOf(createFastEmulator(), request);
-  const parts = deltasOf(chunks).flatMap(({ tool_calls }) => tool_calls ?? []);
+  const request = createRequest("Use get_weather and get-time in Paris", { tools: [weather, time] });
+  const chunks = await readChunks(createFastEmulator(), request);
+  const parts = listDeltas(chunks).flatMap(({ tool_calls }) => tool_calls ?? []);
   for (const index of [0, 1]) {
     const [first, ...fragments] = parts.filter((part) => part.index === index);
     expect(first).toMatchObject({ type: "function", function: { arguments: "" } });
@@ -90,7 +100,10 @@ test("arguments are streamed in fragments, call after call, id and name once", a
 
 test("max_tokens cuts arguments in the middle", async () => {
   const fields = { tools: [weather], max_tokens: 6, thinking: { type: "disabled" } };
-  const { choices, usage } = await complete(createFastEmulator(), ask("Use get_weather in Paris", fields));
+  const { choices, usage } = await complete(
+    createFastEmulator(),
+    createRequest("Use get_weather in Paris", fields),
+  );
   expect(choices[0]?.finish_reason).toBe("length");
   expect(usage.completion_tokens).toBe(6);
   const text = choices[0]?.message.tool_calls?.[0]?.function.arguments ?? "";
@@ -105,8 +118,8 @@ test.each(["auto", "required"])(
       type: "function",
       function: { name: "get_weather", arguments: '{"city":"Oslo"}' },
     };
-    const { content, tool_calls } = await messageOf(createFastEmulator(), {
-      ...ask("", { tools: [weather], tool_choice }),
+    const { content, tool_calls } = await readMessage(createFastEmulator(), {
+      ...createRequest("", { tools: [weather], tool_choice }),
       messages: [
         { role: "user", content: "Use get_weather in Oslo" },
         { role: "assistant", content: null, reasoning_content: "I need it.", tool_calls: [call] },
@@ -207,7 +220,7 @@ describe("arguments satisfy their schema:", () => {
       {
         properties: { kind: { const: "a" } },
         if: { properties: { kind: { const: "a" } } },
-        // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+        // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema
         then: { required: ["size"] },
       },
       { kind: "a", size: string },
@@ -220,7 +233,7 @@ describe("arguments satisfy their schema:", () => {
       required: ["it"],
       $defs: { cups: { const: 4 } },
     };
-    const [call] = await callsTo("Use the tool", { tools: [tool("brew", parameters)] });
+    const [call] = await readCalls("Use the tool", { tools: [createTool("brew", parameters)] });
     expect(call).toEqual(["brew", { it: expected }]);
   });
 
@@ -229,7 +242,7 @@ describe("arguments satisfy their schema:", () => {
       properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#/$defs/node" } } },
     };
     const parameters = { ...node, $defs: { node }, required: ["name"] };
-    const [call] = await callsTo("Use the tool", { tools: [tool("plant", parameters)] });
+    const [call] = await readCalls("Use the tool", { tools: [createTool("plant", parameters)] });
     expect(call).toEqual([
       "plant",
       { name: expect.any(String), children: [expect.objectContaining({ name: expect.any(String) })] },
@@ -238,17 +251,17 @@ describe("arguments satisfy their schema:", () => {
 
   test("no property is made up where none is allowed", async () => {
     const parameters = { type: "object", properties: {}, additionalProperties: false };
-    expect(await callsTo("Use the tool", { tools: [tool("refresh", parameters)] })).toEqual([
+    expect(await readCalls("Use the tool", { tools: [createTool("refresh", parameters)] })).toEqual([
       ["refresh", {}],
     ]);
   });
 
-  test("a schema without an answer still gets one, soon", async () => {
+  test("a schema without a valid value still gets arguments soon", async () => {
     const parameters = {
       type: "object",
       properties: { it: { allOf: [{ const: 1 }, { const: 2 }] } },
       required: ["it"],
     };
-    expect(await callsTo("Use the tool", { tools: [tool("puzzle", parameters)] })).toHaveLength(1);
+    expect(await readCalls("Use the tool", { tools: [createTool("puzzle", parameters)] })).toHaveLength(1);
   });
 });

@@ -1,8 +1,11 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { ask, createFastEmulator, KEY, messageOf, post, refusalOf } from "./support.js";
+import { createFastEmulator, createRequest, KEY, post, readMessage, readRefusal } from "./support.js";
 
-/* The emulator stands for a gateway of which only the specification is known, and that says itself that it has fields whose names it does not show. */
+/*
+ * The specification is incomplete: it says that the gateway has fields whose names it does not show. The emulator must
+ * accept them.
+ */
 
 const HEADER = "x-sluice-unknown-fields";
 const gamma = { model: "gamma-chat-1-6-251015" };
@@ -18,25 +21,28 @@ function send(options: Partial<EmulatorOptions>, path: string, body: object) {
   return { emulator, response };
 }
 
-test("are accepted, listed in requests by their paths, and named in a header", async () => {
+test("unknown fields are accepted, listed in requests by their paths, and named in a header", async () => {
   const emulator = createFastEmulator({ cors: true });
   const fields = { n: 1, user: "u-1", messages: [{ role: "user", content: "hi", createdAt: 1 }] };
-  const response = await post(emulator, ask("hi", fields));
+  const response = await post(emulator, createRequest("hi", fields));
   expect(response.status).toBe(200);
   expect(emulator.requests[0]?.unknownFields).toEqual(["messages.0.createdAt", "n", "user"]);
   expect(response.headers.get(HEADER)).toBe("messages.0.createdAt, n, user");
   expect(response.headers.get("access-control-expose-headers")).toContain(HEADER);
 });
 
-test("are not mentioned where there are none", async () => {
+test("no header names unknown fields if there are none", async () => {
   const emulator = createFastEmulator();
-  const response = await post(emulator, ask("hi"));
+  const response = await post(emulator, createRequest("hi"));
   expect(emulator.requests[0]?.unknownFields).toEqual([]);
   expect(response.headers.has(HEADER)).toBe(false);
 });
 
-test("have names that a header can carry, however they are spelt", async () => {
-  const response = await post(createFastEmulator(), ask("hi", { "größe\r\n🚤": 1, ["x".repeat(9999)]: 1 }));
+test("the header carries the names of unknown fields, however they are spelled", async () => {
+  const response = await post(
+    createFastEmulator(),
+    createRequest("hi", { "größe\r\n🚤": 1, ["x".repeat(9999)]: 1 }),
+  );
   expect(response.status).toBe(200);
   expect(response.headers.get(HEADER)).toMatch(/^gr\?\?e\?\?\?\?, x+$/);
 });
@@ -58,17 +64,17 @@ test.each([
       Tags: [],
     },
   ],
-])("are accepted at %s, where they change nothing", async (path, body) => {
+])("unknown fields are accepted at %s and change nothing", async (path, body) => {
   const { emulator, response } = send({}, path, body);
   expect((await response).status).toBe(200);
   expect(emulator.requests[0]?.unknownFields.length).toBeGreaterThan(0);
 });
 
-test("change nothing: a model without tools calls none, whatever they look like", async () => {
+test("unknown fields that look like tools call no tool", async () => {
   for (const tools of [[tool], "all", 7]) {
     const response = await post(
       createFastEmulator(),
-      ask("Use get_weather", { ...gamma, tools, tool_choice: "required" }),
+      createRequest("Use get_weather", { ...gamma, tools, tool_choice: "required" }),
     );
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
@@ -78,26 +84,26 @@ test("change nothing: a model without tools calls none, whatever they look like"
 });
 
 test.each([
-  ["/v1/chat/completions", ask("hi")],
+  ["/v1/chat/completions", createRequest("hi")],
   ["/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "A fox" }],
   ["/v1/video/generations", { model: "beta3.0-video", input: { prompt: "A fox" } }],
 ])("An n above 1 is refused at %s, because one result for two would go unseen", async (path, body) => {
   for (const n of [2, 0, "1", [1], {}, true]) {
     const { response } = send({}, path, { ...body, n });
     const { status } = await response;
-    const { param, message } = await refusalOf(await response);
+    const { param, message } = await readRefusal(await response);
     expect([n, status, param]).toEqual([n, 400, "n"]);
     expect(message).toContain("sequential_image_generation");
   }
   for (const n of [1, null]) expect((await send({}, path, { ...body, n }).response).status).toBe(200);
 });
 
-describe("in strict mode", () => {
-  test("are refused with the field that was probably meant", async () => {
+describe("strict mode", () => {
+  test("refuses an unknown field and names the probable field", async () => {
     const emulator = createFastEmulator({ strict: true });
-    const response = await post(emulator, ask("hi", { maxTokens: 5, n: 1 }));
+    const response = await post(emulator, createRequest("hi", { maxTokens: 5, n: 1 }));
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toEqual({
+    expect(await readRefusal(response)).toEqual({
       message:
         "maxTokens is not a known field of this model; did you mean `max_tokens`?; n is not a known field of this model",
       type: "invalid_request_error",
@@ -111,67 +117,74 @@ describe("in strict mode", () => {
 describe("strict mode refuses what the specification refuses, and the default accepts it", () => {
   const system = { role: "system", content: "Be brief." };
   const call = (id: string, name: string) => ({ id, type: "function", function: { name, arguments: "{}" } });
-  const toolTurn = (called: object, tool_call_id = "c1") => ({
+  const createToolTurn = (called: object, tool_call_id = "c1") => ({
     messages: [
-      ...ask("Use get_weather").messages,
+      ...createRequest("Use get_weather").messages,
       { role: "assistant", content: "", tool_calls: [called] },
       { role: "tool", tool_call_id, content: "rain" },
     ],
   });
-  const seeing = (url: string) => [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }];
+  const createImageMessage = (url: string) => [
+    { role: "user", content: [{ type: "image_url", image_url: { url } }] },
+  ];
   const json = { response_format: { type: "json_object" } };
   const image = { model: "gamma-image-5-0-260128", prompt: "A fox" };
   const video = { model: "gamma-video-2.0", content: [{ type: "text", text: "A fox" }] };
 
   const origin = "http://127.0.0.1:8788";
-  const frame = (url: string) => ({
+  const createFrame = (url: string) => ({
     model: "beta3.0-video",
     input: { prompt: "A fox", media: [{ type: "first_frame", url }] },
   });
 
   test.each<[string, string, string, object]>([
-    ["JSON mode without a word of JSON", "chat/completions", "messages", ask("A list of teas", json)],
+    [
+      "JSON mode without a word of JSON",
+      "chat/completions",
+      "messages",
+      createRequest("A list of teas", json),
+    ],
     [
       "JSON mode with the word in a picture alone",
       "chat/completions",
       "messages",
-      { ...ask("", json), messages: seeing("https://a.test/json.png") },
+      { ...createRequest("", json), messages: createImageMessage("https://a.test/json.png") },
     ],
     [
       "a tool call without a name",
       "chat/completions",
       "messages.1.tool_calls.0.function.name",
-      { ...ask(""), ...toolTurn(call("c1", "")) },
+      { ...createRequest(""), ...createToolTurn(call("c1", "")) },
     ],
     [
       "a tool call without an id",
       "chat/completions",
       "messages.1.tool_calls.0.id",
-      { ...ask(""), ...toolTurn(call("", "get_weather")) },
+      { ...createRequest(""), ...createToolTurn(call("", "get_weather")) },
     ],
     [
       "the result of no tool call",
       "chat/completions",
       "messages.2.tool_call_id",
-      { ...ask(""), ...toolTurn(call("c1", "get_weather"), "c2") },
+      { ...createRequest(""), ...createToolTurn(call("c1", "get_weather"), "c2") },
     ],
     [
       "an image that only this machine has",
       "chat/completions",
       "messages.0.content",
-      { ...ask(""), messages: seeing("http://localhost:3000/a.png") },
+      { ...createRequest(""), messages: createImageMessage("http://localhost:3000/a.png") },
     ],
     [
       "tools for a model whose fields have none",
       "chat/completions",
       "tools",
-      ask("hi", { model: "delta-5.3", tools: [tool] }),
+      createRequest("hi", { model: "delta-5.3", tools: [tool] }),
     ],
     [
       "options of a stream for a model whose fields have none",
       "chat/completions",
       "stream_options",
-      ask("hi", { ...gamma, stream: true, stream_options: { include_usage: true } }),
+      createRequest("hi", { ...gamma, stream: true, stream_options: { include_usage: true } }),
     ],
     ["an empty list of references", "images/generations", "image", { ...image, image: [] }],
     [
@@ -180,21 +193,26 @@ describe("strict mode refuses what the specification refuses, and the default ac
       "image.0",
       { ...image, image: ["http://192.168.1.7/a.png"] },
     ],
-    ["a frame of this machine", "video/generations", "input.media.0.url", frame("http://127.0.0.1/a.png")],
+    [
+      "a frame of this machine",
+      "video/generations",
+      "input.media.0.url",
+      createFrame("http://127.0.0.1/a.png"),
+    ],
     ["a seed for a model that lists none", "video/generations", "seed", { ...video, seed: 7 }],
   ])("%s", async (_, path, param, body) => {
     const strict = send({ strict: true }, `/v1/${path}`, body).response;
     expect((await strict).status).toBe(400);
-    expect(await refusalOf(await strict)).toMatchObject({ param });
+    expect(await readRefusal(await strict)).toMatchObject({ param });
     expect((await send({}, `/v1/${path}`, body).response).status).toBe(200);
   });
 
   test("thinking that does not come back unchanged beside its tool calls", async () => {
     const emulator = createFastEmulator({ strict: true });
-    const first = { ...ask("Use get_weather"), tools: [tool] };
-    const answer = await messageOf(emulator, first);
+    const first = { ...createRequest("Use get_weather"), tools: [tool] };
+    const answer = await readMessage(emulator, first);
     const [{ id = "" } = {}] = answer.tool_calls ?? [];
-    const next = (reasoning_content: string | null) => ({
+    const createNext = (reasoning_content: string | null) => ({
       ...first,
       messages: [
         ...first.messages,
@@ -202,35 +220,42 @@ describe("strict mode refuses what the specification refuses, and the default ac
         { role: "tool", tool_call_id: id, content: "rain" },
       ],
     });
-    expect((await post(emulator, next(answer.reasoning_content))).status).toBe(200);
+    expect((await post(emulator, createNext(answer.reasoning_content))).status).toBe(200);
     for (const other of [null, "", `${answer.reasoning_content} `]) {
-      const response = await post(emulator, next(other));
+      const response = await post(emulator, createNext(other));
       expect(response.status).toBe(400);
-      expect(await refusalOf(response)).toMatchObject({ param: "messages.1.reasoning_content" });
+      expect(await readRefusal(response)).toMatchObject({ param: "messages.1.reasoning_content" });
     }
   });
 
   test.each<[string, string, object]>([
-    ["JSON mode with a word of JSON", "chat/completions", ask("Teas as JSON, please", json)],
+    ["JSON mode with a word of JSON", "chat/completions", createRequest("Teas as JSON, please", json)],
     [
       "JSON mode with instructions",
       "chat/completions",
-      { ...ask("", json), messages: [{ ...system, content: "Answer in json" }, ...ask("Teas").messages] },
+      {
+        ...createRequest("", json),
+        messages: [{ ...system, content: "Answer in json" }, ...createRequest("Teas").messages],
+      },
     ],
-    ["a whole tool turn", "chat/completions", { ...ask(""), ...toolTurn(call("c1", "get_weather")) }],
-    ["ignored parameters", "chat/completions", ask("hi", { temperature: 1 })],
+    [
+      "a whole tool turn",
+      "chat/completions",
+      { ...createRequest(""), ...createToolTurn(call("c1", "get_weather")) },
+    ],
+    ["ignored parameters", "chat/completions", createRequest("hi", { temperature: 1 })],
     ["its own files as references", "images/generations", { ...image, image: [`${origin}/files/a.png`] }],
     ["a public reference", "images/generations", { ...image, image: ["https://a.test/a.png"] }],
-  ])("and accepts %s", async (_, path, body) => {
+  ])("accepts %s", async (_, path, body) => {
     expect((await send({ strict: true, origin }, `/v1/${path}`, body).response).status).toBe(200);
   });
 });
 
 test("The role `developer` of newer OpenAI clients is refused with the role to send", async () => {
-  const messages = [{ role: "developer", content: "Be brief." }, ...ask("hi").messages];
-  const response = await post(createFastEmulator(), { ...ask(""), messages });
+  const messages = [{ role: "developer", content: "Be brief." }, ...createRequest("hi").messages];
+  const response = await post(createFastEmulator(), { ...createRequest(""), messages });
   expect(response.status).toBe(400);
-  expect((await refusalOf(response)).message).toMatch(
+  expect((await readRefusal(response)).message).toMatch(
     /^messages\.0\.role .*; send `system` in place of `developer`$/,
   );
 });
@@ -244,15 +269,15 @@ describe("the errors speak of HTTP, and of no library's functions", () => {
     ["no messages", { messages: [] }],
   ])("%s", async (_, fields) => {
     for (const strict of [false, true]) {
-      const response = await post(createFastEmulator({ strict }), ask("hi", fields));
+      const response = await post(createFastEmulator({ strict }), createRequest("hi", fields));
       expect(response.status).toBe(400);
-      expect((await refusalOf(response)).message).not.toMatch(/\w\(|checks|client/i);
+      expect((await readRefusal(response)).message).not.toMatch(/\w\(|checks|client/i);
     }
   });
 
-  test("a misspelt model is answered with the one that was probably meant", async () => {
+  test("a misspelled model is refused with the name of the probable model", async () => {
     expect(
-      await refusalOf(await post(createFastEmulator(), ask("hi", { model: "delta-5-3" }))),
+      await readRefusal(await post(createFastEmulator(), createRequest("hi", { model: "delta-5-3" }))),
     ).toMatchObject({
       message: expect.stringMatching(/^model must be one of .*; did you mean `delta-5.3`\?$/),
       code: "model_not_found",

@@ -1,6 +1,6 @@
 import type { Emulator, EmulatorOptions } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { bodyOf, bytesOf, createFastEmulator, createLeapingClock, refusalOf, send } from "./support.js";
+import { createFastEmulator, createLeapingClock, readBody, readBytes, readRefusal, send } from "./support.js";
 
 interface Receipt {
   id: string;
@@ -36,50 +36,50 @@ const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const picture = "https://pictures.example/a.png";
 
-const beta = (prompt = "A reef", fields: object = {}) => ({
+const createBetaRequest = (prompt = "A reef", fields: object = {}) => ({
   model: "beta3.0-video",
   input: { prompt },
   ...fields,
 });
-const content = (model: string, text = "A reef", fields: object = {}) => ({
+const createContentRequest = (model: string, text = "A reef", fields: object = {}) => ({
   model,
   content: [{ type: "text", text }],
   ...fields,
 });
 const families = {
-  "beta3.0-video": beta(),
-  "beta3.0-video-prime": beta("A reef", { model: "beta3.0-video-prime" }),
-  "gamma-video-1-5-pro-251215": content("gamma-video-1-5-pro-251215"),
-  "gamma-video-1-0-pro-fast-251015": content("gamma-video-1-0-pro-fast-251015"),
-  "gamma-video-2.0": content("gamma-video-2.0"),
-  "gamma-video-fast": content("gamma-video-fast"),
+  "beta3.0-video": createBetaRequest(),
+  "beta3.0-video-prime": createBetaRequest("A reef", { model: "beta3.0-video-prime" }),
+  "gamma-video-1-5-pro-251215": createContentRequest("gamma-video-1-5-pro-251215"),
+  "gamma-video-1-0-pro-fast-251015": createContentRequest("gamma-video-1-0-pro-fast-251015"),
+  "gamma-video-2.0": createContentRequest("gamma-video-2.0"),
+  "gamma-video-fast": createContentRequest("gamma-video-fast"),
 };
 const envelopedModels = Object.keys(families).slice(0, 4) as (keyof typeof families)[];
 const runningModels = ["gamma-video-2.0", "gamma-video-fast"] as const;
 
-/** An emulator at the gateway's pace, on a clock that the test moves. */
-function paced(options: Partial<EmulatorOptions> = {}) {
+/** Creates an emulator at the gateway's pace, on a clock that the test moves. */
+function createPacedEmulator(options: Partial<EmulatorOptions> = {}) {
   const clock = createLeapingClock();
   return { clock, emulator: createFastEmulator({ clock, speed: 1, ...options }) };
 }
 
 function create(emulator: Emulator, body: object): Promise<Receipt> {
-  return bodyOf<Receipt>(send(emulator, PATH, body));
+  return readBody<Receipt>(send(emulator, PATH, body));
 }
 
 function query<Body = Result>(emulator: Emulator, id: string): Promise<Body> {
-  return bodyOf<Body>(send(emulator, `${PATH}/${id}`));
+  return readBody<Body>(send(emulator, `${PATH}/${id}`));
 }
 
-/** The result of a request, as it is in the end. */
-async function finished(body: object, options: Partial<EmulatorOptions> = {}): Promise<Result["data"]> {
+/** Creates a video and returns its final result. */
+async function readFinished(body: object, options: Partial<EmulatorOptions> = {}): Promise<Result["data"]> {
   const emulator = createFastEmulator(options);
   return (await query(emulator, (await create(emulator, body)).id)).data;
 }
 
 describe("the receipt", () => {
-  test.each(Object.entries(families))("of %s has every documented field", async (model, body) => {
-    const { clock, emulator } = paced();
+  test.each(Object.entries(families))("A task of %s has every documented field", async (model, body) => {
+    const { clock, emulator } = createPacedEmulator();
     const receipt = await create(emulator, body);
     expect(receipt).toEqual({
       id: expect.stringMatching(/^task-[\da-f]{16}-1$/),
@@ -97,7 +97,7 @@ describe.each(envelopedModels)("a task of %s", (model) => {
   const isBeta = model.startsWith("beta");
 
   test("goes through its states in one to two minutes", async () => {
-    const { clock, emulator } = paced();
+    const { clock, emulator } = createPacedEmulator();
     const { id } = await create(emulator, families[model]);
     const start = clock.now();
     const seen: Result["data"][] = [];
@@ -126,7 +126,7 @@ describe.each(envelopedModels)("a task of %s", (model) => {
   });
 
   test("has every documented field", async () => {
-    const { clock, emulator } = paced();
+    const { clock, emulator } = createPacedEmulator();
     const { id } = await create(emulator, families[model]);
     const common = {
       task_id: id,
@@ -199,8 +199,10 @@ describe.each(envelopedModels)("a task of %s", (model) => {
   });
 
   test("fails with [[fail]], through the query and with a reason", async () => {
-    const body = isBeta ? beta("A reef [[fail]]", { model }) : content(model, "A reef [[fail]]");
-    const { data, ...result } = await finished(body);
+    const body = isBeta
+      ? createBetaRequest("A reef [[fail]]", { model })
+      : createContentRequest(model, "A reef [[fail]]");
+    const { data, ...result } = await readFinished(body);
     expect(result).toMatchObject({
       status: "FAILURE",
       fail_reason: expect.not.stringContaining("http"),
@@ -215,8 +217,8 @@ describe.each(envelopedModels)("a task of %s", (model) => {
 });
 
 describe.each(runningModels)("a task of %s", (model) => {
-  test("has status words of its own, in the envelope", async () => {
-    const { clock, emulator } = paced();
+  test("has its own status words in the envelope", async () => {
+    const { clock, emulator } = createPacedEmulator();
     const { id } = await create(emulator, families[model]);
     const words = new Set<string>();
     for (let second = 0; second <= 120; second++) {
@@ -233,8 +235,8 @@ describe.each(runningModels)("a task of %s", (model) => {
   });
 
   test("is shown bare with [[flat]]", async () => {
-    const { clock, emulator } = paced();
-    const { id } = await create(emulator, content(model, "A reef [[flat]]"));
+    const { clock, emulator } = createPacedEmulator();
+    const { id } = await create(emulator, createContentRequest(model, "A reef [[flat]]"));
     const running = await query<Bare>(emulator, id);
     expect(running).toMatchObject({ id, model, status: "queued" });
     for (const field of ["code", "data", "content", "error"]) expect(running).not.toHaveProperty(field);
@@ -249,11 +251,11 @@ describe.each(runningModels)("a task of %s", (model) => {
   });
 
   test("fails with [[fail]], in either shape", async () => {
-    const result = await finished(content(model, "[[fail]]"));
+    const result = await readFinished(createContentRequest(model, "[[fail]]"));
     expect(result).toMatchObject({ status: "failed", result_url: null });
     expect(result.fail_reason).not.toBe("");
     const emulator = createFastEmulator();
-    const { id } = await create(emulator, content(model, "[[fail]] [[flat]]"));
+    const { id } = await create(emulator, createContentRequest(model, "[[fail]] [[flat]]"));
     const bare = await query<Bare>(emulator, id);
     expect(bare).toMatchObject({ status: "failed", error: { message: expect.any(String) } });
     expect(bare).not.toHaveProperty("content");
@@ -264,32 +266,37 @@ test("gamma-video-2.0 returns the last frame when asked to", async () => {
   const emulator = createFastEmulator();
   const { id } = await create(
     emulator,
-    content("gamma-video-2.0", "A reef [[flat]]", { return_last_frame: true }),
+    createContentRequest("gamma-video-2.0", "A reef [[flat]]", { return_last_frame: true }),
   );
   const url = (await query<Bare>(emulator, id)).content?.last_frame_url ?? "";
-  const bytes = await bytesOf(await emulator.fetch(url));
+  const bytes = await readBytes(await emulator.fetch(url));
   expect(String.fromCharCode(...bytes.subarray(1, 4))).toBe("PNG");
 });
 
 test("the label says which workflow it was", async () => {
-  const frame = (type: string) => ({ type, url: picture });
-  const item = (role: string) => ({ type: "image_url", image_url: { url: picture }, role });
-  const actionOf = async (body: object) => (await finished(body)).action;
-  const withMedia = (...media: object[]) => beta("A reef", { input: { prompt: "A reef", media } });
+  const createFrame = (type: string) => ({ type, url: picture });
+  const createItem = (role: string) => ({ type: "image_url", image_url: { url: picture }, role });
+  const readAction = async (body: object) => (await readFinished(body)).action;
+  const withMedia = (...media: object[]) =>
+    createBetaRequest("A reef", { input: { prompt: "A reef", media } });
   const withImages = (...images: object[]) => ({
     model: "gamma-video-1-5-pro-251215",
     content: [{ type: "text", text: "A reef" }, ...images],
   });
-  expect(await actionOf(withMedia(frame("first_frame"), frame("last_frame")))).toBe("firstTailGenerate");
-  expect(await actionOf(withImages(item("first_frame"), item("last_frame")))).toBe("firstTailGenerate");
-  expect(await actionOf(withMedia(frame("first_frame")))).toBe("generate");
-  expect(await actionOf(withImages(item("first_frame")))).toBe("generate");
+  expect(await readAction(withMedia(createFrame("first_frame"), createFrame("last_frame")))).toBe(
+    "firstTailGenerate",
+  );
+  expect(await readAction(withImages(createItem("first_frame"), createItem("last_frame")))).toBe(
+    "firstTailGenerate",
+  );
+  expect(await readAction(withMedia(createFrame("first_frame")))).toBe("generate");
+  expect(await readAction(withImages(createItem("first_frame")))).toBe("generate");
 });
 
 test("usage follows the request", async () => {
   const media = [1, 2].map((nth) => ({ type: "reference_video", url: `https://videos.example/${nth}.mp4` }));
   const parameters = { resolution: "480P", ratio: "9:16", duration: 12 };
-  const { data } = await finished(beta("", { input: { media }, parameters }));
+  const { data } = await readFinished(createBetaRequest("", { input: { media }, parameters }));
   expect(data.usage).toMatchObject({
     SR: 480,
     ratio: "9:16",
@@ -297,7 +304,7 @@ test("usage follows the request", async () => {
     output_video_duration: 12,
     input_video_duration: 6,
   });
-  const chosen = await finished(beta("A reef", { parameters: { duration: -1 } }));
+  const chosen = await readFinished(createBetaRequest("A reef", { parameters: { duration: -1 } }));
   expect(chosen.data.usage?.["duration"]).toBeGreaterThanOrEqual(2);
 });
 
@@ -305,7 +312,7 @@ test("every other success repeats the URL in fail_reason", async () => {
   const emulator = createFastEmulator();
   const repeats: boolean[] = [];
   for (let nth = 0; nth < 4; nth++) {
-    const { data } = await query(emulator, (await create(emulator, beta())).id);
+    const { data } = await query(emulator, (await create(emulator, createBetaRequest())).id);
     repeats.push(data.fail_reason !== "");
     if (data.fail_reason) expect(data.fail_reason).toBe(data.result_url);
   }
@@ -313,21 +320,21 @@ test("every other success repeats the URL in fail_reason", async () => {
 });
 
 describe("faults", () => {
-  const statusesOf = async (emulator: Emulator, id: string, times: number) => {
+  const readStatuses = async (emulator: Emulator, id: string, times: number) => {
     const statuses: number[] = [];
     for (let nth = 0; nth < times; nth++) statuses.push((await send(emulator, `${PATH}/${id}`)).status);
     return statuses;
   };
 
   test("[[no-url]] succeeds without any URL", async () => {
-    const result = await finished(beta("A reef [[no-url]]"));
+    const result = await readFinished(createBetaRequest("A reef [[no-url]]"));
     expect(result).toMatchObject({ status: "SUCCESS", result_url: null, fail_reason: "" });
     expect(JSON.stringify(result)).not.toContain("http");
   });
 
-  test("[[no-url:2]] has the URL at the third look after the success", async () => {
-    const { clock, emulator } = paced();
-    const { id } = await create(emulator, content("gamma-video-2.0", "[[no-url:2]] [[flat]]"));
+  test("[[no-url:2]] has the URL in the third query after the success", async () => {
+    const { clock, emulator } = createPacedEmulator();
+    const { id } = await create(emulator, createContentRequest("gamma-video-2.0", "[[no-url:2]] [[flat]]"));
     await query(emulator, id);
     clock.pass(120 * SECOND);
     const urls: boolean[] = [];
@@ -335,9 +342,9 @@ describe("faults", () => {
     expect(urls).toEqual([false, false, true, true]);
   });
 
-  test("[[unknown]] shows a word that nobody knows, and no end behind it", async () => {
+  test("[[unknown]] shows an unknown status, without signs of an end", async () => {
     const emulator = createFastEmulator();
-    const { id } = await create(emulator, beta("[[unknown]]"));
+    const { id } = await create(emulator, createBetaRequest("[[unknown]]"));
     const known = ["NOT_START", "QUEUED", "IN_PROGRESS", "SUCCESS", "FAILURE"];
     for (let nth = 0; nth < 2; nth++) {
       const { data } = await query(emulator, id);
@@ -348,17 +355,17 @@ describe("faults", () => {
     expect((await query(emulator, id)).data.status).toBe("SUCCESS");
   });
 
-  test("[[late:3]] and [[busy]] keep the first queries from the task", async () => {
+  test("[[late:3]] and [[busy]] hide the task from the first queries", async () => {
     const emulator = createFastEmulator();
-    const late = await create(emulator, beta("[[late:3]]"));
-    expect(await statusesOf(emulator, late.id, 4)).toEqual([404, 404, 404, 200]);
-    const busy = await create(emulator, beta("[[busy]]"));
-    expect(await statusesOf(emulator, busy.id, 3)).toEqual([429, 429, 200]);
+    const late = await create(emulator, createBetaRequest("[[late:3]]"));
+    expect(await readStatuses(emulator, late.id, 4)).toEqual([404, 404, 404, 200]);
+    const busy = await create(emulator, createBetaRequest("[[busy]]"));
+    expect(await readStatuses(emulator, busy.id, 3)).toEqual([429, 429, 200]);
   });
 
   test("[[slow]] takes five minutes", async () => {
-    const { clock, emulator } = paced();
-    const { id } = await create(emulator, beta("[[slow]]"));
+    const { clock, emulator } = createPacedEmulator();
+    const { id } = await create(emulator, createBetaRequest("[[slow]]"));
     clock.pass(299 * SECOND);
     expect((await query(emulator, id)).data.status).toBe("IN_PROGRESS");
     clock.pass(SECOND);
@@ -367,16 +374,18 @@ describe("faults", () => {
 
   test("[[429:1]] and [[500]] refuse the creation, and nothing is made", async () => {
     const emulator = createFastEmulator();
-    expect((await send(emulator, PATH, beta("[[429:1]]"))).headers.get("retry-after")).toBe("1");
-    expect((await create(emulator, beta("[[429:1]]"))).id).toMatch(/-1$/);
-    expect((await send(emulator, PATH, content("gamma-video-fast", "[[500]]"))).status).toBe(500);
+    expect((await send(emulator, PATH, createBetaRequest("[[429:1]]"))).headers.get("retry-after")).toBe("1");
+    expect((await create(emulator, createBetaRequest("[[429:1]]"))).id).toMatch(/-1$/);
+    expect((await send(emulator, PATH, createContentRequest("gamma-video-fast", "[[500]]"))).status).toBe(
+      500,
+    );
   });
 
   test("[[drop]] makes the task, though the client does not learn of it", async () => {
     const emulator = createFastEmulator();
-    const response = await send(emulator, PATH, beta("[[drop]]"));
+    const response = await send(emulator, PATH, createBetaRequest("[[drop]]"));
     await expect(response.text()).rejects.toBeInstanceOf(TypeError);
-    expect((await create(emulator, beta())).id).toMatch(/-2$/);
+    expect((await create(emulator, createBetaRequest())).id).toMatch(/-2$/);
   });
 
   test("are found in the text items of a request with images", async () => {
@@ -384,15 +393,15 @@ describe("faults", () => {
       { type: "image_url", image_url: { url: picture }, role: "first_frame" },
       { type: "text", text: "A reef [[fail]]" },
     ];
-    const result = await finished({ model: "gamma-video-1-5-pro-251215", content: items });
+    const result = await readFinished({ model: "gamma-video-1-5-pro-251215", content: items });
     expect(result.status).toBe("FAILURE");
   });
 });
 
 describe("time", () => {
   test("is divided by the speed", async () => {
-    const { clock, emulator } = paced({ speed: 100 });
-    const { id } = await create(emulator, beta());
+    const { clock, emulator } = createPacedEmulator({ speed: 100 });
+    const { id } = await create(emulator, createBetaRequest());
     clock.pass(1200);
     const { data } = await query(emulator, id);
     expect(data.status).toBe("SUCCESS");
@@ -400,20 +409,20 @@ describe("time", () => {
   });
 
   test("ends a task after 24 hours", async () => {
-    const { clock, emulator } = paced();
-    const { id } = await create(emulator, beta());
+    const { clock, emulator } = createPacedEmulator();
+    const { id } = await create(emulator, createBetaRequest());
     clock.pass(24 * HOUR - SECOND);
     expect((await query(emulator, id)).data.status).toBe("SUCCESS");
     clock.pass(SECOND);
     const response = await send(emulator, `${PATH}/${id}`);
     expect(response.status).toBe(404);
-    expect(await refusalOf(response)).toMatchObject({ code: "task_not_found" });
+    expect(await readRefusal(response)).toMatchObject({ code: "task_not_found" });
   });
 
   test("ends a result's URL 24 hours after the video was finished, not after it was seen", async () => {
-    const { clock, emulator } = paced();
+    const { clock, emulator } = createPacedEmulator();
     const created = clock.now();
-    const { id } = await create(emulator, beta());
+    const { id } = await create(emulator, createBetaRequest());
     clock.pass(23 * HOUR);
     const { result_url, finish_time } = (await query(emulator, id)).data;
     expect((await emulator.fetch(result_url ?? "")).status).toBe(200);
@@ -428,16 +437,16 @@ describe("time", () => {
 describe("memory", () => {
   test("is empty after a reset", async () => {
     const emulator = createFastEmulator();
-    const { id } = await create(emulator, beta());
+    const { id } = await create(emulator, createBetaRequest());
     emulator.reset();
     expect((await send(emulator, `${PATH}/${id}`)).status).toBe(404);
-    expect((await create(emulator, beta())).id).toBe(id);
+    expect((await create(emulator, createBetaRequest())).id).toBe(id);
   });
 });
 
 test("the same requests in the same order get the same answers", async () => {
   const run = async () => {
-    const { clock, emulator } = paced();
+    const { clock, emulator } = createPacedEmulator();
     const answers: unknown[] = [];
     for (const body of Object.values(families)) {
       const receipt = await create(emulator, body);
@@ -453,34 +462,41 @@ test("the same requests in the same order get the same answers", async () => {
 test("an unknown task is not found", async () => {
   const response = await send(createFastEmulator(), `${PATH}/task-1`);
   expect(response.status).toBe(404);
-  expect(await refusalOf(response)).toMatchObject({ code: "task_not_found" });
+  expect(await readRefusal(response)).toMatchObject({ code: "task_not_found" });
 });
 
 describe("the rules", () => {
   const pro = "gamma-video-1-5-pro-251215";
   const frame = { type: "first_frame", url: picture };
   test.each<[string, object]>([
-    ["input.prompt", beta("")],
-    ["input.prompt", beta("x".repeat(5001))],
-    ["input.media", beta("A reef", { input: { media: [frame, frame] } })],
-    ["input.media", beta("A reef", { input: { media: [frame, { type: "reference_image", url: picture }] } })],
-    ["parameters.resolution", beta("A reef", { parameters: { resolution: "1080p" } })],
-    ["parameters.duration", beta("A reef", { parameters: { duration: 31 } })],
-    ["parameters.seed", beta("A reef", { parameters: { seed: -1 } })],
-    ["ratio", beta("A reef", { ratio: "1:1" })],
-    ["content", content(pro, "A reef", { content: [] })],
-    ["duration", content(pro, "A reef", { duration: 3 })],
-    ["ratio", content("gamma-video-1-0-pro-fast-251015", "A reef", { ratio: "adaptive" })],
-    ["resolution", content("gamma-video-fast", "A reef", { resolution: "1080p" })],
-    ["return_last_frame", content("gamma-video-fast", "A reef", { return_last_frame: true })],
+    ["input.prompt", createBetaRequest("")],
+    ["input.prompt", createBetaRequest("x".repeat(5001))],
+    ["input.media", createBetaRequest("A reef", { input: { media: [frame, frame] } })],
+    [
+      "input.media",
+      createBetaRequest("A reef", { input: { media: [frame, { type: "reference_image", url: picture }] } }),
+    ],
+    ["parameters.resolution", createBetaRequest("A reef", { parameters: { resolution: "1080p" } })],
+    ["parameters.duration", createBetaRequest("A reef", { parameters: { duration: 31 } })],
+    ["parameters.seed", createBetaRequest("A reef", { parameters: { seed: -1 } })],
+    ["ratio", createBetaRequest("A reef", { ratio: "1:1" })],
+    ["content", createContentRequest(pro, "A reef", { content: [] })],
+    ["duration", createContentRequest(pro, "A reef", { duration: 3 })],
+    ["ratio", createContentRequest("gamma-video-1-0-pro-fast-251015", "A reef", { ratio: "adaptive" })],
+    ["resolution", createContentRequest("gamma-video-fast", "A reef", { resolution: "1080p" })],
+    ["return_last_frame", createContentRequest("gamma-video-fast", "A reef", { return_last_frame: true })],
   ])("refuse %s in %o", async (param, body) => {
     const response = await send(createFastEmulator(), PATH, body);
     expect(response.status).toBe(400);
-    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param });
+    expect(await readRefusal(response)).toMatchObject({ code: "invalid_parameter", param });
   });
 
-  test("know no models of other endpoints", async () => {
-    const response = await send(createFastEmulator(), PATH, beta("A reef", { model: "gamma-video-3.0" }));
-    expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
+  test("refuse models of other endpoints", async () => {
+    const response = await send(
+      createFastEmulator(),
+      PATH,
+      createBetaRequest("A reef", { model: "gamma-video-3.0" }),
+    );
+    expect(await readRefusal(response)).toMatchObject({ code: "model_not_found", param: "model" });
   });
 });

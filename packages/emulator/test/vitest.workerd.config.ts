@@ -3,7 +3,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import node from "../vitest.config.ts";
 
-/** The tests that run inside workerd: of what a platform could do differently. */
+/** Tests of everything that depends on the platform, inside workerd. */
 export default defineConfig({
   ...node,
   plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],

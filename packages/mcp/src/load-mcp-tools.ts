@@ -1,12 +1,12 @@
 import { defineTool, type Tool } from "@sluice/core";
 
-/** A tool as an MCP server lists it. */
+/** A tool in the list of an MCP server. */
 interface McpTool {
-  /** Name by which the server knows the tool. */
+  /** Name of the tool at the server. */
   readonly name: string;
   /** Name for people. */
   readonly title?: string | undefined;
-  /** Explanation for the model. */
+  /** Description for the model. */
   readonly description?: string | undefined;
   /** JSON Schema of the arguments. */
   readonly inputSchema: { readonly [keyword: string]: unknown };
@@ -14,9 +14,9 @@ interface McpTool {
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 
-/** The parts of `Client` of `@modelcontextprotocol/client` that {@link loadMcpTools} uses. */
+/** The methods of `Client` of `@modelcontextprotocol/client` that {@link loadMcpTools} uses. */
 interface McpConnection {
-  /** Lists the tools of the server, one page of them. */
+  /** Lists one page of the server's tools. */
   listTools(params?: { cursor: string }): Promise<{
     readonly tools: readonly McpTool[];
     readonly nextCursor?: string | undefined;
@@ -37,16 +37,16 @@ interface McpConnection {
 export interface McpToolOptions {
   /** Names of the tools to load. @default all */
   readonly only?: readonly string[] | undefined;
-  /** Text before each name, to tell the tools of several servers apart: `files_`. @default "" */
+  /** Prefix of each name, to distinguish the tools of several servers: `files_`. @default "" */
   readonly prefix?: string | undefined;
   /**
-   * Returns true if the user approves each call of the tool. A server may claim `readOnlyHint` wrongly: return `true` for
-   * a server that you do not trust.
+   * Returns true if the user must approve each call of the tool. A server may claim `readOnlyHint` wrongly: return
+   * `true` for a server that you do not trust.
    *
    * @default true unless the tool has `readOnlyHint`
    */
   readonly needsApproval?: ((tool: McpTool) => boolean) | undefined;
-  /** Milliseconds until a call that is still running counts as failed. @default 300_000 */
+  /** Milliseconds until a running call counts as failed. @default 300_000 */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -54,7 +54,7 @@ const TIMEOUT_MS = 300_000;
 
 /**
  * Loads the tools of an MCP server as tools of a chat. The user approves each call, unless the server marks the tool as
- * read-only. Results are texts and links: images and audio in Base64 are named and left out.
+ * read-only. Results are texts and links: a Base64 image or audio is replaced by its type.
  *
  * @param connection a connected `Client` of `@modelcontextprotocol/client`
  * @throws the errors of `listTools`
@@ -75,10 +75,10 @@ export async function loadMcpTools(connection: McpConnection, options: McpToolOp
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
     throw new TypeError(`two tools have the name ${twice}: choose some by \`only\`, or another \`prefix\``);
-  return wanted.map((tool, index) => chatTool(connection, tool, names[index] ?? tool.name, options));
+  return wanted.map((tool, index) => toChatTool(connection, tool, names[index] ?? tool.name, options));
 }
 
-function chatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): Tool {
+function toChatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): Tool {
   const { needsApproval = ({ annotations }) => !annotations?.readOnlyHint, timeoutMs = TIMEOUT_MS } = options;
   return defineTool<unknown, string>({
     name,
@@ -88,17 +88,17 @@ function chatTool(connection: McpConnection, tool: McpTool, name: string, option
     timeoutMs,
     async execute(input, { signal }) {
       const params = { name: tool.name, arguments: input as Record<string, unknown> };
-      // the tool's own time is over before: the chat says then what happened
+      // the tool's own time limit ends first, so that the chat reports it
       const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
       const result = (await connection.callTool(params, limits)) as Called;
-      const says = textOf(result);
+      const says = readText(result);
       if (result.isError) throw new Error(says || "the tool failed without a reason");
       return says;
     },
   });
 }
 
-/** Lists all tools, page by page. A server whose pages repeat has no more. */
+/** Lists all tools, page by page. Stops if the pages repeat. */
 async function listAllTools(connection: McpConnection): Promise<McpTool[]> {
   const tools: McpTool[] = [];
   const seen = new Set<string>();
@@ -125,7 +125,7 @@ interface Called {
   readonly structuredContent?: unknown;
 }
 
-function textOf({ content = [], structuredContent }: Called): string {
+function readText({ content = [], structuredContent }: Called): string {
   const parts = content.map(({ type, text, uri, mimeType, resource }) => {
     if (text !== undefined) return text;
     if (uri !== undefined) return uri;

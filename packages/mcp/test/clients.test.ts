@@ -14,8 +14,8 @@ import { IMAGE } from "./support/connect.js";
 
 const name = { name: "agent", version: "1.0.0" };
 
-/** Connects a caller to a server in front of an emulator. The result is what all callers have in common. */
-async function connected(kind: "SDK 1" | "SDK 2, with a handshake" | "SDK 2, without one") {
+/** Connects a client to a server in front of an emulator. The result has the methods that all clients share. */
+async function connect(kind: "SDK 1" | "SDK 2, with a handshake" | "SDK 2, without one") {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient(emulator.clientOptions);
   const [one, other] = InMemoryTransport.createLinkedPair();
@@ -42,8 +42,8 @@ async function connected(kind: "SDK 1" | "SDK 2, with a handshake" | "SDK 2, wit
 describe.each(["SDK 1", "SDK 2, with a handshake", "SDK 2, without one"] as const)(
   "A client of %s",
   (kind) => {
-    test("lists the tools, and gets answers, images, tasks and errors", async () => {
-      const { call, list } = await connected(kind);
+    test("lists the tools, and gets messages, images, tasks and errors", async () => {
+      const { call, list } = await connect(kind);
       expect((await list()).tools).toHaveLength(14);
       const messages = [{ role: "user", content: "Why is the sky blue?" }];
       expect(await call("chat_delta-5_3", { messages })).toMatchObject({
@@ -62,7 +62,7 @@ describe.each(["SDK 1", "SDK 2, with a handshake", "SDK 2, without one"] as cons
     });
 
     test("gets progress, and cancels a call", async () => {
-      const { call, emulator } = await connected(kind);
+      const { call, emulator } = await connect(kind);
       const caller = new AbortController();
       const onprogress = () => caller.abort(new Error("seen enough"));
       const calling = call(IMAGE, { prompt: "A reef [[stall]]" }, { signal: caller.signal, onprogress });
@@ -94,7 +94,7 @@ test.each(["legacy", "auto"] as const)(
   },
 );
 
-test("A server over HTTP is created for each request, and still pays for one key once", async () => {
+test("A server over HTTP is created for each request, and pays for one key once", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient(emulator.clientOptions);
   const handler = createMcpHandler(() => createMcpServer(client));

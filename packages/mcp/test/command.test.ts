@@ -15,14 +15,14 @@ afterEach(async () => {
 const KEY = "sk-canary-0123456789abcdef";
 
 /** Serves an emulator, and runs commands against it as a terminal does. */
-async function opened(options: EmulatorOptions = {}) {
+async function openEmulator(options: EmulatorOptions = {}) {
   const emulator = createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY, ...options });
   const served = await serve(emulator, { port: 0 });
   const folder = await mkdtemp(join(tmpdir(), "sluice-command-"));
   leftovers.push(served.close, () => rm(folder, { recursive: true, force: true }));
-  return { emulator, folder, sluice };
+  return { emulator, folder, runSluice };
 
-  async function sluice(
+  async function runSluice(
     args: readonly string[],
     {
       input = "",
@@ -63,16 +63,16 @@ async function opened(options: EmulatorOptions = {}) {
 }
 
 describe("sluice chat", () => {
-  test("writes the answer to the output, and nothing else", async () => {
-    const { sluice } = await opened({ chat: () => "Light scatters." });
-    const { code, out, err } = await sluice(["chat", "Why", "is the sky blue?"]);
+  test("writes only the message to the output", async () => {
+    const { runSluice } = await openEmulator({ chat: () => "Light scatters." });
+    const { code, out, err } = await runSluice(["chat", "Why", "is the sky blue?"]);
     expect([code, out, err]).toEqual([0, "Light scatters.\n", ""]);
   });
 
   test("reads a question from the input, and sends instructions and fields", async () => {
-    const { sluice, emulator } = await opened();
+    const { runSluice, emulator } = await openEmulator();
     const more = ["--system", "Be brief.", "--set", "max_tokens=99", "--model", "alpha-v4.1-flash"];
-    expect((await sluice(["chat", "-", ...more], { input: "Hello\n" })).code).toBe(0);
+    expect((await runSluice(["chat", "-", ...more], { input: "Hello\n" })).code).toBe(0);
     expect(emulator.requests[0]?.body).toMatchObject({
       model: "alpha-v4.1-flash",
       max_tokens: 99,
@@ -84,8 +84,8 @@ describe("sluice chat", () => {
   });
 
   test("writes one JSON value with --json", async () => {
-    const { sluice } = await opened({ chat: () => "Light scatters." });
-    const { out } = await sluice(["chat", "Why?", "--json"]);
+    const { runSluice } = await openEmulator({ chat: () => "Light scatters." });
+    const { out } = await runSluice(["chat", "Why?", "--json"]);
     expect(JSON.parse(out)).toMatchObject({
       text: "Light scatters.",
       outcome: "complete",
@@ -98,62 +98,62 @@ describe("sluice chat", () => {
     [["-", "Summarize"], "Notes\n\nSummarize"],
     [["Summarize", "-"], "Summarize\n\nNotes"],
     [["a", "-", "b"], "a - b"],
-  ])("reads the input where %j has a - at its beginning or end", async (words, content) => {
-    const { sluice, emulator } = await opened();
-    await sluice(["chat", ...words], { input: "Notes\n", hasInput: true });
+  ])("reads the input if %j begins or ends with -", async (words, content) => {
+    const { runSluice, emulator } = await openEmulator();
+    await runSluice(["chat", ...words], { input: "Notes\n", hasInput: true });
     expect(emulator.requests[0]?.body).toMatchObject({ messages: [{ role: "user", content }] });
   });
 
   test("says that an input is not read without a -", async () => {
-    const { sluice } = await opened();
-    expect((await sluice(["chat", "Summarize"], { input: "Notes", hasInput: true })).err).toBe(
+    const { runSluice } = await openEmulator();
+    expect((await runSluice(["chat", "Summarize"], { input: "Notes", hasInput: true })).err).toBe(
       'The input is not read. To send it, too, add a -: sluice chat "…" -\n',
     );
-    expect((await sluice(["chat", "Summarize"])).err).toBe("");
+    expect((await runSluice(["chat", "Summarize"])).err).toBe("");
   });
 
   test("sends a model that this version does not know, and says so", async () => {
-    const { sluice, emulator } = await opened();
-    const { err } = await sluice(["chat", "Hi", "--model", "delta-5.4"]);
+    const { runSluice, emulator } = await openEmulator();
+    const { err } = await runSluice(["chat", "Hi", "--model", "delta-5.4"]);
     expect(err).toMatch(/^This version does not know the model delta-5\.4, .* did you mean `delta-5\.3`\?\n/);
     expect(emulator.requests[0]?.body).toMatchObject({ model: "delta-5.4" });
   });
 
-  test("says that an answer broke off, and shows what came", async () => {
-    const { sluice } = await opened({ chat: () => "One two three four five six seven eight" });
-    const { code, out, err } = await sluice(["chat", "Count [[truncate]]"]);
+  test("says that a message was interrupted, and shows the beginning", async () => {
+    const { runSluice } = await openEmulator({ chat: () => "One two three four five six seven eight" });
+    const { code, out, err } = await runSluice(["chat", "Count [[truncate]]"]);
     expect([code, out]).toEqual([3, expect.stringMatching(/^One two/)]);
     expect(err).toMatch(/what came is above\nIt may be billed/);
-    const json = JSON.parse((await sluice(["chat", "Count [[truncate]]", "--json"])).out);
+    const json = JSON.parse((await runSluice(["chat", "Count [[truncate]]", "--json"])).out);
     expect(json.error.text).toMatch(/^One two/);
   });
 });
 
-describe("The code 5 and an error in the JSON tell that a result is paid for and not whole:", () => {
+describe("The exit code 5 and an error in the JSON report a paid but incomplete result:", () => {
   test.each([
     ["[[length]]", "The answer is cut: it reached max_tokens."],
     ["[[filter]]", "The answer is cut by the content filter."],
   ])("a chat with %s", async (fault, says) => {
-    const { sluice } = await opened();
-    const { code, err } = await sluice(["chat", `A story ${fault}`]);
+    const { runSluice } = await openEmulator();
+    const { code, err } = await runSluice(["chat", `A story ${fault}`]);
     expect([code, err]).toEqual([5, `${says}\n`]);
-    const json = await sluice(["chat", `A story ${fault}`, "--json"]);
+    const json = await runSluice(["chat", `A story ${fault}`, "--json"]);
     expect([json.code, JSON.parse(json.out).error.message]).toEqual([5, says]);
   });
 
-  test("an image of three that was refused", async () => {
+  test("one refused image of three", async () => {
     const fetch = async (request: Request) => {
       if (request.method !== "POST") return new Response(PNG, { headers: { "content-type": "image/png" } });
-      const image = (n: number) => ({ url: `https://files.example/${n}.png` });
-      return Response.json({ data: [image(1), { error: { message: "not allowed" } }, image(3)] });
+      const createImage = (n: number) => ({ url: `https://files.example/${n}.png` });
+      return Response.json({ data: [createImage(1), { error: { message: "not allowed" } }, createImage(3)] });
     };
-    const { sluice, folder } = await opened();
-    const { code, out, err } = await sluice(["image", "Reefs"], { client: { fetch } });
+    const { runSluice, folder } = await openEmulator();
+    const { code, out, err } = await runSluice(["image", "Reefs"], { client: { fetch } });
     expect(code).toBe(5);
     expect(out).toMatch(/-1-[\da-f]{8}\.png\nNot made: not allowed\n.*-3-[\da-f]{8}\.png\n$/);
     expect(err).toContain("1 of 3 images were not made or not saved.\n");
     const { error, images } = JSON.parse(
-      (await sluice(["image", "Reefs", "--json"], { client: { fetch } })).out,
+      (await runSluice(["image", "Reefs", "--json"], { client: { fetch } })).out,
     );
     expect([error.name, images[1]]).toEqual(["InPart", { error: "not allowed" }]);
     expect(await readdir(folder)).toHaveLength(4);
@@ -167,11 +167,11 @@ describe("The code 5 and an error in the JSON tell that a result is paid for and
       if (request.method === "POST") return Response.json({ task_id: "t-1" });
       return Response.json({ code: "success", data: { status: "SUCCESS", result_url: url } });
     };
-    const { sluice } = await opened();
-    const plain = await sluice([command, "A reef"], { client: { fetch } });
+    const { runSluice } = await openEmulator();
+    const plain = await runSluice([command, "A reef"], { client: { fetch } });
     expect(plain.code).toBe(5);
     expect(plain.out).toMatch(/^https:\/\/files\.example\/gone\.mp4 \(it could not be saved/);
-    const json = await sluice([command, "A reef", "--json"], { client: { fetch } });
+    const json = await runSluice([command, "A reef", "--json"], { client: { fetch } });
     expect([json.code, JSON.parse(json.out).error.name]).toEqual([
       5,
       expect.stringMatching(/InPart|NotSaved/),
@@ -190,56 +190,56 @@ describe("Before anything is paid,", () => {
     ["video", "a-file"],
     ["mcp", "/proc/sluice"],
   ])("sluice %s ends for the impossible folder %s", async (command, path) => {
-    const { sluice, folder, emulator } = await opened();
+    const { runSluice, folder, emulator } = await openEmulator();
     await writeFile(join(folder, "a-file"), "x");
     const option = command === "mcp" ? ["--folder"] : ["A reef", "--out"];
-    const { code, err } = await sluice([command, ...option, resolve(folder, path)]);
+    const { code, err } = await runSluice([command, ...option, resolve(folder, path)]);
     expect(code).toBe(2);
     expect(err).toMatch(/^No files can be saved in .*\nNothing was sent\. See sluice --help\.\n$/);
     expect(emulator.requests).toEqual([]);
   });
 
-  test("a refusal by the rules of a model comes without the words of a wait", async () => {
-    const { sluice } = await opened();
-    expect((await sluice(["image", "A reef", "--size", "1x1"])).err).not.toContain("Drawing");
-    expect((await sluice(["image", "A reef"])).err).toBe("Drawing … this can take a few minutes.\n");
+  test("a request that breaks a rule prints no text about waiting", async () => {
+    const { runSluice } = await openEmulator();
+    expect((await runSluice(["image", "A reef", "--size", "1x1"])).err).not.toContain("Drawing");
+    expect((await runSluice(["image", "A reef"])).err).toBe("Drawing … this can take a few minutes.\n");
   });
 
   test.each([
     ["http://127.0.0.1:1", "Nothing listens at 127.0.0.1:1."],
     ["refused", "Nothing listens at 127.0.0.1:"],
     ["http://no-such-host.invalid", "There is no host no-such-host.invalid."],
-  ])("the wrong address %s is told as such", async (address, says) => {
-    const { sluice } = await opened();
+  ])("the wrong base URL %s is reported", async (address, says) => {
+    const { runSluice } = await openEmulator();
     const closed = address === "refused" ? await serve(createEmulator(), { port: 0 }) : undefined;
     await closed?.close();
     const url = closed?.url ?? address;
     const client = { retry: { limit: 0 } };
     for (const command of ["chat", "image", "video"]) {
-      const { code, err } = await sluice([command, "Hi", "--base-url", url], { client });
+      const { code, err } = await runSluice([command, "Hi", "--base-url", url], { client });
       expect([code, err]).toEqual([1, expect.stringContaining(says)]);
       expect(err).toMatch(/Nothing was billed\.\n$/);
     }
   });
 });
 
-test("case 216: words of a model cannot steer a terminal, and reach a file as they are", async () => {
-  const { sluice } = await opened({ chat: () => "a\u001b]0;title\u0007\u009b2J\tb\nc" });
-  expect((await sluice(["chat", "Hi"], { isTTY: true })).out).toBe("a]0;title2J\tb\nc\n");
-  expect((await sluice(["chat", "Hi"])).out).toContain("\u001b]0;title");
+test("case 216: text of a model cannot steer a terminal, and reaches a file unchanged", async () => {
+  const { runSluice } = await openEmulator({ chat: () => "a\u001b]0;title\u0007\u009b2J\tb\nc" });
+  expect((await runSluice(["chat", "Hi"], { isTTY: true })).out).toBe("a]0;title2J\tb\nc\n");
+  expect((await runSluice(["chat", "Hi"])).out).toContain("\u001b]0;title");
 });
 
 describe("sluice image", () => {
-  test("saves the picture, and writes its path", async () => {
-    const { sluice, folder } = await opened();
-    const { code, out } = await sluice(["image", "A reef", "--size", "2048x2048"]);
+  test("saves the image, and writes its path", async () => {
+    const { runSluice, folder } = await openEmulator();
+    const { code, out } = await runSluice(["image", "A reef", "--size", "2048x2048"]);
     const [file = ""] = await readdir(folder);
     expect([code, out]).toEqual([0, `${join(folder, file)}\n`]);
   });
 
   test("writes paths and links with --json", async () => {
-    const { sluice, folder } = await opened();
-    const { out, err } = await sluice(["image", "A reef", "--json"]);
+    const { runSluice, folder } = await openEmulator();
+    const { out, err } = await runSluice(["image", "A reef", "--json"]);
     const [file = ""] = await readdir(folder);
     expect(JSON.parse(out).images).toEqual([
       { url: expect.stringMatching(/^http/), path: join(folder, file) },
@@ -250,8 +250,8 @@ describe("sluice image", () => {
 
 describe("sluice video", () => {
   test("prints the id as soon as it is paid for, and saves the video", async () => {
-    const { sluice, folder } = await opened();
-    const { code, out, err } = await sluice(["video", "A reef", "--set", "parameters.duration=5"]);
+    const { runSluice, folder } = await openEmulator();
+    const { code, out, err } = await runSluice(["video", "A reef", "--set", "parameters.duration=5"]);
     const [, id] = /Its id is (\S+)\n/.exec(err) ?? [];
     const [file = ""] = await readdir(folder);
     expect(file).toMatch(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`));
@@ -259,8 +259,8 @@ describe("sluice video", () => {
   });
 
   test.each([32, 80, 200])("ends its bar before the path of the file, at %i columns", async (columns) => {
-    const { sluice, folder } = await opened();
-    const { screen } = await sluice(["video", "A reef"], { isTTY: true, columns });
+    const { runSluice, folder } = await openEmulator();
+    const { screen } = await runSluice(["video", "A reef"], { isTTY: true, columns });
     const [file = ""] = await readdir(folder);
     const lines = screen.split("\n");
     expect(lines.at(-2)).toBe(join(folder, file));
@@ -270,18 +270,20 @@ describe("sluice video", () => {
   });
 
   test("ends with 1 for an id that the gateway does not know", async () => {
-    const { sluice } = await opened();
-    const { code, err } = await sluice(["video", "--resume", "nope"], { client: { clock: shortWaits } });
+    const { runSluice } = await openEmulator();
+    const { code, err } = await runSluice(["video", "--resume", "nope"], { client: { clock: shortWaits } });
     expect(code).toBe(1);
     expect(err).toMatch(/^No task with this id: the gateway does not know nope\. Check the id\./);
-    const { out } = await sluice(["video", "--resume", "nope", "--json"], { client: { clock: shortWaits } });
+    const { out } = await runSluice(["video", "--resume", "nope", "--json"], {
+      client: { clock: shortWaits },
+    });
     expect(JSON.parse(out)).toMatchObject({ code: 1, error: { name: "NoTask" } });
   });
 
-  test("does not say that a video continues which nobody has seen", async () => {
-    const { sluice, emulator } = await opened({ speed: 1 });
+  test("does not claim that an unknown video continues", async () => {
+    const { runSluice, emulator } = await openEmulator({ speed: 1 });
     const stopped = new AbortController();
-    const running = sluice(["video", "--resume", "nope"], { signal: stopped.signal });
+    const running = runSluice(["video", "--resume", "nope"], { signal: stopped.signal });
     await expect.poll(() => emulator.requests.filter(({ finished }) => finished).length).toBe(1);
     stopped.abort(new Error("Stopped by SIGINT."));
     const { code, err } = await running;
@@ -290,18 +292,18 @@ describe("sluice video", () => {
     expect(err).not.toContain("continues");
   });
 
-  test("goes on with --resume, without another task", async () => {
-    const { sluice, emulator, folder } = await opened();
-    const { out: id } = await sluice(["video", "A reef", "--no-wait"]);
-    expect((await sluice(["video", "--resume", id.trim()])).code).toBe(0);
+  test("continues with --resume, without another task", async () => {
+    const { runSluice, emulator, folder } = await openEmulator();
+    const { out: id } = await runSluice(["video", "A reef", "--no-wait"]);
+    expect((await runSluice(["video", "--resume", id.trim()])).code).toBe(0);
     expect(await readdir(folder)).toEqual([expect.stringMatching(`^video-${id.trim()}-`)]);
     expect(emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
   test("ends with 130 and says how to resume when it is stopped", async () => {
-    const { sluice, emulator } = await opened({ speed: 1 });
+    const { runSluice, emulator } = await openEmulator({ speed: 1 });
     const stopped = new AbortController();
-    const running = sluice(["video", "A reef"], { signal: stopped.signal });
+    const running = runSluice(["video", "A reef"], { signal: stopped.signal });
     // the task is created, and polled once
     await expect.poll(() => emulator.requests.filter(({ finished }) => finished).length).toBe(2);
     stopped.abort(new Error("Stopped by SIGINT."));
@@ -312,15 +314,15 @@ describe("sluice video", () => {
   });
 
   test("ends with 1 and the reason when the task fails", async () => {
-    const { sluice } = await opened();
-    const { code, err } = await sluice(["video", "A reef [[fail]]"]);
+    const { runSluice } = await openEmulator();
+    const { code, err } = await runSluice(["video", "A reef [[fail]]"]);
     expect(code).toBe(1);
     expect(err).toMatch(/The video failed: \w[\s\S]*$/);
     expect(err).not.toContain("Nothing was billed");
   });
 });
 
-describe("The code at the end", () => {
+describe("The exit code", () => {
   test.each([
     [2, [] as string[], "Name a command: sluice chat, sluice image or sluice video."],
     [2, ["paint"], "There is no command paint; there are chat, image, video, mcp, completion"],
@@ -342,29 +344,29 @@ describe("The code at the end", () => {
     [2, ["image", "Hi", "--set", "seed"], "--set seed: write it as field=value"],
     [2, ["video", "words", "--resume", "t"], "leave the words out"],
     [2, ["completion", "tcsh"], "Name a shell"],
-    // the emulator refuses a scene that it does not have
+    // the emulator refuses an unknown fault
     [1, ["chat", "Hi [[no-such-scene]]"], "Nothing was billed."],
     [3, ["image", "Hi [[drop]]"], "It may be billed."],
     [3, ["chat", "Hi [[drop]]"], "It may be billed."],
   ])("is %i for sluice %j", async (code, args, says) => {
-    const { sluice } = await opened();
-    const { err, ...result } = await sluice(args);
+    const { runSluice } = await openEmulator();
+    const { err, ...result } = await runSluice(args);
     expect(err).toContain(says);
     expect(result.code).toBe(code);
     expect(result.out).not.toContain(says);
   });
 
-  test("is 1 for a key that is refused, and the key is not shown", async () => {
-    const { sluice } = await opened();
+  test("is 1 for a refused key, which is not shown", async () => {
+    const { runSluice } = await openEmulator();
     const wrong = "sk-wrong-canary-99999999";
-    const { code, err } = await sluice(["chat", "Hi"], { key: wrong });
+    const { code, err } = await runSluice(["chat", "Hi"], { key: wrong });
     expect(code).toBe(1);
     expect(err).not.toContain(wrong);
   });
 
   test("is in the JSON of an error, too", async () => {
-    const { sluice } = await opened();
-    const { out } = await sluice(["image", "Hi [[drop]]", "--json"]);
+    const { runSluice } = await openEmulator();
+    const { out } = await runSluice(["image", "Hi [[drop]]", "--json"]);
     expect(JSON.parse(out)).toMatchObject({
       code: 3,
       error: { name: "ConnectionError", billing: "maybe" },
@@ -372,23 +374,23 @@ describe("The code at the end", () => {
   });
 });
 
-test("Help of a command has its own options alone, and sluice --version says what it is", async () => {
-  const { sluice } = await opened();
-  const { out: chat } = await sluice(["chat", "--help"]);
+test("The help of a command lists only its own options, and sluice --version prints the version", async () => {
+  const { runSluice } = await openEmulator();
+  const { out: chat } = await runSluice(["chat", "--help"]);
   expect(chat).toMatch(/^ {2}sluice chat "Why is the sky blue\?"/);
   for (const word of ["--system", "--base-url", "GATEWAY_URL", "done in part"]) expect(chat).toContain(word);
   for (const word of ["--resume", "--models", "sluice image"]) expect(chat).not.toContain(word);
   for (const command of ["image", "video", "mcp", "completion"]) {
-    const { code, out } = await sluice([command, "--help"]);
+    const { code, out } = await runSluice([command, "--help"]);
     expect([code, out]).toEqual([0, expect.stringContaining(`sluice ${command}`)]);
     for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   }
-  expect((await sluice(["--version"])).out).toMatch(
+  expect((await runSluice(["--version"])).out).toMatch(
     /^sluice (from its repository, not a release|\d+\.\d+\.\d+)\n$/,
   );
 });
 
-/** A clock on which the wait before another poll of an unknown task, about 3 s, takes no time. */
+/** A clock without the wait of about 3 s before another poll of an unknown task. */
 const shortWaits = {
   now: () => Date.now(),
   sleep: async (ms: number, signal?: AbortSignal) => {
@@ -397,13 +399,13 @@ const shortWaits = {
 };
 
 test("Help names each command, each code and the environment, and completion each option", async () => {
-  const { sluice } = await opened();
-  const { out } = await sluice(["--help"]);
+  const { runSluice } = await openEmulator();
+  const { out } = await runSluice(["--help"]);
   for (const name of ["chat", "image", "video", "mcp", "completion", "GATEWAY_API_KEY", "PROXY_TOKEN", "130"])
     expect(out).toContain(name);
   for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   for (const shell of ["bash", "zsh", "fish"]) {
-    const script = (await sluice(["completion", shell])).out;
+    const script = (await runSluice(["completion", shell])).out;
     for (const word of ["resume", "base-url", "beta3.0-video"]) expect(script).toContain(word);
   }
 });

@@ -15,8 +15,8 @@ const read = {
 };
 const remove = { name: "remove_file", description: "Removes a file", inputSchema: schema };
 
-/** Connects a client to a server with `tools`, which lists them in pages of one. */
-async function serverOf(tools: readonly (typeof read | typeof remove)[], answer: object) {
+/** Connects a client to a server that lists `tools` in pages of one. */
+async function connectServer(tools: readonly (typeof read | typeof remove)[], answer: object) {
   const calls: unknown[] = [];
   const server = new Server({ name: "files", version: "1" }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/list", ({ params }) => {
@@ -45,8 +45,8 @@ const context: Parameters<NonNullable<Tool["execute"]>>[1] = {
 };
 const hello = { content: [{ type: "text", text: "hello" }] };
 
-test("All pages of tools become tools of a chat, with names that a gateway takes", async () => {
-  const { mcp, calls } = await serverOf([read, remove], hello);
+test("All pages of tools become tools of a chat, with names that a gateway accepts", async () => {
+  const { mcp, calls } = await connectServer([read, remove], hello);
   const tools = await loadMcpTools(mcp, { prefix: "disk_" });
   expect(tools.map(({ name }) => name)).toEqual(["disk_read_file", "disk_remove_file"]);
   expect((await tools[0]?.definition())?.function).toMatchObject({
@@ -58,22 +58,22 @@ test("All pages of tools become tools of a chat, with names that a gateway takes
 });
 
 test("A tool needs the user's approval unless it is read-only, or the app decides", async () => {
-  const { mcp } = await serverOf([read, remove], hello);
-  const needs = async (settings: object) =>
+  const { mcp } = await connectServer([read, remove], hello);
+  const readNeeds = async (settings: object) =>
     Promise.all((await loadMcpTools(mcp, settings)).map((tool) => tool.needsApproval({})));
-  expect(await needs({})).toEqual([false, true]);
-  expect(await needs({ needsApproval: () => true })).toEqual([true, true]);
-  expect(await needs({ only: ["remove_file"], needsApproval: () => false })).toEqual([false]);
+  expect(await readNeeds({})).toEqual([false, true]);
+  expect(await readNeeds({ needsApproval: () => true })).toEqual([true, true]);
+  expect(await readNeeds({ only: ["remove_file"], needsApproval: () => false })).toEqual([false]);
 });
 
 test("Two tools with one name are refused", async () => {
-  const { mcp } = await serverOf([read, { ...read, name: "read_file" }], hello);
+  const { mcp } = await connectServer([read, { ...read, name: "read_file" }], hello);
   await expect(loadMcpTools(mcp)).rejects.toThrow("two tools have the name read_file");
 });
 
 test("A result is text and links: no Base64 reaches the model", async () => {
   const data = "iVBORw0KGgo".repeat(20);
-  const { mcp } = await serverOf([read], {
+  const { mcp } = await connectServer([read], {
     content: [
       { type: "image", data, mimeType: "image/png" },
       { type: "resource_link", uri: "file:///a.png", name: "a" },
@@ -86,8 +86,8 @@ test("A result is text and links: no Base64 reaches the model", async () => {
   );
 });
 
-test("A tool that reports an error fails with its words", async () => {
-  const { mcp } = await serverOf([read], {
+test("A tool that reports an error fails with its message", async () => {
+  const { mcp } = await connectServer([read], {
     isError: true,
     content: [{ type: "text", text: "no such file" }],
   });
@@ -96,7 +96,7 @@ test("A tool that reports an error fails with its words", async () => {
 });
 
 test("A chat runs a remote tool once the user has approved it", async () => {
-  const { mcp, calls } = await serverOf([remove], hello);
+  const { mcp, calls } = await connectServer([remove], hello);
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient(emulator.clientOptions);
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await loadMcpTools(mcp) });

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../src/command/run.js";
-import { CHAT, connected, IMAGE, question, VIDEO } from "./support/connect.js";
+import { CHAT, connect, IMAGE, question, VIDEO } from "./support/connect.js";
 
-/** Ways in which the response to a billed request is lost. */
+/** Functions that lose the response to a billed request. */
 const losses = {
   "a 502 of a load balancer": () => new Response("<html>Bad gateway</html>", { status: 502 }),
   "a connection that is reset": () => Promise.reject(new TypeError("fetch failed")),
@@ -27,8 +27,8 @@ const losses = {
 };
 const names = Object.keys(losses) as (keyof typeof losses)[];
 
-/** A gateway that bills each POST, and loses its response. It tells in `/health` that it remembers nothing. */
-function losing(loss: keyof typeof losses) {
+/** A gateway that bills each POST and loses its response. Its `/health` says that it stores no keys. */
+function createLosingGateway(loss: keyof typeof losses) {
   const bills: string[] = [];
   const emulator = createEmulator();
   const fetch = async (request: Request) => {
@@ -51,8 +51,8 @@ test.each(names.flatMap((loss) => Object.keys(calls).map((tool) => ({ loss, tool
   "One call of the tool $tool is billed once, whatever is lost: $loss",
   async ({ loss, tool }) => {
     for (const idempotencyKeys of [true, false]) {
-      const { bills, fetch } = losing(loss);
-      const { call } = await connected({
+      const { bills, fetch } = createLosingGateway(loss);
+      const { call } = await connect({
         client: { fetch, idempotencyKeys, timeout: short, retry: { limit: 2, maxRetryAfterMs: 10 } },
       });
       const input = { ...calls[tool as keyof typeof calls], idempotency_key: "k-0123456789" };
@@ -74,7 +74,7 @@ test.each(
   const { loss, command, secret } = row;
   const out = await mkdtemp(join(tmpdir(), "sluice-bill-"));
   onTestFinished(() => rm(out, { recursive: true, force: true }));
-  const { bills, fetch } = losing(loss);
+  const { bills, fetch } = createLosingGateway(loss);
   const code = await run({
     args: [
       command,
@@ -94,7 +94,7 @@ test.each(
   expect(bills).toHaveLength(1);
 });
 
-/** A clock on which the waits between two attempts take no time, and time limits never end. */
+/** A clock without waits between two attempts, whose time limits never expire. */
 const clock = {
   now: () => Date.now(),
   sleep: async (ms: number, signal?: AbortSignal) => {
@@ -102,8 +102,8 @@ const clock = {
   },
 };
 
-/** Runs `sluice chat` against `answers`, one for each POST, and returns the keys of the requests. */
-async function chatted(answers: readonly (() => Response)[], offers: string) {
+/** Runs `sluice chat` against `answers`, one for each POST. Returns the keys of the requests. */
+async function runChat(answers: readonly (() => Response)[], offers: string) {
   const keys: (string | null)[] = [];
   let out = "";
   const fetch = async (request: Request) => {
@@ -123,29 +123,29 @@ async function chatted(answers: readonly (() => Response)[], offers: string) {
   });
   return { code, keys, out };
 }
-const lost = (): Response => {
+const throwLost = (): Response => {
   throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
 };
-const busy = () =>
+const createBusy = () =>
   Response.json({ error: { message: "busy" } }, { status: 429, headers: { "retry-after": "1" } });
-const whole = () =>
+const createComplete = () =>
   new Response(
     'data: {"choices":[{"index":0,"delta":{"content":"Light."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
     { headers: { "content-type": "text/event-stream" } },
   );
 
-test("A lost chat is sent again under its key where the proxy remembers keys", async () => {
-  const { code, keys, out } = await chatted([lost, whole], "chat-once");
+test("A lost chat is sent again under its key if the proxy stores keys", async () => {
+  const { code, keys, out } = await runChat([throwLost, createComplete], "chat-once");
   expect([code, out]).toEqual([0, "Light.\n"]);
   expect(keys).toEqual([expect.any(String), keys[0]]);
 });
 
-test("A lost chat is not sent again where the proxy remembers images alone", async () => {
-  const { code, keys } = await chatted([lost, whole], "once");
+test("A lost chat is not sent again if the proxy stores only image keys", async () => {
+  const { code, keys } = await runChat([throwLost, createComplete], "once");
   expect([code, keys.length]).toEqual([3, 1]);
 });
 
 test("A chat that is refused with 429 is sent again, because a 429 costs nothing", async () => {
-  const { code, keys, out } = await chatted([busy, busy, whole], "");
+  const { code, keys, out } = await runChat([createBusy, createBusy, createComplete], "");
   expect([code, out, keys.length]).toEqual([0, "Light.\n", 3]);
 });

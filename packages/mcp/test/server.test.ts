@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv2020, type AnySchema } from "ajv-8/dist/2020.js";
 import { afterAll, describe, expect, test } from "vitest";
-import { CHAT, connected, IMAGE, question, textOf, VIDEO } from "./support/connect.js";
+import { CHAT, connect, IMAGE, joinTexts, question, VIDEO } from "./support/connect.js";
 
 const folders: string[] = [];
-const folder = async () => {
+const createFolder = async () => {
   const made = await mkdtemp(join(tmpdir(), "sluice-mcp-"));
   folders.push(made);
   return made;
@@ -15,8 +15,8 @@ const folder = async () => {
 afterAll(() => Promise.all(folders.map((made) => rm(made, { recursive: true, force: true }))));
 
 describe("The list of tools", () => {
-  test("has a tool for each model, and the official client takes it whole", async () => {
-    const { mcp } = await connected();
+  test("has a tool for each model, and the official client accepts it", async () => {
+    const { mcp } = await connect();
     const { tools } = await mcp.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       "chat_alpha-v4_1-flash",
@@ -38,7 +38,7 @@ describe("The list of tools", () => {
   });
 
   test("has the bounds and docs of the model, and no field that the server sets", async () => {
-    const { mcp } = await connected({ server: { models: ["beta3.0-video"] } });
+    const { mcp } = await connect({ server: { models: ["beta3.0-video"] } });
     const { tools } = await mcp.listTools();
     expect(tools.map(({ name }) => name)).toEqual([VIDEO, "video_status", "video_wait"]);
     const { properties = {}, required } = tools[0]?.inputSchema ?? {};
@@ -53,12 +53,12 @@ describe("The list of tools", () => {
   });
 
   test("is under 25 kB, because the agent reads all of it", async () => {
-    const { mcp } = await connected();
+    const { mcp } = await connect();
     expect(JSON.stringify(await mcp.listTools()).length).toBeLessThan(25_000);
   });
 
   test("has schemas of draft 2020-12 alone, without unions of objects", async () => {
-    const { mcp } = await connected();
+    const { mcp } = await connect();
     const { tools } = await mcp.listTools();
     const ajv = new Ajv2020({ strict: true });
     for (const { name, inputSchema, outputSchema } of tools) {
@@ -70,42 +70,42 @@ describe("The list of tools", () => {
   });
 
   test("says of each tool if it costs money", async () => {
-    const { mcp } = await connected();
+    const { mcp } = await connect();
     for (const { annotations, description } of (await mcp.listTools()).tools)
       expect(annotations?.readOnlyHint ?? false).toBe(/Costs nothing/.test(description ?? ""));
   });
 
-  test("is refused for a model that is not known", async () => {
-    await expect(connected({ server: { models: ["beta4"] } })).rejects.toThrow("models: beta4 is not known");
+  test("is refused for an unknown model", async () => {
+    await expect(connect({ server: { models: ["beta4"] } })).rejects.toThrow("models: beta4 is not known");
   });
 
-  test("has asset_status where the client can look an asset up", async () => {
+  test("has asset_status if the client has an asset lookup", async () => {
     const assetLookup = async () => ({ Status: "Active" });
-    const { mcp, call } = await connected({
+    const { mcp, call } = await connect({
       client: { gateway: { assetLookup } },
       server: { models: ["gamma-asset"] },
     });
     expect((await mcp.listTools()).tools.map(({ name }) => name)).toEqual(["asset_create", "asset_status"]);
-    expect(textOf(await call("asset_status", { id: "a-1" }))).toBe("The asset a-1 is active.");
+    expect(joinTexts(await call("asset_status", { id: "a-1" }))).toBe("The asset a-1 is active.");
   });
 });
 
 describe("A call", () => {
-  test("of a chat returns the answer", async () => {
-    const { call } = await connected({ emulator: { chat: () => "Light scatters." } });
+  test("A chat returns the message", async () => {
+    const { call } = await connect({ emulator: { chat: () => "Light scatters." } });
     const answer = await call(CHAT, question);
-    expect(textOf(answer)).toBe("Light scatters.");
+    expect(joinTexts(answer)).toBe("Light scatters.");
     expect(answer.structuredContent).toMatchObject({ outcome: "complete" });
   });
 
-  test("of a chat says that its answer is cut", async () => {
-    const { call } = await connected();
+  test("A chat says that its message is cut", async () => {
+    const { call } = await connect();
     const messages = [{ role: "user", content: "Tell me a story [[length]]" }];
-    expect(textOf(await call(CHAT, { messages }))).toMatch(/The answer is cut: it reached max_tokens\.$/);
+    expect(joinTexts(await call(CHAT, { messages }))).toMatch(/The answer is cut: it reached max_tokens\.$/);
   });
 
-  test("of an image returns a link, and the image itself where it is small", async () => {
-    const { call } = await connected();
+  test("An image returns a link, and also the image if it is small", async () => {
+    const { call } = await connect();
     const answer = await call(IMAGE, { prompt: "A reef" });
     expect(answer.content.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
     expect(answer.content[1]?.uri).toMatch(/^https:/);
@@ -115,62 +115,62 @@ describe("A call", () => {
         .subarray(1, 4)
         .toString(),
     ).toBe("PNG");
-    expect(textOf(answer)).toContain("save the file");
+    expect(joinTexts(answer)).toContain("save the file");
   });
 
   test.each([
     ["in a folder", true],
     ["at its link", false],
-  ])("of images shows at most 750 kB of them in one result: %s", async (_, isSaved) => {
-    const server = isSaved ? { folder: await folder() } : {};
-    const { call } = await connected({ ...sizedImages([700_000, 60_000, 40_000]), server });
+  ])("A result shows at most 750 kB of images: %s", async (_, isSaved) => {
+    const server = isSaved ? { folder: await createFolder() } : {};
+    const { call } = await connect({ ...createImagesOfSizes([700_000, 60_000, 40_000]), server });
     const answer = await call(IMAGE, { prompt: "A reef", sequential_image_generation: "auto" });
     const sizes = answer.content.flatMap(({ data }) => (data ? Buffer.from(data, "base64").length : []));
     expect(sizes).toEqual([700_000, 40_000]);
     expect(answer.content.filter(({ type }) => type === "resource_link")).toHaveLength(3);
   });
 
-  test("of an image saves its file in the folder, and returns the path", async () => {
-    const at = await folder();
-    const { call } = await connected({ server: { folder: join(at, "new") } });
+  test("An image saves its file in the folder, and returns the path", async () => {
+    const at = await createFolder();
+    const { call } = await connect({ server: { folder: join(at, "new") } });
     const answer = await call(IMAGE, { prompt: "A reef" });
     const [file] = (await readdir(join(at, "new"))).filter((name) => name.startsWith("image-"));
     expect(file).toMatch(/^image-[\da-f]{8}-1-[\da-f]{8}\.(png|jpg)$/);
     const path = fileURLToPath(answer.content[1]?.uri ?? "");
     expect(path).toBe(join(at, "new", file ?? ""));
-    expect(textOf(answer)).toContain(path);
+    expect(joinTexts(answer)).toContain(path);
     expect((await readFile(path)).length).toBeGreaterThan(1000);
   });
 
-  test("of an image whose file can't be saved keeps the link, since it is paid for", async () => {
-    const { call } = await connected({ server: { folder: await folder(), maxBytes: 10 } });
+  test("An image whose file cannot be saved keeps the link, since it is paid for", async () => {
+    const { call } = await connect({ server: { folder: await createFolder(), maxBytes: 10 } });
     const answer = await call(IMAGE, { prompt: "A reef" });
     expect(answer.isError).toBeUndefined();
     expect(answer.content[1]?.uri).toMatch(/^https:/);
-    expect(textOf(answer)).toContain("it could not be saved: the file is larger than 10 bytes");
+    expect(joinTexts(answer)).toContain("it could not be saved: the file is larger than 10 bytes");
   });
 
-  test("of a video returns the id of its task, and video_wait its file", async () => {
-    const at = await folder();
-    const { call, bills } = await connected({ server: { folder: at } });
+  test("A video returns the id of its task, and video_wait returns its file", async () => {
+    const at = await createFolder();
+    const { call, listBills } = await connect({ server: { folder: at } });
     const started = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 5 } });
     const { id, model } = started.structuredContent ?? {};
-    expect(textOf(started)).toContain(`Its task is ${id}.`);
-    expect(textOf(await call("video_status", { id, model }))).toContain(`${id} is `);
-    const files = () => readdir(at).then((all) => all.filter((name) => name.endsWith(".mp4")));
+    expect(joinTexts(started)).toContain(`Its task is ${id}.`);
+    expect(joinTexts(await call("video_status", { id, model }))).toContain(`${id} is `);
+    const listFiles = () => readdir(at).then((all) => all.filter((name) => name.endsWith(".mp4")));
     for (const _ of ["first", "again"]) {
       const ready = await call("video_wait", { id, model });
       expect(ready.structuredContent).toMatchObject({ id, state: "succeeded" });
-      const [file = ""] = await files();
+      const [file = ""] = await listFiles();
       expect(file).toMatch(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`));
       expect(fileURLToPath(ready.content[1]?.uri ?? "")).toBe(join(at, file));
     }
-    expect(await files()).toHaveLength(1);
-    expect(bills()).toBe(1);
+    expect(await listFiles()).toHaveLength(1);
+    expect(listBills()).toBe(1);
   });
 
-  test("that takes long shows progress which grows, so that the caller goes on waiting", async () => {
-    const { call } = await connected({ server: { progressMs: 5 } });
+  test("A long call sends growing progress, so that the client does not time out", async () => {
+    const { call } = await connect({ server: { progressMs: 5 } });
     const numbers: number[] = [];
     const caller = new AbortController();
     const onprogress = ({ progress }: { progress: number }) => {
@@ -182,83 +182,87 @@ describe("A call", () => {
     expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
   });
 
-  test("of video_wait that is too short says that the task goes on", async () => {
-    const { call } = await connected({ emulator: { speed: 1 } });
+  test("A short video_wait says that the task continues", async () => {
+    const { call } = await connect({ emulator: { speed: 1 } });
     const { structuredContent } = await call(VIDEO, { input: { prompt: "A reef" } });
     const answer = await call("video_wait", { ...structuredContent, seconds: -1 });
     expect(answer.isError).toBe(true);
-    expect(textOf(answer)).toMatch(/call again with its id, and do not start another/);
+    expect(joinTexts(answer)).toMatch(/call again with its id, and do not start another/);
   });
 
-  test("of a tool that is not there names those that are", async () => {
-    const { call } = await connected({ server: { models: ["gamma-asset"] } });
+  test("An unknown tool gets an error that lists the tools", async () => {
+    const { call } = await connect({ server: { models: ["gamma-asset"] } });
     const answer = await call("draw", {});
     expect(answer).toMatchObject({ isError: true });
-    expect(textOf(answer)).toBe("There is no tool draw. There are asset_create.");
+    expect(joinTexts(answer)).toBe("There is no tool draw. There are asset_create.");
   });
 
-  test("of an asset returns its address", async () => {
-    const { call } = await connected();
+  test("An asset returns its URL", async () => {
+    const { call } = await connect();
     const fields = { GroupId: "g", Name: "n", AssetType: "Image", URL: "https://files.example/1.png" };
-    expect(textOf(await call("asset_create", fields))).toMatch(/is registered\. Videos name it asset:\/\//);
+    expect(joinTexts(await call("asset_create", fields))).toMatch(
+      /is registered\. Videos name it asset:\/\//,
+    );
   });
 });
 
 describe("An error", () => {
-  test("of a broken rule says that nothing was sent, and what to correct", async () => {
-    const { call, bills } = await connected();
+  test("An error about a broken rule says that nothing was sent, and what to correct", async () => {
+    const { call, listBills } = await connect();
     const answer = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 31 } });
     expect(answer.isError).toBe(true);
-    // an agent checks it with the schema of the tool, which an error does not fit
+    // an agent validates the result with the tool's schema, which an error does not match
     expect(answer.structuredContent).toBeUndefined();
-    expect(textOf(answer)).toMatch(
+    expect(joinTexts(answer)).toMatch(
       /^parameters\.duration: must be .*\nNothing was billed\. Nothing was sent\. Correct/,
     );
-    expect(bills()).toBe(0);
+    expect(listBills()).toBe(0);
   });
 
-  test("of a 429 says that nothing was billed, and when to call again", async () => {
-    const { call } = await connected();
-    expect(textOf(await call(IMAGE, { prompt: "A reef [[429]]" }))).toMatch(
+  test("An error about a 429 says that nothing was billed, and when to call again", async () => {
+    const { call } = await connect();
+    expect(joinTexts(await call(IMAGE, { prompt: "A reef [[429]]" }))).toMatch(
       /Nothing was billed\. Call it again in 1 seconds\.$/,
     );
   });
 
-  test("of a lost answer says that it may be billed, and that it must not be repeated", async () => {
-    const { call } = await connected({ client: { idempotencyKeys: false } });
+  test("An error about a lost response says that it may be billed and must not be repeated", async () => {
+    const { call } = await connect({ client: { idempotencyKeys: false } });
     const answer = await call(IMAGE, { prompt: "A reef [[drop]]" });
     expect(answer.isError).toBe(true);
-    expect(textOf(answer)).toMatch(
+    expect(joinTexts(answer)).toMatch(
       /It may have been done, and may be billed\. Do not call it again by yourself: each call would be paid for\. Tell the user\.$/,
     );
   });
 
-  test("of a chat that breaks off has the answer so far", async () => {
-    const { call } = await connected({ emulator: { chat: () => "One two three four five six seven eight" } });
+  test("An error about an interrupted chat contains the message so far", async () => {
+    const { call } = await connect({ emulator: { chat: () => "One two three four five six seven eight" } });
     const messages = [{ role: "user", content: "Count [[drop]]" }];
-    expect(textOf(await call(CHAT, { messages }))).toMatch(/may be billed[\s\S]*The answer so far:\nOne two/);
+    expect(joinTexts(await call(CHAT, { messages }))).toMatch(
+      /may be billed[\s\S]*The answer so far:\nOne two/,
+    );
   });
 
   test.each(["video_wait", "video_status"])(
     "of %s for an id that the gateway does not know says so",
     async (tool) => {
-      const { call } = await connected({ client: { clock: shortWaits } });
+      const { call } = await connect({ client: { clock: shortWaits } });
       const answer = await call(tool, { id: "nobody-knows" });
       expect(answer.isError).toBe(true);
-      expect(textOf(answer)).toMatch(
+      expect(joinTexts(answer)).toMatch(
         /^No task with this id: the gateway does not know nobody-knows\. Check the id/,
       );
     },
   );
 
-  test("of video_wait for a task that appears a moment later is none", async () => {
+  test("video_wait accepts a task that appears a moment later", async () => {
     let polls = 0;
-    const late = async (request: Request) => {
-      if (request.url.endsWith(".mp4") || ++polls > 2) return readyVideos(request);
+    const fetchLate = async (request: Request) => {
+      if (request.url.endsWith(".mp4") || ++polls > 2) return respondReady(request);
       return Response.json({ error: { message: "no such task" } }, { status: 404 });
     };
-    const { call } = await connected({ client: { fetch: late, clock: shortWaits } });
-    expect(textOf(await call("video_wait", { id: "v-1" }))).toContain("is ready");
+    const { call } = await connect({ client: { fetch: fetchLate, clock: shortWaits } });
+    expect(joinTexts(await call("video_wait", { id: "v-1" }))).toContain("is ready");
   });
 
   test.each([
@@ -266,18 +270,18 @@ describe("An error", () => {
     ["video_wait", {}, "id must be a text that is not empty, got undefined"],
     ["video_wait", { id: "v", seconds: "long" }, 'seconds must be a number, got "long"'],
     ["video_status", { id: "v", model: 3 }, "model must be a text that is not empty, got 3"],
-  ])("of %s with the arguments %j says what is expected", async (tool, input, says) => {
-    const { call, emulator } = await connected();
+  ])("An error about %s with the arguments %j says what is expected", async (tool, input, says) => {
+    const { call, emulator } = await connect();
     const answer = await call(tool, input);
     expect(answer.isError).toBe(true);
-    expect(textOf(answer)).toBe(`Nothing was sent: ${says}.`);
+    expect(joinTexts(answer)).toBe(`Nothing was sent: ${says}.`);
     expect(emulator.requests).toEqual([]);
   });
 });
 
-describe("The caller's cancellation", () => {
+describe("A cancellation", () => {
   test("ends the request", async () => {
-    const { call, emulator } = await connected();
+    const { call, emulator } = await connect();
     const caller = new AbortController();
     const calling = call(IMAGE, { prompt: "A reef [[stall]]" }, { signal: caller.signal });
     await expect.poll(() => emulator.requests.length).toBe(1);
@@ -287,7 +291,7 @@ describe("The caller's cancellation", () => {
   });
 });
 
-/** A clock on which the wait before another poll of an unknown task, about 3 s, takes no time. */
+/** A clock without the wait of about 3 s before another poll of an unknown task. */
 const shortWaits = {
   now: () => Date.now(),
   sleep: async (ms: number, signal?: AbortSignal) => {
@@ -295,8 +299,8 @@ const shortWaits = {
   },
 };
 
-/** A gateway whose images have these sizes in bytes. */
-function sizedImages(sizes: readonly number[]) {
+/** Creates a gateway whose images have these sizes in bytes. */
+function createImagesOfSizes(sizes: readonly number[]) {
   const fetch = async (request: Request) => {
     const [, size] = /(\d+)\.png$/.exec(request.url) ?? [];
     if (size === undefined)
@@ -308,8 +312,8 @@ function sizedImages(sizes: readonly number[]) {
   return { client: { fetch } };
 }
 
-/** A gateway whose videos are ready, whatever their id. */
-async function readyVideos(request: Request) {
+/** Responds to every query with a finished video. */
+async function respondReady(request: Request) {
   if (request.url.endsWith(".mp4"))
     return new Response("not really a film", { headers: { "content-type": "video/mp4" } });
   const data = { status: "SUCCESS", progress: "100%", result_url: "https://files.example/a.mp4" };
@@ -317,45 +321,46 @@ async function readyVideos(request: Request) {
 }
 
 test("case 214: an id with a path in it names a file inside the folder", async () => {
-  const at = await folder();
-  const { call } = await connected({
-    client: { fetch: readyVideos },
+  const at = await createFolder();
+  const { call } = await connect({
+    client: { fetch: respondReady },
     server: { folder: join(at, "inside") },
   });
   const answer = await call("video_wait", { id: "..%2f..\\..:outside" });
-  expect(textOf(answer)).toContain("is ready");
+  expect(joinTexts(answer)).toContain("is ready");
   expect(await readdir(at)).toEqual(["inside"]);
   expect(await readdir(join(at, "inside"))).toEqual([
     expect.stringMatching(/^video-___2f______outside-[\da-f]{8}\.mp4$/),
   ]);
 });
 
-test("case 214: a file that is there already is not written again", async () => {
-  const at = await folder();
-  const { call } = await connected({ client: { fetch: readyVideos }, server: { folder: at } });
+test("case 214: an existing file is not written again", async () => {
+  const at = await createFolder();
+  const { call } = await connect({ client: { fetch: respondReady }, server: { folder: at } });
   await call("video_wait", { id: "v-1" });
   const [file = ""] = await readdir(at);
   await writeFile(join(at, file), "mine");
-  expect(textOf(await call("video_wait", { id: "v-1" }))).toContain(join(at, file));
+  expect(joinTexts(await call("video_wait", { id: "v-1" }))).toContain(join(at, file));
   expect(await readFile(join(at, file), "utf8")).toBe("mine");
 });
 
-test("A saved video is never taken for another task's, or for a task of another gateway", async () => {
-  const at = await folder();
+test("A saved video is never mistaken for the video of another task or gateway", async () => {
+  const at = await createFolder();
   const server = { folder: at };
   await writeFile(join(at, "video-a_b.mp4"), "a file of the user");
   for (const baseURL of ["https://one.example", "https://other.example"]) {
-    const { call } = await connected({ client: { fetch: readyVideos, baseURL }, server });
-    for (const id of ["a.b", "a_b"]) expect(textOf(await call("video_wait", { id }))).toContain("is ready");
+    const { call } = await connect({ client: { fetch: respondReady, baseURL }, server });
+    for (const id of ["a.b", "a_b"])
+      expect(joinTexts(await call("video_wait", { id }))).toContain("is ready");
   }
   expect(await readdir(at)).toHaveLength(5);
 });
 
 test("case 215: an error of the gateway that repeats the key is shown without it", async () => {
   const key = "sk-canary-0123456789abcdef";
-  const echo = async (request: Request) =>
+  const echoKey = async (request: Request) =>
     Response.json({ error: { message: `bad ${request.headers.get("authorization")}` } }, { status: 401 });
-  const { call } = await connected({ client: { apiKey: key, fetch: echo, headers: {} } });
+  const { call } = await connect({ client: { apiKey: key, fetch: echoKey, headers: {} } });
   for (const [name, args] of [
     [IMAGE, { prompt: "A reef" }],
     [CHAT, question],
@@ -365,20 +370,20 @@ test("case 215: an error of the gateway that repeats the key is shown without it
     const answer = await call(name, args);
     expect(answer.isError).toBe(true);
     expect(JSON.stringify(answer)).not.toContain("canary");
-    expect(textOf(answer)).toContain("redacted");
+    expect(joinTexts(answer)).toContain("redacted");
   }
 });
 
-test("case 215: an answer and a part of one that repeat the key are shown without it", async () => {
+test("case 215: a complete or partial message that repeats the key is shown without it", async () => {
   const key = "sk-canary-1";
-  const chat = () => `The key is ${key}, is it not? So it is, and here are more words.`;
-  const { call } = await connected({
-    emulator: { chat, apiKeys: [key] },
+  const writeReply = () => `The key is ${key}, is it not? So it is, and here are more words.`;
+  const { call } = await connect({
+    emulator: { chat: writeReply, apiKeys: [key] },
     client: { apiKey: key, headers: {} },
   });
   for (const content of ["Say it", "Say it [[drop]]"]) {
     const answer = await call(CHAT, { messages: [{ role: "user", content }] });
-    expect(textOf(answer)).toContain("The key is");
+    expect(joinTexts(answer)).toContain("The key is");
     expect(JSON.stringify(answer)).not.toContain("canary");
   }
 });

@@ -17,17 +17,17 @@ import {
   readSignedType,
   rejectOnAbort,
 } from "@sluice/core/internal/media";
-import { blobOfDataURI } from "./checks/data-uri.js";
+import { parseDataURI } from "./checks/data-uri.js";
 
 /** Options of {@link fetchMedia}. */
 export interface FetchMediaOptions {
   /** Aborts the download. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Largest size of the file, in bytes. No more is read of a larger one. @default 104_857_600 */
+  /** Maximum size of the file in bytes. The download of a larger file stops at the limit. @default 104_857_600 */
   readonly maxBytes?: number | undefined;
   /**
-   * Limits of waiting: `firstChunkMs` (1 min by default), `chunkMs` (1 min) and `totalMs` (10 min). Each one replaces the
-   * client's.
+   * Time limits: `firstChunkMs` (1 min by default), `chunkMs` (1 min) and `totalMs` (10 min). Each limit replaces the
+   * client's limit.
    */
   readonly timeout?: RequestOptions["timeout"];
 }
@@ -37,17 +37,17 @@ const FIRST_CHUNK_MS = 60_000;
 const TOTAL_MS = 600_000;
 
 /**
- * Reads the file of a result: an image, a video, a last frame. Its server gets no header of the client, no key and no
- * cookie (wire 3.20). Redirects are followed. It is not repeated, and emits no events. The client gives its `fetch` and
- * its `timeout`; a `fetch` that reaches one server alone reaches no files of others.
+ * Downloads the file of a result: an image, a video, a last frame. The request has no headers of the client, no key and
+ * no cookie (wire 3.20). It follows redirects, is never repeated, and emits no events. It uses the client's `fetch` and
+ * `timeout`; a `fetch` that reaches only one server can't download files from others.
  *
- * @param url http(s) address of the file, or its `data:` URL, for which nothing is sent
- * @returns the file, which `FormData`, `URL.createObjectURL` and the body of a request take as it is; `arrayBuffer()` has
- * its content. Its `type` follows from its first bytes, or else from its server
- * @throws {ValidationError} for another address
- * @throws {APIError} for a status of failure; 403, 404 and 410 say that the link has ended
- * @throws {ResponseError} for a file larger than `maxBytes`, an empty one, and a text in its place
- * @throws {ConnectionError} if it cannot be read, or breaks off. In a page, its server must allow other origins
+ * @param url http(s) URL of the file, or a `data:` URL, which sends no request
+ * @returns the file, for `FormData`, `URL.createObjectURL` or the body of a request. Its `type` comes from its first
+ * bytes, or else from its server
+ * @throws {ValidationError} for any other URL
+ * @throws {APIError} for an error status; 403, 404 and 410 mean that the link has expired
+ * @throws {ResponseError} for a file larger than `maxBytes`, an empty file, or text in its place
+ * @throws {ConnectionError} if the connection fails or breaks. In a page, the server must allow other origins
  * @throws {TimeoutError}
  * @example
  * ```ts
@@ -68,23 +68,26 @@ export async function fetchMedia(
   );
   try {
     exchange.signal.throwIfAborted();
-    const held = blobOfDataURI(String(url));
-    // by hand: the policy of a page may forbid a request to it
-    const response = held
-      ? new Response(held)
-      : await answerOf(client, exchange, requestFor(url, exchange.signal));
-    if (!response.ok) throw await refusalOf(client, exchange, response);
-    return await typed(new Blob(await piecesOf(client, exchange, response, maxBytes)), response);
+    const decoded = parseDataURI(String(url));
+    // decode it here: a page's policy may forbid a request to it
+    const response = decoded
+      ? new Response(decoded)
+      : await fetchResponse(client, exchange, createRequest(url, exchange.signal));
+    if (!response.ok) throw await createRefusal(client, exchange, response);
+    return await setType(new Blob(await readChunks(client, exchange, response, maxBytes)), response);
   } catch (error) {
     if (isGatewayError(error)) throw error;
     if (exchange.signal.aborted) throw exchange.signal.reason;
-    throw unreadable("the connection failed, or its server lets no page of another origin read it", error);
+    throw createUnreadable(
+      "the connection failed, or its server lets no page of another origin read it",
+      error,
+    );
   } finally {
     exchange.end();
   }
 }
 
-function requestFor(url: string | URL, signal: AbortSignal): Request {
+function createRequest(url: string | URL, signal: AbortSignal): Request {
   const page = globalThis.location?.href;
   const address = URL.canParse(url, page) ? new URL(url, page) : undefined;
   if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password)
@@ -95,7 +98,7 @@ function requestFor(url: string | URL, signal: AbortSignal): Request {
         rule: "media.url",
       },
     ]);
-  // a Worker has no cookies, and refuses the fields
+  // Workers reject these fields, and never send cookies
   const isPage = "credentials" in Request.prototype;
   return new Request(address, {
     signal,
@@ -103,7 +106,7 @@ function requestFor(url: string | URL, signal: AbortSignal): Request {
   });
 }
 
-async function answerOf(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
+async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
   signal.throwIfAborted();
   const answered = new AbortController();
   callAtLimit(client.clock, firstChunkMs, answered.signal, () =>
@@ -116,22 +119,22 @@ async function answerOf(client: Client, { signal, abort, firstChunkMs }: Exchang
   }
 }
 
-async function refusalOf(client: Client, { signal }: Exchange, response: Response): Promise<Error> {
-  const error = await readRefusal(response, client, signal);
+async function createRefusal(client: Client, { signal }: Exchange, response: Response): Promise<Error> {
+  const error = await errorOf(response, client, signal);
   const isGone = [403, 404, 410].includes(error.status);
   error.message = `HTTP ${error.status}: the file could not be read${isGone ? "; its link has ended" : ""}`;
   return error;
 }
 
-async function piecesOf(client: Client, exchange: Exchange, response: Response, maxBytes: number) {
+async function readChunks(client: Client, exchange: Exchange, response: Response, maxBytes: number) {
   const declared = Number(response.headers.get("content-length"));
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   const reader = readBody(client, exchange, createBodyReader(response), {
     use(bytes) {
       size += bytes?.length ?? 0;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      if (bytes) pieces.push(bytes as Uint8Array<ArrayBuffer>);
+      if (size > maxBytes) throw createTooLarge(maxBytes);
+      if (bytes) chunks.push(bytes as Uint8Array<ArrayBuffer>);
       return bytes !== undefined;
     },
     lose(error): boolean {
@@ -139,17 +142,17 @@ async function piecesOf(client: Client, exchange: Exchange, response: Response, 
     },
   });
   try {
-    if (declared > maxBytes) throw tooLarge(maxBytes);
+    if (declared > maxBytes) throw createTooLarge(maxBytes);
     while (await reader.read());
-    if (size < declared) throw unreadable(`it broke off after ${size} of ${declared} bytes`);
-    return pieces;
+    if (size < declared) throw createUnreadable(`it broke off after ${size} of ${declared} bytes`);
+    return chunks;
   } finally {
     reader.cancel();
   }
 }
 
-/** Gives a file the type of its first bytes. A text is no file of a result: a proxy or a hotel has answered instead. */
-async function typed(file: Blob, { headers }: Response): Promise<Blob> {
+/** Sets the type from the file's first bytes. Text is never a result: a proxy or a captive portal sent it. */
+async function setType(file: Blob, { headers }: Response): Promise<Blob> {
   if (file.size === 0) throw new ResponseError("the file is empty", { path: "", body: "" });
   const named = (headers.get("content-type") ?? "").replace(/;.*/, "").trim().toLowerCase();
   const type = (await readSignedType(file)) ?? named;
@@ -161,11 +164,11 @@ async function typed(file: Blob, { headers }: Response): Promise<Blob> {
   return file.slice(0, file.size, type || "application/octet-stream");
 }
 
-function tooLarge(maxBytes: number): ResponseError {
+function createTooLarge(maxBytes: number): ResponseError {
   return new ResponseError(`the file is larger than ${maxBytes} bytes (maxBytes)`, { path: "", body: "" });
 }
 
-/** Nothing was asked of the gateway: reading again is safe. */
-function unreadable(reason: string, cause?: unknown): ConnectionError {
+/** Creates an error whose billing is `none`: the gateway got no request, so a retry is safe. */
+function createUnreadable(reason: string, cause?: unknown): ConnectionError {
   return new ConnectionError(`the file could not be read: ${reason}`, "none", { cause });
 }

@@ -1,8 +1,9 @@
 import type { MediaParser } from "./checks/container.js";
 
 /**
- * Measures videos and audio files: the option `parser` of `probeMedia`, `checkMedia`, `checkRequestMedia`, `uploadMedia`
- * and `uploads`. The first such file loads mediabunny, an optional peer dependency: `npm install mediabunny`.
+ * Measures videos and audio files: the option `parser` of `probeMedia`, `checkMedia`, `checkRequestMedia`,
+ * `uploadMedia` and `uploads`. The first such file loads mediabunny, an optional peer dependency: `npm install
+ * mediabunny`.
  *
  * @example
  * ```ts

@@ -2,13 +2,13 @@ import { createClient } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { afterEach, expect, test, vi } from "vitest";
 
-/* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
+/* A page loads some code on demand. If the network is gone by then, the page must still report the truth. */
 
-const KEPT_UPLOADS = "../src/uploads/kept-uploads.js";
+const KEPT_UPLOADS = "../src/uploads/stored-uploads.js";
 
 afterEach(() => vi.doUnmock(KEPT_UPLOADS));
 
-test("A file is uploaded without uploads/kept-uploads, and its id is not kept", async () => {
+test("A file is uploaded without the chunk for storages, and its id is not stored", async () => {
   vi.resetModules();
   vi.doMock(KEPT_UPLOADS, () => {
     throw new TypeError("Failed to fetch dynamically imported module");

@@ -3,19 +3,19 @@ import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
-import { film } from "./support/media.js";
-import { openUploads } from "./support/uploads.js";
+import { createVideo } from "./support/media.js";
+import { createUploads } from "./support/uploads.js";
 
 const model = "beta3.0-video";
-const clip = new Blob([film(640, 480, 60)], { type: "video/mp4" });
+const clip = new Blob([createVideo(640, 480, 60)], { type: "video/mp4" });
 
 function openPage(options?: Parameters<typeof uploads>[0]) {
-  const proxy = openUploads(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
+  const proxy = createUploads(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
   const { client } = clientOf((request) => proxy.answer(request), { uploads: uploads(options) });
   return { client, log: proxy.log };
 }
 
-test("uploads() takes a video that it can't measure, and refuses one in the place of an image", async () => {
+test("uploads() accepts a video without a parser, and refuses a video in place of an image", async () => {
   const { client, log } = openPage();
   await expect(probeMedia(clip)).rejects.toMatchObject({ name: "ConfigurationError" });
   const video = createVideoTaskStore(client);

@@ -3,23 +3,28 @@ import { createUploadStore, uploadMedia } from "@sluice/media";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "../../core/test/support/gateway.js";
-import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
+import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
 const SIZE = 2 * PART + 5;
 const date = { lastModified: 1_790_000_000_000, type: "video/mp4" };
 
-/** A film of zeros, but for the byte at `at`. */
-function film({ name = "clip.mp4", at = Number.NaN, size = SIZE, lastModified = date.lastModified } = {}) {
+/** Creates a video of zeros, except for the byte at `at`. */
+function createVideo({
+  name = "clip.mp4",
+  at = Number.NaN,
+  size = SIZE,
+  lastModified = date.lastModified,
+} = {}) {
   const bytes = new Uint8Array(size);
   bytes[at] = 7;
   return new File([bytes], name, { ...date, lastModified });
 }
 
-/** A proxy, and the pages of one browser, each with a client of its own. */
-function browser(storage: RecordStorage = memoryStorage()) {
-  const uploads = openUploads();
+/** Creates a proxy and the pages of one browser. Each page has its own client. */
+function createBrowser(storage: RecordStorage = memoryStorage()) {
+  const uploads = createUploads();
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
   return { uploads, storage, clock, events, open, leave };
@@ -55,18 +60,18 @@ const onward = ["GET", `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`];
 const anew = [`POST 0+${PART}`, `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`];
 
 describe("an upload with a storage", () => {
-  test("An upload goes on after a reload where it stood", async () => {
-    const { leave, open, uploads } = browser();
-    await leave(film());
-    const { id } = await open().upload(film());
+  test("An upload continues after a reload", async () => {
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo());
+    const { id } = await open().upload(createVideo());
     expect(uploads.log).toEqual(onward);
     expect(uploads.files.get(id)?.content.length).toBe(SIZE);
   });
 
   test("A file that an earlier page has uploaded is not sent again", async () => {
-    const { open, uploads } = browser();
-    const { id } = await open().upload(film());
-    expect((await open().upload(film())).id).toBe(id);
+    const { open, uploads } = createBrowser();
+    const { id } = await open().upload(createVideo());
+    expect((await open().upload(createVideo())).id).toBe(id);
     expect(uploads.log).toEqual(["GET"]);
   });
 
@@ -77,64 +82,64 @@ describe("an upload with a storage", () => {
     ["size", { size: SIZE + 1 }],
     ["name", { name: "other.mp4" }],
   ])("A file with other %s does not continue an upload", async (_, changes) => {
-    const { leave, open, uploads } = browser();
-    await leave(film());
-    await open().upload(film(changes));
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo());
+    await open().upload(createVideo(changes));
     expect(uploads.log[0]).toBe(`POST 0+${PART}`);
     expect(uploads.files.size).toBe(2);
   });
 
-  test("An upload that the proxy no longer has begins again, and is kept anew", async () => {
-    const { leave, open, uploads } = browser();
-    await leave(film());
+  test("An upload that the proxy no longer has begins again, and its new id is stored", async () => {
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo());
     uploads.files.clear();
-    await open().upload(film());
+    await open().upload(createVideo());
     expect(uploads.log).toEqual(["GET", "GET", ...anew]);
-    await open().upload(film());
+    await open().upload(createVideo());
     expect(uploads.log).toEqual(["GET"]);
   });
 
   test.each([
-    ["a 404", () => refused(404, "not_found")],
+    ["a 404", () => createRefusal(404, "not_found")],
     ["a page of HTML", () => new Response("<h1>Sign in</h1>")],
     ["a lost connection", () => Promise.reject(new TypeError("fetch failed"))],
   ])("One look-up with %s does not lose what an earlier page has uploaded", async (_, answer) => {
-    const { leave, open, uploads } = browser();
-    await leave(film());
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo());
     const page = open();
     uploads.failures.push(answer);
-    await page.upload(film());
+    await page.upload(createVideo());
     expect(uploads.log).toEqual(["GET", ...onward]);
   });
 
   test("An upload at another proxy, without the storage, or of a Blob begins at its start", async () => {
-    const { leave, open, uploads } = browser();
-    await leave(film());
-    await open({ baseURL: "https://other.test" }).upload(film());
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo());
+    await open({ baseURL: "https://other.test" }).upload(createVideo());
     expect(uploads.log).toEqual(anew);
-    await open().upload(film(), memoryStorage());
+    await open().upload(createVideo(), memoryStorage());
     expect(uploads.log).toEqual(anew);
-    // nothing tells two of them apart
+    // such files can't be told apart
     for (const page of [open(), open()]) {
       uploads.log.length = 0;
-      await page.upload(new Blob([film()]));
+      await page.upload(new Blob([createVideo()]));
       expect(uploads.log).toEqual(anew);
     }
   });
 
   test("Another user of the browser does not continue an upload", async () => {
-    const { leave, open, uploads } = browser();
-    await leave(film(), open({ user: "ann" }));
-    await open({ user: "bob" }).upload(film());
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo(), open({ user: "ann" }));
+    await open({ user: "bob" }).upload(createVideo());
     expect(uploads.log).toEqual(anew);
-    await open({ user: "ann" }).upload(film());
+    await open({ user: "ann" }).upload(createVideo());
     expect(uploads.log).toEqual(onward);
   });
 
-  test("Two tabs with one file store it whole, and each has its address", async () => {
-    const { leave, open, uploads } = browser();
-    await leave(film());
-    const [one, two] = await Promise.all([open().upload(film()), open().upload(film())]);
+  test("Two tabs with one file store it completely, and each gets a URL", async () => {
+    const { leave, open, uploads } = createBrowser();
+    await leave(createVideo());
+    const [one, two] = await Promise.all([open().upload(createVideo()), open().upload(createVideo())]);
     expect(one.id).toBe(two.id);
     expect([...uploads.files.values()].map(({ content }) => content.length)).toEqual([SIZE]);
   });
@@ -142,18 +147,22 @@ describe("an upload with a storage", () => {
   test.each([
     ["refuses", () => Promise.reject(new DOMException("full", "QuotaExceededError"))],
     ["never answers", () => new Promise<never>(() => {})],
-  ])("A storage that %s is told, and the file is uploaded", async (_, answer) => {
-    const { open, uploads, events, clock } = browser({ ...memoryStorage(), read: answer, write: answer });
+  ])("A storage that %s is reported, and the file is uploaded", async (_, answer) => {
+    const { open, uploads, events, clock } = createBrowser({
+      ...memoryStorage(),
+      read: answer,
+      write: answer,
+    });
     const page = open();
-    await page.upload(film());
+    await page.upload(createVideo());
     await clock.advance(10_000);
     expect(uploads.log).toEqual(anew);
     expect(events.filter(({ type }) => type === "storage-error").length).toBeGreaterThan(0);
   });
 
-  test("A storage of nonsense is read as an empty one", async () => {
-    const { leave, open, uploads, storage, events } = browser();
-    await leave(film());
+  test("A storage with invalid records counts as empty", async () => {
+    const { leave, open, uploads, storage, events } = createBrowser();
+    await leave(createVideo());
     for (const [key] of await storage.read("uploads/https://app.test"))
       for (const record of [
         null,
@@ -165,21 +174,21 @@ describe("an upload with a storage", () => {
       ]) {
         await storage.write("uploads/https://app.test", new Map([[key, record]]));
         events.length = 0;
-        await open().upload(film());
+        await open().upload(createVideo());
         expect(uploads.log).toEqual(anew);
-        // no request beside them, such as one to a path of the record's own
+        // no other requests, such as one to a path from the record
         expect(events.filter(({ type }) => type === "request")).toHaveLength(anew.length);
       }
   });
 
-  test("A storage has no bytes and no name of a file, and at most 100 uploads", async () => {
-    const { open, storage } = browser();
+  test("A storage never contains bytes or names of files, and at most 100 uploads", async () => {
+    const { open, storage } = createBrowser();
     const old = Array.from(
       { length: 1000 },
       (_, at) => [`old-${at}`, { id: `f-${at}`, at, until: 1e15 }] as const,
     );
     await storage.write("uploads/https://app.test", new Map(old));
-    await open().upload(film());
+    await open().upload(createVideo());
     const kept = await storage.read("uploads/https://app.test");
     expect(kept.size).toBe(100);
     expect(kept.has("old-999")).toBe(true);
@@ -198,53 +207,53 @@ describe("an upload with a storage", () => {
         return storage.write(collection, records);
       },
     };
-    const { open, uploads } = browser(counting);
-    await open().upload(film());
+    const { open, uploads } = createBrowser(counting);
+    await open().upload(createVideo());
     expect([uploads.log, writes]).toEqual([anew, 2]);
   });
 
-  test("An upload whose time is over is not continued, and is no longer kept", async () => {
+  test("An expired upload is not continued, and its record is removed", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { leave, open, uploads, storage } = browser();
-    await leave(film());
-    await leave(film({ name: "other.mp4" }));
+    const { leave, open, uploads, storage } = createBrowser();
+    await leave(createVideo());
+    await leave(createVideo({ name: "other.mp4" }));
     vi.setSystemTime(Date.now() + 86_400_000);
-    await open().upload(film());
+    await open().upload(createVideo());
     expect(uploads.log).toEqual(anew);
     expect((await storage.read("uploads/https://app.test")).size).toBe(1);
   });
 
-  test("The progress of an upload that goes on begins at nothing, and then is where it stood", async () => {
-    const { leave, open, storage, clock } = browser();
-    await leave(film());
+  test("The progress of a continued upload begins at 0, and then jumps to the stored bytes", async () => {
+    const { leave, open, storage, clock } = createBrowser();
+    await leave(createVideo());
     const shares: number[] = [];
     const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => shares.push(loadedBytes);
-    await clock.advanceUntil(uploadMedia(open().client, film(), { storage, onProgress }), 100);
+    await clock.advanceUntil(uploadMedia(open().client, createVideo(), { storage, onProgress }), 100);
     expect(shares).toEqual([0, PART, 2 * PART, SIZE]);
   });
 
-  test("A store of uploads goes on after a reload, too", async () => {
-    const { leave, open, uploads, storage } = browser();
-    await leave(film());
+  test("An upload store continues after a reload", async () => {
+    const { leave, open, uploads, storage } = createBrowser();
+    await leave(createVideo());
     const store = createUploadStore(open().client, { storage });
-    const { data } = await store.upload(film());
+    const { data } = await store.upload(createVideo());
     expect(data?.id).toBe("file-1");
     expect(uploads.log).toEqual(onward);
     await shows(store, ({ status }) => status === "success");
   });
 
   test("A file that can't be read for its hash says so, and an abort keeps its reason", async () => {
-    const { open, storage, uploads } = browser();
+    const { open, storage, uploads } = createBrowser();
     const { client } = open();
     const slice = () => {
       throw new DOMException("gone", "NotFoundError");
     };
-    const gone = Object.assign(film(), { slice });
+    const gone = Object.assign(createVideo(), { slice });
     const error = await rejectionOf(uploadMedia(client, gone, { storage }));
     expect(error).toMatchObject({ name: "ValidationError", billing: "none" });
     const signal = AbortSignal.abort(new Error("left"));
-    await expect(uploadMedia(client, film(), { storage, signal })).rejects.toThrow("left");
+    await expect(uploadMedia(client, createVideo(), { storage, signal })).rejects.toThrow("left");
     expect(uploads.log).toEqual([]);
   });
 });

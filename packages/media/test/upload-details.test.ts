@@ -3,44 +3,44 @@ import { createUploadStore, getArchivedMedia, uploadMedia } from "@sluice/media"
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
-import { openUploads, PART, REAL_PART, refused, useSmallParts } from "./support/uploads.js";
+import { createRefusal, createUploads, PART, REAL_PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
-const small = () => new Blob([new Uint8Array(1000).fill(7)]);
-const large = () => new Blob([new Uint8Array(PART + 5).fill(7)]);
+const createSmall = () => new Blob([new Uint8Array(1000).fill(7)]);
+const createLarge = () => new Blob([new Uint8Array(PART + 5).fill(7)]);
 const DAY_MS = 86_400_000;
 
 type Answer = (request: Request, nth: number) => Response | Promise<Response>;
 
-/** A page whose proxy is `answer`. */
-function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
+/** Creates a page whose proxy is `answer`. */
+function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
   const onEvent = (event: ClientEvent) => events.push(event);
   const { client, requests } = clientOf(answer, { clock, random: () => 1, onEvent, ...settings });
-  const upload = (file = small()) => clock.advanceUntil(uploadMedia(client, file), 1000);
-  /** The steps of all calls, in short. */
-  const steps = () =>
+  const upload = (file = createSmall()) => clock.advanceUntil(uploadMedia(client, file), 1000);
+  /** Lists the steps of all calls in short form. */
+  const listSteps = () =>
     events.map((event) => {
       const { type, attempt, status, delayMs, outcome, error } = event as unknown as Record<string, unknown>;
       const name = type === "end" && error instanceof Error ? error.name : undefined;
       return [type, attempt, status, delayMs, outcome, name].filter((fact) => fact !== undefined).join(" ");
     });
-  return { client, clock, requests, events, upload, steps };
+  return { client, clock, requests, events, upload, listSteps };
 }
 
-test("A part has 8 MiB outside these tests: the proxy takes no other size", () => {
+test("A part has 8 MiB outside these tests: the proxy accepts no other size", () => {
   expect(REAL_PART).toBe(8_388_608);
 });
 
 describe("The events of an upload", () => {
-  test("have each request, answer and wait, and its end", async () => {
-    const uploads = openUploads();
-    const { upload, steps, events } = live((request) => uploads.answer(request));
-    uploads.failures.push(() => refused(503, "busy"));
-    await upload(large());
-    expect(steps()).toEqual([
+  test("have each request, response, wait and end", async () => {
+    const uploads = createUploads();
+    const { upload, listSteps, events } = createPage((request) => uploads.answer(request));
+    uploads.failures.push(() => createRefusal(503, "busy"));
+    await upload(createLarge());
+    expect(listSteps()).toEqual([
       "request 1",
       "response 1 503",
       "retry 1 1000",
@@ -54,36 +54,36 @@ describe("The events of an upload", () => {
     expect(events[0]).toMatchObject({ kind: "upload", path: "/v1/uploads" });
   });
 
-  test("have the error of one that was refused", async () => {
-    const { upload, steps, events } = live(() => refused(413, "storage_full"));
+  test("have the error of a refused upload", async () => {
+    const { upload, listSteps, events } = createPage(() => createRefusal(413, "storage_full"));
     const error = await rejectionOf(upload());
-    expect(steps()).toEqual(["request 1", "response 1 413", "end not-sent APIError"]);
+    expect(listSteps()).toEqual(["request 1", "response 1 413", "end not-sent APIError"]);
     expect(events.at(-1)).toMatchObject({ error });
   });
 });
 
 describe("The events of a search for copies", () => {
-  test("have its end, also where it fails", async () => {
-    const found = live(() => Response.json({ files: [] }));
+  test("have its end, even if it fails", async () => {
+    const found = createPage(() => Response.json({ files: [] }));
     await getArchivedMedia(found.client, { tasks: ["a"] });
-    expect(found.steps()).toEqual(["request 1", "response 1 200", "end complete"]);
-    const lost = live(() => refused(403, "forbidden"));
+    expect(found.listSteps()).toEqual(["request 1", "response 1 200", "end complete"]);
+    const lost = createPage(() => createRefusal(403, "forbidden"));
     await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
-    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end error APIError"]);
+    expect(lost.listSteps()).toEqual(["request 1", "response 1 403", "end error APIError"]);
     expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
   });
 });
 
 test("Each request of an upload has the headers of its phase", async () => {
-  const uploads = openUploads();
-  const { client, clock, requests } = live((request) => uploads.answer(request), {
+  const uploads = createUploads();
+  const { client, clock, requests } = createPage((request) => uploads.answer(request), {
     headers: { "x-app": "studio" },
   });
-  const headersOf = ({ method, url, redirect, headers }: Request) => {
+  const readHeaders = ({ method, url, redirect, headers }: Request) => {
     const names = ["x-app", "x-turn", "content-type", "upload-offset", "upload-length"];
     return [method, new URL(url).pathname, redirect, ...names.map((name) => headers.get(name))];
   };
-  const file = large();
+  const file = createLarge();
   const stop = new AbortController();
   const began = uploadMedia(client, file, {
     headers: { "x-turn": "1" },
@@ -92,9 +92,9 @@ test("Each request of an upload has the headers of its phase", async () => {
   });
   await expect(began).rejects.toThrow("later");
   await clock.advanceUntil(uploadMedia(client, file, { headers: { "x-turn": "1" } }), 1000);
-  await uploadMedia(client, small(), { headers: { "x-turn": "1" } });
+  await uploadMedia(client, createSmall(), { headers: { "x-turn": "1" } });
   const bytes = "application/octet-stream";
-  expect(requests.map(headersOf)).toEqual([
+  expect(requests.map(readHeaders)).toEqual([
     ["POST", "/v1/uploads", "manual", "studio", "1", bytes, null, String(PART + 5)],
     ["GET", "/v1/uploads/file-1", "manual", "studio", "1", null, null, null],
     ["PATCH", "/v1/uploads/file-1", "manual", "studio", "1", bytes, String(PART), null],
@@ -114,8 +114,8 @@ test.each<[number, string, number]>([
   [425, "too_early", 6],
   [429, "too_many", 6],
   [500, "server_error", 6],
-])("An upload that is always answered with %i (%s) sends %i requests", async (status, code, count) => {
-  const { upload, requests } = live(() => refused(status, code));
+])("An upload that always gets %i (%s) sends %i requests", async (status, code, count) => {
+  const { upload, requests } = createPage(() => createRefusal(status, code));
   expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, billing: "none" });
   expect(requests).toHaveLength(count);
 });
@@ -124,7 +124,7 @@ test.each([
   ["that can't be reached", "could not connect to the gateway", { code: "ECONNREFUSED" }],
   ["whose connection breaks off", "the connection failed while the file was uploaded", undefined],
 ])("An upload to a proxy %s says so, and that nothing was made", async (_, words, reason) => {
-  const { upload } = live(() => {
+  const { upload } = createPage(() => {
     throw new TypeError("fetch failed", { cause: reason && Object.assign(new Error("refused"), reason) });
   });
   const error = await rejectionOf(upload());
@@ -133,7 +133,7 @@ test.each([
 });
 
 test("A proxy without a store of media says what its operator has to do, at once", async () => {
-  const { upload, requests } = live(() =>
+  const { upload, requests } = createPage(() =>
     Response.json(
       { error: { message: "not found", code: "not_found" } },
       { status: 404, headers: { "x-sluice-source": "proxy" } },
@@ -143,9 +143,11 @@ test("A proxy without a store of media says what its operator has to do, at once
   expect(requests).toHaveLength(1);
 });
 
-test("A file whose proxy names no end is taken as ended, and kept for a day", async () => {
+test("An upload without an end counts as expired, and its id is stored for a day", async () => {
   const storage = memoryStorage();
-  const { client, requests } = live(() => Response.json({ id: "f", offset: 4, url: "https://app.test/f" }));
+  const { client, requests } = createPage(() =>
+    Response.json({ id: "f", offset: 4, url: "https://app.test/f" }),
+  );
   const film = new File(["film"], "film.mp4");
   const media = await uploadMedia(client, film, { storage });
   expect(media).toEqual({ id: "f", url: "https://app.test/f", expiresAt: 0, type: undefined });
@@ -156,13 +158,15 @@ test("A file whose proxy names no end is taken as ended, and kept for a day", as
   expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
 });
 
-test("An answer with an address is that of a whole file, whatever its offset", async () => {
-  const { upload, requests } = live(() => Response.json({ id: "f", offset: 0, url: "https://app.test/f" }));
+test("A response with a URL means a complete file, whatever its offset", async () => {
+  const { upload, requests } = createPage(() =>
+    Response.json({ id: "f", offset: 0, url: "https://app.test/f" }),
+  );
   expect(await upload()).toMatchObject({ url: "https://app.test/f" });
   expect(requests).toHaveLength(1);
 });
 
-test("An address of an upload works for more than an hour, or is renewed", async () => {
+test("The URL of an upload is valid for more than an hour, or is renewed", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const HOUR_MS = 3_600_000;
@@ -170,29 +174,29 @@ test("An address of an upload works for more than an hour, or is renewed", async
     [HOUR_MS + 1, ["POST"]],
     [HOUR_MS, ["POST", "GET"]],
   ] as const) {
-    const uploads = openUploads();
+    const uploads = createUploads();
     uploads.endAfter(lifeMs);
-    const { client, requests } = live((request) => uploads.answer(request));
-    const file = small();
+    const { client, requests } = createPage((request) => uploads.answer(request));
+    const file = createSmall();
     await uploadMedia(client, file);
     await uploadMedia(client, file);
     expect(requests.map(({ method }) => method)).toEqual(methods);
   }
 });
 
-test("The upload of another file in a store ends the one before", async () => {
-  const uploads = openUploads();
+test("A store ends its upload when it gets another file", async () => {
+  const uploads = createUploads();
   const held: (() => void)[] = [];
-  const { client, requests } = live(async (request, nth) => {
+  const { client, requests } = createPage(async (request, nth) => {
     if (nth === 1) await new Promise<void>((resolve) => held.push(resolve));
     return uploads.answer(request);
   });
   const store = createUploadStore(client);
   const seen: string[] = [];
   store.subscribe(() => seen.push(store.getSnapshot().status));
-  const first = store.upload(small());
+  const first = store.upload(createSmall());
   await turnsUntil(() => held.length > 0, settled);
-  const second = await store.upload(small());
+  const second = await store.upload(createSmall());
   expect(second).toMatchObject({ status: "success", data: { id: "file-1" } });
   expect(requests[0]?.signal.aborted).toBe(true);
   held[0]?.();
@@ -201,38 +205,38 @@ test("The upload of another file in a store ends the one before", async () => {
   expect([...new Set(seen)]).toEqual(["pending", "idle", "success"]);
 });
 
-test("A store in use forgets its file with all that its client forgets, and ends the upload", async () => {
-  const uploads = openUploads();
-  const { client } = live((request, nth) =>
+test("Signing out clears a store in use and ends its upload", async () => {
+  const uploads = createUploads();
+  const { client } = createPage((request, nth) =>
     nth === 1 ? uploads.answer(request) : new Promise<never>(() => {}),
   );
   const store = createUploadStore(client);
   const leave = store.subscribe(() => {});
-  await store.upload(small());
+  await store.upload(createSmall());
   await signOut(client);
   expect(store.getSnapshot()).toMatchObject({ status: "idle", data: undefined });
-  const began = store.upload(small());
+  const began = store.upload(createSmall());
   await signOut(client);
   expect(store.getSnapshot().status).toBe("idle");
   expect(await began).toMatchObject({ status: "error", error: { name: "AbortError" } });
   leave();
 });
 
-test("A store that is stopped is idle, and one that has ended stays so", async () => {
-  const { client } = live(() => new Promise<never>(() => {}));
+test("A stopped store is idle, and a finished store keeps its state", async () => {
+  const { client } = createPage(() => new Promise<never>(() => {}));
   const store = createUploadStore(client);
-  const began = store.upload(small());
+  const began = store.upload(createSmall());
   expect(store.getSnapshot()).toMatchObject({ status: "pending", progress: 0 });
   store.stop();
   expect(store.getSnapshot().status).toBe("idle");
   expect(await began).toMatchObject({ status: "error", error: { name: "AbortError" } });
-  const refusing = createUploadStore(live(() => refused(403, "forbidden")).client);
-  await refusing.upload(small());
+  const refusing = createUploadStore(createPage(() => createRefusal(403, "forbidden")).client);
+  await refusing.upload(createSmall());
   refusing.stop();
   expect(refusing.getSnapshot()).toMatchObject({ status: "error", error: { name: "APIError" } });
 });
 
-describe("The answer of an archive", () => {
+describe("The response of an archive", () => {
   const copy = {
     name: "a",
     id: "1",
@@ -243,9 +247,9 @@ describe("The answer of an archive", () => {
     bytes: 3,
   };
   const findIn = (files: unknown) =>
-    getArchivedMedia(live(() => Response.json({ files })).client, { tasks: ["a"] });
+    getArchivedMedia(createPage(() => Response.json({ files })).client, { tasks: ["a"] });
   const { name: _, ...known } = copy;
-  test("has the copies by their names", async () => {
+  test("lists the copies by name", async () => {
     expect(await findIn([copy])).toEqual(new Map([["a", known]]));
     const lastFrame = { ...known, id: "2" };
     expect(await findIn([{ ...copy, lastFrame }])).toEqual(new Map([["a", { ...known, lastFrame }]]));
@@ -264,20 +268,20 @@ describe("The answer of an archive", () => {
       await expect(findIn([{ ...copy, lastFrame }])).rejects.toBeInstanceOf(ResponseError);
     },
   );
-  test.each([null, 5, "x", {}, [null], ["x"]])("can't be read where its files are %j", async (files) => {
+  test.each([null, 5, "x", {}, [null], ["x"]])("can not be read if its files are %j", async (files) => {
     await expect(findIn(files)).rejects.toBeInstanceOf(ResponseError);
   });
 });
 
-test("A search for copies without an answer ends after a minute", async () => {
-  const { client, clock } = live(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
+test("A search for copies without a response ends after a minute", async () => {
+  const { client, clock } = createPage(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
   const error = await rejectionOf(clock.advanceUntil(getArchivedMedia(client, { tasks: ["a"] }), 1000));
   expect(error).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
   expect(clock.now()).toBe(60_000);
 });
 
-test("A search for no copies asks nothing", async () => {
-  const { client, requests } = live(() => Response.json({ files: [] }));
+test("A search for no copies sends no request", async () => {
+  const { client, requests } = createPage(() => Response.json({ files: [] }));
   expect(await getArchivedMedia(client, {})).toEqual(new Map());
   expect(requests).toEqual([]);
 });

@@ -3,21 +3,21 @@ import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, seeded, stoppedClock } from "../../core/test/support/gateway.js";
-import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
+import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
 const SIZE = 2 * PART + 5;
 const MOST_BYTES = 3 * SIZE + PART;
-const large = () => new Blob([new Uint8Array(SIZE).fill(7)]);
-const dropped = () => Promise.reject(new TypeError("fetch failed"));
-const html = () =>
+const createLarge = () => new Blob([new Uint8Array(SIZE).fill(7)]);
+const rejectDropped = () => Promise.reject(new TypeError("fetch failed"));
+const createHTML = () =>
   new Response("<h1>Sign in to the Wi-Fi</h1>", { headers: { "content-type": "text/html" } });
 
 type Answer = (request: Request, nth: number) => Response | Promise<Response>;
 
-/** A page whose proxy is `answer`; `log` has its requests. */
-function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
+/** Creates a page whose proxy is `answer`. `log` contains its requests. */
+function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const log: string[] = [];
   const delays: number[] = [];
@@ -27,19 +27,19 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
   };
   const { client } = clientOf(
     async (request, nth) => {
-      // a client that never ends is a failed test, and not a test that never ends
-      if (nth > 60) return refused(403, "one request too many");
+      // fail a client that never ends, instead of waiting forever
+      if (nth > 60) return createRefusal(403, "one request too many");
       sentBytes += (await request.clone().arrayBuffer()).byteLength;
       log.push(request.method);
       return answer(request, nth);
     },
     { clock, random: () => 1, onEvent, uploads: uploads({ check: false }), ...settings },
   );
-  const upload = (file = large(), options: Parameters<typeof uploadMedia>[2] = {}) =>
+  const upload = (file = createLarge(), options: Parameters<typeof uploadMedia>[2] = {}) =>
     clock.advanceUntil(uploadMedia(client, file, options), 1000);
-  return { client, clock, log, delays, upload, ended, sentBytes: () => sentBytes };
+  return { client, clock, log, delays, upload, uploadToEnd, sentBytes: () => sentBytes };
 
-  async function ended(file = large()) {
+  async function uploadToEnd(file = createLarge()) {
     const error = await rejectionOf(upload(file));
     if (!isGatewayError(error)) throw error;
     expect(error.message).not.toContain("one request too many");
@@ -47,42 +47,45 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
   }
 }
 
-/** A page whose proxy works. `failures` come first, `failAt` by the number of the request. */
-function working(failAt: Readonly<Record<number, () => Response | Promise<Response>>> = {}) {
-  const uploads = openUploads();
+/** Creates a page whose proxy works, except for the requests in `failAt`. */
+function createWorkingPage(failAt: Readonly<Record<number, () => Response | Promise<Response>>> = {}) {
+  const uploads = createUploads();
   const answer: Answer = (request, nth) => failAt[nth]?.() ?? uploads.answer(request);
-  return { ...live(answer), files: uploads.files, failures: uploads.failures };
+  return { ...createPage(answer), files: uploads.files, failures: uploads.failures };
 }
 
-const at = (offset: unknown) => Response.json({ id: "f", offset });
+const respondAt = (offset: unknown) => Response.json({ id: "f", offset });
 
 describe("an upload whose proxy never stores more", () => {
   const never: readonly (readonly [name: string, answer: Answer])[] = [
-    ["forgets the file after its first part", (r) => (r.method === "POST" ? at(PART) : refused(404, "gone"))],
-    ["answers each part with the same offset", () => at(PART)],
-    ["has the offset 0 for ever", () => at(0)],
-    ["has all bytes and no address", () => at(SIZE)],
+    [
+      "forgets the file after its first part",
+      (r) => (r.method === "POST" ? respondAt(PART) : createRefusal(404, "gone")),
+    ],
+    ["answers each part with the same offset", () => respondAt(PART)],
+    ["has the offset 0 for ever", () => respondAt(0)],
+    ["has all bytes and no address", () => respondAt(SIZE)],
     [
       "refuses each part, and looks well when it is asked",
-      (r) => (r.method === "PATCH" ? refused(409, "upload_offset") : at(PART)),
+      (r) => (r.method === "PATCH" ? createRefusal(409, "upload_offset") : respondAt(PART)),
     ],
-    ["goes back with each part", (r) => at(r.method === "PATCH" ? 0 : PART)],
-    ["is always busy", () => refused(503, "busy")],
-    ["loses each connection", dropped],
-    ["is another server", html],
+    ["goes back with each part", (r) => respondAt(r.method === "PATCH" ? 0 : PART)],
+    ["is always busy", () => createRefusal(503, "busy")],
+    ["loses each connection", rejectDropped],
+    ["is another server", createHTML],
   ];
 
   test.each(never)("An upload whose proxy %s ends with an error, after waits", async (_, answer) => {
-    const { ended, sentBytes, delays } = live(answer);
-    expect((await ended()).billing).toBe("none");
+    const { uploadToEnd, sentBytes, delays } = createPage(answer);
+    expect((await uploadToEnd()).billing).toBe("none");
     expect(delays.length).toBeGreaterThan(0);
     expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000].slice(0, delays.length));
     expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
   });
 
-  test.each(never)("An upload whose proxy %s has no repetition with a limit of 0", async (_, answer) => {
-    const { ended, log, delays } = live(answer, { retry: { limit: 0 } });
-    await ended();
+  test.each(never)("An upload whose proxy %s is not retried with a limit of 0", async (_, answer) => {
+    const { uploadToEnd, log, delays } = createPage(answer, { retry: { limit: 0 } });
+    await uploadToEnd();
     expect(delays).toEqual([]);
     expect(log.length).toBeLessThanOrEqual(2);
   });
@@ -90,54 +93,54 @@ describe("an upload whose proxy never stores more", () => {
   test.each([-1, SIZE + 1, 0.5, Number.MAX_VALUE, "8", null])(
     "An offset of %j can't be read",
     async (offset) => {
-      const { ended, log } = live(() => at(offset));
-      expect(await ended()).toMatchObject({ name: "ResponseError", path: "offset" });
+      const { uploadToEnd, log } = createPage(() => respondAt(offset));
+      expect(await uploadToEnd()).toMatchObject({ name: "ResponseError", path: "offset" });
       expect(log).toEqual(["POST", "POST"]);
     },
   );
 
   test("An id that leads out of the path can't be read", async () => {
-    const { ended } = live(() => Response.json({ id: "../chat/completions", offset: PART }));
-    expect(await ended()).toMatchObject({ name: "ResponseError", path: "id" });
+    const { uploadToEnd } = createPage(() => Response.json({ id: "../chat/completions", offset: PART }));
+    expect(await uploadToEnd()).toMatchObject({ name: "ResponseError", path: "id" });
   });
 
   test("A proxy that stores byte by byte is sent no more than three copies and a part", async () => {
     let offset = 0;
-    const { ended, sentBytes } = live(() => at(++offset));
-    expect(await ended()).toMatchObject({ name: "ConnectionError", billing: "none" });
+    const { uploadToEnd, sentBytes } = createPage(() => respondAt(++offset));
+    expect(await uploadToEnd()).toMatchObject({ name: "ConnectionError", billing: "none" });
     expect(sentBytes()).toBeGreaterThan(2 * SIZE);
     expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
   });
 
-  test("A file of one whole part is sent three times and once more, and then given up", async () => {
-    const { ended, sentBytes } = live(dropped);
-    const error = await ended(new Blob([new Uint8Array(PART)]));
+  test("A file of one part is given up after four copies", async () => {
+    const { uploadToEnd, sentBytes } = createPage(rejectDropped);
+    const error = await uploadToEnd(new Blob([new Uint8Array(PART)]));
     expect([error.billing, sentBytes()]).toEqual(["none", 4 * PART]);
     expect(error.message).toContain("was given up");
   });
 
-  test("An upload that failed keeps what was reached for the next call", async () => {
-    const page = working({ 2: () => refused(403, "over") });
-    const file = large();
-    expect(await page.ended(file)).toMatchObject({ status: 403 });
+  test("The next call continues a failed upload", async () => {
+    const page = createWorkingPage({ 2: () => createRefusal(403, "over") });
+    const file = createLarge();
+    expect(await page.uploadToEnd(file)).toMatchObject({ status: 403 });
     await page.upload(file);
     expect(page.log).toEqual(["POST", "PATCH", "GET", "PATCH", "PATCH"]);
     expect(page.files.size).toBe(1);
   });
 });
 
-describe("one bad answer", () => {
-  const asked = (seconds: number) => () =>
+describe("one bad response", () => {
+  const createTooManyRequests = (seconds: number) => () =>
     Response.json({ error: { message: "busy" } }, { status: 429, headers: { "retry-after": `${seconds}` } });
   const bad: readonly (readonly [name: string, answer: () => Response | Promise<Response>])[] = [
-    ["a 404", () => refused(404, "not_found")],
-    ["a 400", () => refused(400, "nonsense")],
-    ["a page of HTML", html],
+    ["a 404", () => createRefusal(404, "not_found")],
+    ["a 400", () => createRefusal(400, "nonsense")],
+    ["a page of HTML", createHTML],
     ["an empty object", () => Response.json({})],
-    ["an offset behind the end", () => at(SIZE * 2)],
+    ["an offset behind the end", () => respondAt(SIZE * 2)],
     ["a redirect", () => new Response(null, { status: 302, headers: { location: "/sign-in" } })],
-    ["a Retry-After of a day", asked(86_400)],
-    ["a lost connection", dropped],
+    ["a Retry-After of a day", createTooManyRequests(86_400)],
+    ["a lost connection", rejectDropped],
   ];
   const requests = { "the start": 1, "a part": 2, "a look-up": 3 };
 
@@ -146,57 +149,57 @@ describe("one bad answer", () => {
       Object.entries(requests).map(([request, nth]) => [name, request, nth, answer] as const),
     ),
   )("An upload is whole after %s to %s", async (_name, request, nth, answer) => {
-    const { upload, files, delays } = working(
-      request === "a look-up" ? { 2: dropped, 3: answer } : { [nth]: answer },
+    const { upload, files, delays } = createWorkingPage(
+      request === "a look-up" ? { 2: rejectDropped, 3: answer } : { [nth]: answer },
     );
     await upload();
     expect([...files.values()].map(({ content }) => content.length)).toEqual([SIZE]);
     expect(Math.max(...delays)).toBeLessThanOrEqual(30_000);
   });
 
-  test("An upload goes on where it stood after one 404 to a part", async () => {
-    const { upload, log } = working({ 2: () => refused(404, "not_found") });
+  test("An upload continues after one 404 to a part", async () => {
+    const { upload, log } = createWorkingPage({ 2: () => createRefusal(404, "not_found") });
     await upload();
     expect(log).toEqual(["POST", "PATCH", "GET", "PATCH", "PATCH"]);
   });
 
   test("An upload that the proxy has lost begins again", async () => {
-    const page = working();
+    const page = createWorkingPage();
     const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => {
       if (loadedBytes === PART && page.log.length === 1) page.files.clear();
     };
-    await page.upload(large(), { onProgress });
+    await page.upload(createLarge(), { onProgress });
     expect(page.log).toEqual(["POST", "PATCH", "GET", "POST", "PATCH", "PATCH"]);
   });
 
-  test("A second Retry-After of a day is the end, and is told", async () => {
-    const { ended, delays } = live(asked(86_400));
-    expect(await ended()).toMatchObject({ status: 429, retryAfterMs: 86_400_000 });
+  test("A second Retry-After of a day ends the upload with its error", async () => {
+    const { uploadToEnd, delays } = createPage(createTooManyRequests(86_400));
+    expect(await uploadToEnd()).toMatchObject({ status: 429, retryAfterMs: 86_400_000 });
     expect(delays).toEqual([30_000]);
   });
 });
 
 test("A long upload outlives a failure at each of its parts", async () => {
-  const uploads = openUploads();
+  const uploads = createUploads();
   const seen = new Set<string | null>();
-  const page = live((request) => {
+  const page = createPage((request) => {
     const offset = request.headers.get("upload-offset");
     if (request.method !== "PATCH" || seen.has(offset)) return uploads.answer(request);
     seen.add(offset);
-    return refused(503, "busy");
+    return createRefusal(503, "busy");
   });
   await page.upload(new Blob([new Uint8Array(9 * PART)]));
   expect(page.delays).toEqual(Array(8).fill(1000));
 });
 
-test("A look-up counts as none of the bytes that may be sent of a file", async () => {
-  const uploads = openUploads();
+test("A look-up does not count as sent bytes", async () => {
+  const uploads = createUploads();
   const tries = new Map<string, number>();
-  const page = live((request) => {
+  const page = createPage((request) => {
     const offset = request.headers.get("upload-offset") ?? "";
     const nth = (tries.get(offset) ?? 0) + 1;
     tries.set(offset, nth);
-    return request.method === "PATCH" && nth < 3 ? refused(503, "busy") : uploads.answer(request);
+    return request.method === "PATCH" && nth < 3 ? createRefusal(503, "busy") : uploads.answer(request);
   });
   await page.upload(new Blob([new Uint8Array(3 * PART)]));
   expect(page.log.filter((method) => method === "GET")).toHaveLength(4);
@@ -204,16 +207,16 @@ test("A look-up counts as none of the bytes that may be sent of a file", async (
 });
 
 test("Two calls for one file send it once", async () => {
-  const { upload, log } = working();
-  const file = large();
+  const { upload, log } = createWorkingPage();
+  const file = createLarge();
   const [one, two] = await Promise.all([upload(file), upload(file)]);
   expect(one).toEqual(two);
   expect(log).toEqual(["POST", "PATCH", "PATCH"]);
 });
 
-test("A second call for a file goes on where the first one was aborted", async () => {
-  const { upload, log, failures } = working();
-  const file = large();
+test("A second call for a file continues the aborted first call", async () => {
+  const { upload, log, failures } = createWorkingPage();
+  const file = createLarge();
   const stop = new AbortController();
   failures.push(() => {
     stop.abort(new Error("left"));
@@ -226,23 +229,23 @@ test("A second call for a file goes on where the first one was aborted", async (
   expect(log).toEqual(["POST", "POST", "PATCH", "PATCH"]);
 });
 
-test("A part without an answer for ten minutes is looked up, and goes on", async () => {
-  const page = working({ 2: () => new Promise(() => {}) });
-  await page.clock.advanceUntil(uploadMedia(page.client, large()), 60_000);
+test("A part without a response for ten minutes is looked up, and the upload continues", async () => {
+  const page = createWorkingPage({ 2: () => new Promise(() => {}) });
+  await page.clock.advanceUntil(uploadMedia(page.client, createLarge()), 60_000);
   expect(page.log).toEqual(["POST", "PATCH", "GET", "PATCH", "PATCH"]);
   // the wait before the look-up is in the eleventh minute
   expect([page.clock.now(), page.clock.sleeping()]).toEqual([660_000, 0]);
 });
 
-test("A proxy that loses half of all requests gets each file once, whole, and within its bytes", async () => {
+test("A proxy that loses half of all requests gets each file once and completely, within the limit of bytes", async () => {
   for (let seed = 1; seed <= 10; seed += 1) {
     const random = seeded(seed);
-    const uploads = openUploads();
-    const page = live(async (request) => {
+    const uploads = createUploads();
+    const page = createPage(async (request) => {
       const luck = random();
-      if (luck < 0.2) return dropped();
+      if (luck < 0.2) return rejectDropped();
       const response = await uploads.answer(request);
-      return luck < 0.5 ? dropped() : response;
+      return luck < 0.5 ? rejectDropped() : response;
     });
     const result = await page.upload().catch((error: unknown) => error);
     expect(page.sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
@@ -252,19 +255,19 @@ test("A proxy that loses half of all requests gets each file once, whole, and wi
   }
 });
 
-describe("what fails before it is sent", () => {
-  /** A file that was changed on its disk after it was picked, as a browser tells it. */
+describe("a failure before the upload is sent", () => {
+  /** A file changed on its disk after the user picked it, as a browser reports it. */
   class ChangedFile extends File {
     override slice(): Blob {
       const refusal = new DOMException("The requested file could not be read", "NotReadableError");
       return Object.assign(new Blob(), { arrayBuffer: () => Promise.reject(refusal) });
     }
   }
-  const changed = () => new ChangedFile([new Uint8Array(10)], "clip.mp4");
+  const createChangedFile = () => new ChangedFile([new Uint8Array(10)], "clip.mp4");
 
   test("A file that changed on its disk says so, and nothing is sent", async () => {
-    const { ended, log, delays } = live(() => at(0));
-    expect(await ended(changed())).toMatchObject({
+    const { uploadToEnd, log, delays } = createPage(() => respondAt(0));
+    expect(await uploadToEnd(createChangedFile())).toMatchObject({
       name: "ValidationError",
       billing: "none",
       message: expect.stringMatching(/may have changed since it was chosen/),
@@ -276,8 +279,8 @@ describe("what fails before it is sent", () => {
     ["headers", { headers: () => Promise.reject(new Error("session expired")) }],
     ["apiKey", { apiKey: () => Promise.reject(new Error("session expired")) }],
   ] as const)("The words of `%s` that reject are kept, and nothing is sent", async (_, settings) => {
-    const { ended, log, delays } = live(() => at(0), settings);
-    expect(await ended()).toMatchObject({
+    const { uploadToEnd, log, delays } = createPage(() => respondAt(0), settings);
+    expect(await uploadToEnd()).toMatchObject({
       name: "ConfigurationError",
       billing: "none",
       message: expect.stringContaining("session expired"),
@@ -285,9 +288,9 @@ describe("what fails before it is sent", () => {
     expect([log, delays]).toEqual([[], []]);
   });
 
-  test("A relative address on a server says what is missing", async () => {
-    const { ended, log } = live(() => at(0), { baseURL: "/api" });
-    expect(await ended()).toMatchObject({
+  test("A relative base URL on a server fails with the fix", async () => {
+    const { uploadToEnd, log } = createPage(() => respondAt(0), { baseURL: "/api" });
+    expect(await uploadToEnd()).toMatchObject({
       name: "ConfigurationError",
       billing: "none",
       message: expect.stringContaining("a server needs the whole address"),
@@ -295,15 +298,15 @@ describe("what fails before it is sent", () => {
     expect(log).toEqual([]);
   });
 
-  test("The reason of an abort while the headers are made stays", async () => {
-    const { upload } = live(() => at(0), { headers: () => new Promise(() => {}) });
-    const error = rejectionOf(upload(large(), { signal: AbortSignal.abort(new Error("left")) }));
+  test("An abort while the headers are created keeps its reason", async () => {
+    const { upload } = createPage(() => respondAt(0), { headers: () => new Promise(() => {}) });
+    const error = rejectionOf(upload(createLarge(), { signal: AbortSignal.abort(new Error("left")) }));
     expect(await error).toMatchObject({ message: "left" });
   });
 
   test("A task with a file that can't be read is not sent, and says so", async () => {
-    const { client, log } = live(() => at(0));
-    const media = [{ type: "reference_video", url: changed() }] as const;
+    const { client, log } = createPage(() => respondAt(0));
+    const media = [{ type: "reference_video", url: createChangedFile() }] as const;
     const request = { model: "beta3.0-video", input: { prompt: "Video 1", media } } as const;
     const { error } = await createVideoTaskStore(client).create(request);
     expect(error).toMatchObject({ billing: "none", message: expect.stringMatching(/may have changed/) });
@@ -312,21 +315,24 @@ describe("what fails before it is sent", () => {
 });
 
 test("The progress of a second file begins where the first one ended", async () => {
-  const uploads = openUploads((request) =>
-    request.method === "POST" ? Response.json({ id: "t-1", status: "queued" }) : refused(503, "busy"),
+  const uploads = createUploads((request) =>
+    request.method === "POST" ? Response.json({ id: "t-1", status: "queued" }) : createRefusal(503, "busy"),
   );
-  const { client } = live((request) => uploads.answer(request));
+  const { client } = createPage((request) => uploads.answer(request));
   const store = createVideoTaskStore(client);
   const shares: number[] = [];
   store.subscribe(() => {
     const { phase, progress } = store.getSnapshot();
     if (phase === "uploading" && progress !== undefined) shares.push(progress);
   });
-  const clip = (fill: number) => ({
+  const createClip = (fill: number) => ({
     type: "reference_video" as const,
     url: new Blob([new Uint8Array(500).fill(fill)]),
   });
-  await store.create({ model: "beta3.0-video", input: { prompt: "Both", media: [clip(1), clip(2)] } });
+  await store.create({
+    model: "beta3.0-video",
+    input: { prompt: "Both", media: [createClip(1), createClip(2)] },
+  });
   expect(shares.filter((share, index) => share !== shares[index - 1])).toEqual([0, 0.5, 1]);
   store.reset();
 });

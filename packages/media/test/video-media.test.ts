@@ -4,12 +4,12 @@ import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
-import { bytesOf, film, jpeg, png, wav } from "./support/media.js";
+import { concatBytes, createJPEG, createPNG, createVideo, createWAV } from "./support/media.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
 const model = "beta3.0-video";
-const small = toDataURI(new Blob([jpeg(100, 480)]));
-const good = toDataURI(new Blob([jpeg(640, 480)]));
+const small = toDataURI(new Blob([createJPEG(100, 480)]));
+const good = toDataURI(new Blob([createJPEG(640, 480)]));
 const see = async (request: object, options = {}) =>
   (await checkRequestMedia(request as VideoRequest, { parser: mediabunny, ...options })).map(
     ({ path, rule }) => `${path} ${rule}`,
@@ -21,7 +21,10 @@ describe("the media of a beta video request", () => {
       { type: "reference_image", url: "https://files.test/reef.png" },
       { type: "reference_image", url: await small },
       { type: "reference_image", url: await good },
-      { type: "reference_image", url: await toDataURI(new Blob([await png(640, 480, { colourType: 6 })])) },
+      {
+        type: "reference_image",
+        url: await toDataURI(new Blob([await createPNG(640, 480, { colourType: 6 })])),
+      },
       { type: "reference_image", url: (await small).replace(";base64", ";name=reef;base64") },
       { type: "reference_image", url: `data:image/jpeg;base64,${btoa("text")}` },
       { type: "link", url: "https://reef.test" },
@@ -45,8 +48,8 @@ describe("the media of a beta video request", () => {
     expect(await see({ model, input: { prompt: "A reef" } })).toEqual([]);
   });
 
-  test("are checked at an address only if the app has the file", async () => {
-    const clip = new Blob([film(640, 480, 16)]);
+  test("are checked at a URL only if the app has the file", async () => {
+    const clip = new Blob([createVideo(640, 480, 16)]);
     const media = [
       { type: "reference_image", url: await good },
       { type: "reference_video", url: "https://files.test/clip.mp4" },
@@ -64,14 +67,14 @@ describe("the media of a beta video request", () => {
   });
 
   test("have a limit for their total seconds, alone and with the result", async () => {
-    const clip = new Blob([film(640, 480, 8)]);
-    const song = await probeMedia(new Blob([wav(9)]), { parser: mediabunny });
-    const item = (type: string, name: string) => ({ type, url: `https://files.test/${name}` });
+    const clip = new Blob([createVideo(640, 480, 8)]);
+    const song = await probeMedia(new Blob([createWAV(9)]), { parser: mediabunny });
+    const createItem = (type: string, name: string) => ({ type, url: `https://files.test/${name}` });
     const media = [
-      item("reference_video", "1.mp4"),
-      item("reference_video", "2.mp4"),
-      item("reference_audio", "1.wav"),
-      item("reference_audio", "2.wav"),
+      createItem("reference_video", "1.mp4"),
+      createItem("reference_video", "2.mp4"),
+      createItem("reference_audio", "1.wav"),
+      createItem("reference_audio", "2.wav"),
     ];
     const mediaAt = (url: string) => (url.endsWith("mp4") ? clip : song);
     const together = [
@@ -87,7 +90,7 @@ describe("the media of a beta video request", () => {
     const one = { model, input: { media: [media[0]] } };
     expect(await see({ ...one, parameters: { duration: 22 } }, { mediaAt })).toEqual([]);
     expect(await see({ ...one, parameters: { duration: 23 } }, { mediaAt })).toHaveLength(1);
-    // without a duration the result has five seconds
+    // the default duration is five seconds
     const long = { durationSeconds: 25.5, kind: "video", type: "video/mp4", format: "mp4", bytes: 1000 };
     expect(await see(one, { mediaAt: () => long })).toContain(
       "parameters.duration media.input-and-output-seconds",
@@ -97,20 +100,20 @@ describe("the media of a beta video request", () => {
 
 describe("the media of a gamma video request", () => {
   const text = { type: "text", text: "A reef" };
-  const image = (url: unknown) => ({ type: "image_url", image_url: { url } });
+  const createImage = (url: unknown) => ({ type: "image_url", image_url: { url } });
 
-  test("must be whole and of their declared type; the spec has no limits", async () => {
-    const whole = jpeg(100, 4000);
+  test("must be complete and of their declared type; the spec has no limits", async () => {
+    const whole = createJPEG(100, 4000);
     const content = [
       text,
-      image(await toDataURI(new Blob([whole]))),
-      image(await toDataURI(new Blob([await png(100, 100, { colourType: 6 })]))),
-      image(await toDataURI(new Blob([bytesOf("GIF89a")]))),
-      image(await toDataURI(new Blob([film(640, 480, 2)]), { type: "image/png" })),
-      image(`data:image/png;base64,${btoa("text")}`),
-      image(`data:image/tiff;base64,${btoa("II*\0some")}`),
-      image("asset://a-1"),
-      image("https://files.test/reef.png"),
+      createImage(await toDataURI(new Blob([whole]))),
+      createImage(await toDataURI(new Blob([await createPNG(100, 100, { colourType: 6 })]))),
+      createImage(await toDataURI(new Blob([concatBytes("GIF89a")]))),
+      createImage(await toDataURI(new Blob([createVideo(640, 480, 2)]), { type: "image/png" })),
+      createImage(`data:image/png;base64,${btoa("text")}`),
+      createImage(`data:image/tiff;base64,${btoa("II*\0some")}`),
+      createImage("asset://a-1"),
+      createImage("https://files.test/reef.png"),
     ];
     expect(await see({ model: "gamma-video-2.0", content })).toEqual([
       "content.3 media.image.unreadable",
@@ -119,23 +122,23 @@ describe("the media of a gamma video request", () => {
     ]);
   });
 
-  test("are checked at an address if the app has the file", async () => {
+  test("are checked at a URL if the app has the file", async () => {
     const content = [
       text,
       { type: "video_url", video_url: { url: "https://files.test/clip.mp4" } },
       { type: "audio_url", audio_url: { url: "https://files.test/song.wav" } },
-      image("asset://a-1"),
+      createImage("asset://a-1"),
     ];
     const checked: string[] = [];
     const mediaAt = (url: string) => {
       checked.push(url);
-      return new Blob([wav(2)]);
+      return new Blob([createWAV(2)]);
     };
     expect(await see({ model: "gamma-video-fast", content }, { mediaAt })).toEqual([
       "content.1 media.video.format",
     ]);
     expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
-    const song = await probeMedia(new Blob([wav(2)]), { parser: mediabunny });
+    const song = await probeMedia(new Blob([createWAV(2)]), { parser: mediabunny });
     expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => song })).toHaveLength(1);
     const unknown = new Blob(["?"]);
     expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => unknown })).toEqual([]);

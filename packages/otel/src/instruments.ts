@@ -1,11 +1,11 @@
 import type { Attributes, MeterProvider } from "@opentelemetry/api";
 import {
+  createEndAttributes,
+  createUsageAttributes,
   type EndEvent,
-  endAttributes,
-  errorTypeOf,
+  getErrorType,
+  getOperation,
   isInference,
-  operationOf,
-  usageAttributes,
 } from "./attributes.js";
 import { NAME, SCHEMA_URL } from "./name.js";
 
@@ -13,18 +13,18 @@ import { NAME, SCHEMA_URL } from "./name.js";
 export interface Instruments {
   /** Records the end of a call. */
   call(base: Attributes, event: EndEvent): void;
-  /** Records the time to the first piece of a stream, in milliseconds. */
+  /** Records the time to the first chunk of a stream, in milliseconds. */
   firstChunk(base: Attributes, ms: number): void;
-  /** Records the run of a tool. */
+  /** Records a tool run. */
   tool(name: string, ms: number, errorType: string | undefined): void;
 }
 
-/** Bounds that the conventions give, in seconds. */
+/** Bucket boundaries of the conventions, in seconds. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-/** Bounds that the conventions give, in tokens: powers of 4. */
+/** Bucket boundaries of the conventions, in tokens: powers of 4. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-/** The counts of the conventions. `per operation`: those that also have a distribution. */
+/** The metrics of the conventions. `per operation` metrics also have a histogram. */
 const COUNTS = [
   ["input_tokens", "Number of input tokens, the cached ones included.", "per operation"],
   ["output_tokens", "Number of output tokens, those of the thinking included.", "per operation"],
@@ -35,10 +35,10 @@ const COUNTS = [
 /** Creates the instruments of the conventions. */
 export function createInstruments(provider: MeterProvider): Instruments {
   const meter = provider.getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL });
-  const histogram = (unit: string, bounds: number[]) => (name: string, description: string) =>
+  const createHistogram = (unit: string, bounds: number[]) => (name: string, description: string) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
-  const ofSeconds = histogram("s", SECONDS);
-  const ofTokens = histogram("{token}", TOKENS);
+  const ofSeconds = createHistogram("s", SECONDS);
+  const ofTokens = createHistogram("{token}", TOKENS);
   const ofInference = ofSeconds(
     "gen_ai.client.inference.duration",
     "Duration of a call in which a model makes something.",
@@ -56,18 +56,18 @@ export function createInstruments(provider: MeterProvider): Instruments {
   }));
   return {
     call(base, event) {
-      const errorType = errorTypeOf(event);
-      const { "gen_ai.response.model": model } = endAttributes(event);
+      const errorType = getErrorType(event);
+      const { "gen_ai.response.model": model } = createEndAttributes(event);
       const own = { ...base, ...(model !== undefined && { "gen_ai.response.model": model }) };
-      const hasInferred = isInference(operationOf(event));
+      const hasInferred = isInference(getOperation(event));
       const duration = hasInferred ? ofInference : ofOthers;
       duration.record(event.durationMs / 1000, { ...own, ...(errorType && { "error.type": errorType }) });
       if (!hasInferred) return;
-      const usage = usageAttributes(event);
+      const usage = createUsageAttributes(event);
       for (const { attribute, total, each } of counts) {
         const count = usage[attribute];
         if (typeof count !== "number") continue;
-        total.add(count, { ...own, "gen_ai.token.modality": modalityOf(attribute, event) });
+        total.add(count, { ...own, "gen_ai.token.modality": getModality(attribute, event) });
         each?.record(count, own);
       }
     },
@@ -81,8 +81,8 @@ export function createInstruments(provider: MeterProvider): Instruments {
   };
 }
 
-/** Names the kind of tokens. A chat answers with text; its request may have images, which are not counted apart. */
-function modalityOf(attribute: string, { kind }: EndEvent): string {
+/** Returns the modality of tokens. A chat generates text; images in its request are not counted separately. */
+function getModality(attribute: string, { kind }: EndEvent): string {
   if (!attribute.endsWith("output_tokens")) return "unknown";
   return kind === "image" ? "image" : "text";
 }

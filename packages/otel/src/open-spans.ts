@@ -1,20 +1,20 @@
 import type { Span } from "@opentelemetry/api";
 
-/** The spans that have begun and not ended, by key. */
+/** Open spans by key. */
 export interface OpenSpans {
-  /** Returns the span of `key`, which `start` begins if there is none; undefined for one that was abandoned. */
+  /** Returns the span of `key`, or starts it with `start`. Returns undefined if the span was abandoned. */
   of(key: string, start: () => Span): Span | undefined;
-  /** Forgets `key`: its span ends now. */
+  /** Removes `key`, because its span ends now. */
   close(key: string): void;
 }
 
 /**
- * Creates a list of at most `max` open spans. One more ends the oldest as `abandoned`: a call whose end never comes, such
- * as a stream that nobody reads, holds no memory for ever and is seen all the same. As many keys of abandoned spans are
- * remembered, so that what comes of them later begins no second span.
+ * Creates a list of at most `max` open spans. Another span ends the oldest as `abandoned`, so that a call without an
+ * end, such as an unread stream, is exported and never leaks memory. The list remembers `max` keys of abandoned spans,
+ * so that late events start no second span.
  */
 export function createOpenSpans(max: number): OpenSpans {
-  // both keep the order in which their entries were added
+  // both are in insertion order
   const open = new Map<string, Span>();
   const abandoned = new Set<string>();
   return {
@@ -23,7 +23,7 @@ export function createOpenSpans(max: number): OpenSpans {
       if (known || abandoned.has(key)) return known;
       const span = start();
       open.set(key, span);
-      if (open.size > max) abandon(first(open));
+      if (open.size > max) abandon(findFirst(open));
       return span;
     },
     close(key) {
@@ -36,11 +36,11 @@ export function createOpenSpans(max: number): OpenSpans {
     open.get(key)?.setAttribute("sluice.outcome", "abandoned").end();
     open.delete(key);
     abandoned.add(key);
-    if (abandoned.size > max) abandoned.delete(first(abandoned));
+    if (abandoned.size > max) abandoned.delete(findFirst(abandoned));
   }
 }
 
-function first(keys: { keys(): Iterable<string> }): string {
+function findFirst(keys: { keys(): Iterable<string> }): string {
   const [key = ""] = keys.keys();
   return key;
 }

@@ -24,7 +24,7 @@ const rejected = (call: Promise<unknown>) =>
   );
 
 describe("the span of a call", () => {
-  test("tells a streamed answer by the conventions: model, id, reason, tokens, first chunk", async () => {
+  test("describes a streamed message by the conventions: model, id, reason, tokens, first chunk", async () => {
     const { client, spans, emulator } = openTraced();
     const { usage, id, model } = await streamChat(client, ask("Hello")).result();
     const [span] = spans();
@@ -58,7 +58,7 @@ describe("the span of a call", () => {
     expect(sent).toBe(`00-${span?.traceId}-${span?.spanId}-01`);
   });
 
-  test("is a child of the span that is active where the call is made", async () => {
+  test("is a child of the span that is active when the call is made", async () => {
     const { client, spans, tracerProvider } = openTraced();
     const parent = tracerProvider.getTracer("app").startSpan("route");
     await context.with(trace.setSpan(context.active(), parent), () => completeChat(client, ask("Hello")));
@@ -92,7 +92,7 @@ describe("the span of a call", () => {
     ["[[429]]", "429"],
     ["[[drop]]", "StreamError"],
     ["[[error-frame]]", "StreamError"],
-  ])("is an error after %s, with its class and without its words", async (fault, errorType) => {
+  ])("is an error after %s, with its class and without its message", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
     const error = await rejected(streamChat(client, ask(`Hello ${fault}`)).result());
     expect(error).toBeInstanceOf(Error);
@@ -117,7 +117,7 @@ describe("the span of a call", () => {
     ["leaving the loop", () => true],
     ["abort()", (stream: ChatStream) => stream.abort()],
     ["a signal", (_: ChatStream, caller: AbortController) => caller.abort()],
-  ])("ends once, and is no error, where the caller stops it by %s", async (_, stop) => {
+  ])("ends once, and is no error, if the caller stops it by %s", async (_, stop) => {
     const { client, spans } = openTraced();
     const caller = new AbortController();
     const stream = streamChat(client, ask("Hello [[stall]]"), { signal: caller.signal });
@@ -134,7 +134,7 @@ describe("the span of a call", () => {
     expect(span?.attributes).not.toHaveProperty("error.type");
   });
 
-  test("tells apart what generates and what polls", async () => {
+  test("distinguishes generation from polling", async () => {
     const { client, spans } = openTraced({}, {}, createEmulator({ speed: 1000 }));
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" });
     const task = await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
@@ -161,7 +161,7 @@ describe("the tools of a chat", () => {
   };
   const parameters = { type: "object", properties: { city: { type: "string" } } };
 
-  test("have execute_tool spans under the call that asked for them, in one conversation", async () => {
+  test("have execute_tool spans below the call that requested them, in one conversation", async () => {
     const { client, spans, points } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
     const weather = defineTool({
       name: "weather",
@@ -194,7 +194,7 @@ describe("the tools of a chat", () => {
     );
   });
 
-  test("are errors by their class where they throw, and not by their words", async () => {
+  test("are errors with the class of what they throw, without its message", async () => {
     const { client, spans } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
     const weather = defineTool({
       name: "weather",
@@ -244,13 +244,13 @@ describe("the metrics", () => {
     expect(of("gen_ai.client.inference.usage.output_tokens")).toMatchObject([
       { unit: "{token}", attributes: { ...base, "gen_ai.token.modality": "text" } },
     ]);
-    // polls and uploads infer nothing
+    // polls and uploads are no inference
     expect(of("gen_ai.client.operation.duration")).toEqual([]);
   });
 });
 
-describe("nothing that is exported", () => {
-  test("has a prompt, an answer, arguments, an output, a key, or the words of an error", async () => {
+describe("no export", () => {
+  test("contains a prompt, a message, arguments, an output, a key, or the text of an error", async () => {
     const canary = "canary-77d1";
     const key = `sk-${canary}-0123456789`;
     const script = {
@@ -265,7 +265,7 @@ describe("nothing that is exported", () => {
     };
     const emulator = createEmulator({ speed: Infinity, script });
     const { client, all, spans } = openTraced(
-      { retry: { limit: 1 }, apiKey: key, fetch: spoilt },
+      { retry: { limit: 1 }, apiKey: key, fetch: createQuotingEmulator },
       {},
       emulator,
     );
@@ -291,8 +291,8 @@ describe("nothing that is exported", () => {
     expect(spans().length).toBeGreaterThan(6);
     expect(await all()).not.toContain(canary);
 
-    /** The emulator, which refuses with the prompt in the words, as a gateway's moderation may. */
-    async function spoilt(request: Request): Promise<Response> {
+    /** Creates an emulator whose refusals quote the prompt, as a gateway's moderation may do. */
+    async function createQuotingEmulator(request: Request): Promise<Response> {
       const text = await request.clone().text();
       if (!text.includes("refuse this")) return emulator.fetch(request);
       const error = { message: `not allowed: ${canary} ${key}`, code: `moderated ${canary}`, type: canary };
@@ -302,10 +302,10 @@ describe("nothing that is exported", () => {
 });
 
 describe("spans that never end", () => {
-  test("are at most `maxOpenSpans`: one more ends the oldest as abandoned", async () => {
+  test("are limited to `maxOpenSpans`: another span ends the oldest as abandoned", async () => {
     const { client, spans } = openTraced({}, { maxOpenSpans: 3 });
     const streams = Array.from({ length: 5 }, () => streamChat(client, ask("Hello [[stall]]")));
-    // nobody reads them to their end
+    // the streams are not read to their end
     await Promise.all(streams.map((stream) => stream[Symbol.asyncIterator]().next()));
     expect(spans().map(({ attributes }) => attributes["sluice.outcome"])).toEqual(["abandoned", "abandoned"]);
     for (const stream of streams) stream.abort();
@@ -314,7 +314,7 @@ describe("spans that never end", () => {
     expect(spans()).toHaveLength(5);
   });
 
-  test("are bounded, too, if the app forgets `onEvent`", () => {
+  test("are limited even if the app forgets `onEvent`", () => {
     const { tracerProvider, spans } = openSDK();
     const { headers } = createTelemetry({ tracerProvider, maxOpenSpans: 1 });
     const call = { kind: "chat", path: "/v1/chat/completions" } as const;
@@ -323,7 +323,7 @@ describe("spans that never end", () => {
   });
 });
 
-test("two calls of a tool that share an id have a span each, and so has one whose begin was not seen", () => {
+test("two tool calls with one id have separate spans, and a tool call without a begin has a span", () => {
   const { tracerProvider, meterProvider, spans } = openSDK();
   const { onEvent } = createTelemetry({ tracerProvider, meterProvider });
   const run = { name: "weather", toolCallId: "a", messageId: "m" };
@@ -349,7 +349,7 @@ describe("the options of a client", () => {
     expect(spans()).toHaveLength(2);
   });
 
-  test("lets a request beside the calls join the active trace", async () => {
+  test("let a request outside of calls join the active trace", async () => {
     const { telemetry, tracerProvider } = openTraced();
     const span = tracerProvider.getTracer("app").startSpan("page");
     const headers = context.with(trace.setSpan(context.active(), span), () =>
@@ -359,7 +359,7 @@ describe("the options of a client", () => {
     expect(telemetry.headers({ path: "/v1/push" })).toEqual({});
   });
 
-  test("costs nothing to a client without an SDK: its calls work, and no header is sent", async () => {
+  test("do not affect a client without an SDK: its calls work, and no header is sent", async () => {
     const emulator = createEmulator({ speed: Infinity });
     const client = createClient({ ...emulator.clientOptions, ...createTelemetry() });
     await completeChat(client, ask("Hello"));

@@ -78,7 +78,7 @@ const given = {
   "gen_ai.output.type": "json",
 };
 
-/** One call of each kind, with each setting. */
+/** One call of each kind, with every setting. */
 async function callAll() {
   const script = {
     replies: [
@@ -91,7 +91,7 @@ async function callAll() {
     const request = new Request(...given);
     const response = await emulator.fetch(request);
     if (!request.url.endsWith("/chat/completions")) return response;
-    // the emulator does not count the tokens of the thinking
+    // the emulator does not count the tokens of thinking
     const counts = '"completion_tokens_details":{"reasoning_tokens":3},"total_tokens":';
     const text = (await response.text()).replaceAll('"total_tokens":', counts);
     return new Response(text, response);
@@ -112,14 +112,14 @@ async function callAll() {
 }
 
 describe(`the conventions v${VERSION}`, () => {
-  test("have each name that spans and metrics use, and each name is used", async () => {
+  test("contain each name that spans and metrics use, and each name is used", async () => {
     const { spans, points } = await callAll();
     const all = await points();
-    const ours = (names: Iterable<string>) =>
+    const listOurs = (names: Iterable<string>) =>
       [...new Set(names)].filter((name) => name.startsWith("gen_ai."));
-    expect(ours(spans().flatMap((span) => Object.keys(span.attributes))).sort()).toEqual(attributes);
+    expect(listOurs(spans().flatMap((span) => Object.keys(span.attributes))).sort()).toEqual(attributes);
     expect(Object.fromEntries(all.map(({ name, unit }) => [name, unit]))).toEqual(metrics);
-    const onMetrics = ours(all.flatMap((point) => Object.keys(point.attributes)));
+    const onMetrics = listOurs(all.flatMap((point) => Object.keys(point.attributes)));
     expect(onMetrics.filter((name) => !attributes.includes(name))).toEqual(["gen_ai.token.modality"]);
   });
 
@@ -180,7 +180,7 @@ describe("the span of a response without an end", () => {
     },
   );
 
-  test("that was stopped has it, too, and one that was never sent has none", async () => {
+  test("has a finish reason if it was stopped, and none if it was never sent", async () => {
     const { client, spans } = openTraced();
     const ask = [{ role: "user", content: "Hello [[stall]]" }] as const;
     for await (const _ of streamChat(client, { model: "alpha-v4.1-flash", messages: ask })) break;
@@ -193,7 +193,7 @@ describe("the span of a response without an end", () => {
   });
 });
 
-test("A response that the proxy has stored counts no tokens: they were counted before", async () => {
+test("A response stored by the proxy counts no tokens again", async () => {
   const emulator = createEmulator({ speed: Infinity });
   const { client, spans, points } = openTraced({
     fetch: async (request) => {
@@ -219,7 +219,7 @@ test("A response that the proxy has stored counts no tokens: they were counted b
   expect((await points()).map(({ name }) => name)).toEqual(["gen_ai.client.operation.duration"]);
 });
 
-test("A setting that has another type than it should is on no span: it may be any text", async () => {
+test("A setting of a wrong type is on no span, since it may be any text", async () => {
   const { client, all } = openTraced({ onEvent: () => {} });
   const canary = "canary 41ab";
   const fields = {

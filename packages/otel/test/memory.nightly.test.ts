@@ -14,23 +14,23 @@ const MB = 1024 * 1024;
 const TIMEOUT = 60_000;
 const tracerProvider = new TracerProvider();
 
-/** Runs calls 1 to `count`, and returns the bytes that are held more after them than after the first tenth. */
-function heldBy(call: (nth: number) => void, count = 100_000): number {
+/** Runs calls 1 to `count`, and returns how many bytes of memory they added. */
+function measureHeld(call: (nth: number) => void, count = 100_000): number {
   for (let nth = 0; nth < count / 10; nth++) call(nth);
-  const before = held();
+  const before = readHeld();
   for (let nth = count / 10; nth < count; nth++) call(nth);
-  return held() - before;
+  return readHeld() - before;
 }
 
-function held(): number {
+function readHeld(): number {
   collect();
   return process.memoryUsage().heapUsed;
 }
 
-/** A client whose events the test makes. */
+/** Creates a client whose events come from the test. */
 function openClient() {
   const telemetry = createTelemetry({ tracerProvider });
-  const stepsOf = (nth: number) => {
+  const createSteps = (nth: number) => {
     const call = {
       callId: `call-${nth}`,
       kind: "chat",
@@ -41,16 +41,16 @@ function openClient() {
     const end = { ...call, type: "end", outcome: "tool-calls", ms: 5, messageId: `message-${nth}` } as const;
     return { call, request, end: end as unknown as ClientEvent };
   };
-  return { headers: telemetry.headers, emit: telemetry.onEvent, stepsOf };
+  return { headers: telemetry.headers, emit: telemetry.onEvent, createSteps };
 }
 
 // a span is 500 bytes and a key 30: 90,000 of either would be 3 MB and more
 test("100,000 calls that end hold no more memory than 10,000, with the answers that called tools", {
   timeout: TIMEOUT,
 }, () => {
-  const { headers, emit, stepsOf } = openClient();
-  const bytes = heldBy((nth) => {
-    const { call, request, end } = stepsOf(nth);
+  const { headers, emit, createSteps } = openClient();
+  const bytes = measureHeld((nth) => {
+    const { call, request, end } = createSteps(nth);
     headers(call);
     emit(request as unknown as ClientEvent);
     emit(end);
@@ -61,9 +61,9 @@ test("100,000 calls that end hold no more memory than 10,000, with the answers t
 test("100,000 calls and runs of tools whose end never comes hold no more memory than 10,000", {
   timeout: TIMEOUT,
 }, () => {
-  const { emit, stepsOf } = openClient();
-  const bytes = heldBy((nth) => {
-    emit(stepsOf(nth).request as unknown as ClientEvent);
+  const { emit, createSteps } = openClient();
+  const bytes = measureHeld((nth) => {
+    emit(createSteps(nth).request as unknown as ClientEvent);
     emit({ type: "tool-start", name: "weather", toolCallId: `tool-${nth}`, messageId: `message-${nth}` });
   });
   expect(bytes).toBeLessThan(MB);
@@ -78,7 +78,7 @@ test.each([
   (_, hasEnd) => {
     const { traceparent, onEvent } = createProxyTelemetry({ tracerProvider, maxOpenSpans: 1000 });
     const begun = { method: "POST", route: "chat", startedAt: Date.now() } as const;
-    const bytes = heldBy(() => {
+    const bytes = measureHeld(() => {
       const ownTraceparent = traceparent(begun) ?? "";
       const request = { kind: "request", requestId: "r", method: "POST", status: 200 } as const;
       if (hasEnd) onEvent({ ...request, ownTraceparent, outcome: "complete", durationMs: 5 });

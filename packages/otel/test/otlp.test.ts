@@ -10,7 +10,7 @@ import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
 import { expect, test } from "vitest";
 
-/** Schema of the conventions that README and guide name. */
+/** Schema of the conventions, as named by the README and the guide. */
 const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/0.1.0";
 
 interface Received {
@@ -18,7 +18,7 @@ interface Received {
   readonly text: string;
 }
 
-/** A receiver of OTLP over HTTP, which keeps what it gets. */
+/** A receiver of OTLP over HTTP that stores everything. */
 async function openReceiver() {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -38,7 +38,7 @@ async function openReceiver() {
   return { url, received, close };
 }
 
-test("a collector gets the span and the metrics of a call over the wire, without its words", async () => {
+test("a collector gets the span and the metrics of a call over the wire, without its texts", async () => {
   const { url, received, close } = await openReceiver();
   const tracerProvider = new TracerProvider({
     spanProcessors: [

@@ -31,7 +31,7 @@ export function openSDK(sampler?: Sampler) {
   return {
     tracerProvider,
     meterProvider,
-    /** The spans that have ended, in that order. */
+    /** Finished spans, in the order of their end. */
     spans: () =>
       spans.getFinishedSpans().map((span) => ({
         name: span.name,
@@ -45,7 +45,7 @@ export function openSDK(sampler?: Sampler) {
         parentId: span.parentSpanContext?.spanId,
         ms: span.duration[0] * 1000 + span.duration[1] / 1e6,
       })),
-    /** The points of all metrics: name, attributes, and the sum of its values; of a histogram also their number. */
+    /** Points of all metrics: name, attributes, and the sum of the values or of a histogram. */
     async points() {
       await reader.forceFlush();
       const [last] = measures.getMetrics().slice(-1);
@@ -62,7 +62,7 @@ export function openSDK(sampler?: Sampler) {
         ),
       );
     },
-    /** Everything that is exported, as one text. */
+    /** Everything that was exported, as one string. */
     async all(): Promise<string> {
       await reader.forceFlush();
       const ended = spans
@@ -73,7 +73,7 @@ export function openSDK(sampler?: Sampler) {
   };
 }
 
-/** A client of an emulator, with telemetry. */
+/** Creates a client of an emulator, with telemetry. */
 export function openTraced(
   options: Partial<ClientOptions> = {},
   telemetryOptions: TelemetryOptions = {},

@@ -10,13 +10,13 @@ import { openSDK } from "./support.js";
 const KEY = "sk-gateway-0123456789abcdef";
 const ask = (content: string) => ({ model: "delta-5.3", messages: [{ role: "user", content }] }) as const;
 
-/** A clock on which waits between attempts take no time, and limits never end. */
+/** A clock without waits between attempts, whose limits never expire. */
 const clock = {
   now: () => performance.now(),
   sleep: (ms: number) => (ms < 60_000 ? Promise.resolve() : new Promise<void>(() => {})),
 };
 
-/** A page and a Worker, each with its own SDK, and a gateway behind them. */
+/** Creates a page and a Worker, each with its own SDK, and a gateway behind them. */
 function openWay() {
   const page = openSDK();
   const worker = openSDK();
@@ -40,18 +40,18 @@ function openWay() {
     fetch: (request) => proxy.fetch(new Request(request.url.replace("/api", ""), request), {}),
     ...telemetry,
   });
-  const ended = (count: number) => vi.waitFor(() => expect(worker.spans()).toHaveLength(count));
-  return { page, worker, emulator, client, events, ended };
+  const listEnded = (count: number) => vi.waitFor(() => expect(worker.spans()).toHaveLength(count));
+  return { page, worker, emulator, client, events, listEnded };
 }
 
 describe("page, Worker and gateway", () => {
   test("are one trace: the Worker's span is a child of the page's call, and the gateway is a child of the Worker's", async () => {
-    const { page, worker, emulator, client, ended } = openWay();
+    const { page, worker, emulator, client, listEnded } = openWay();
     const click = page.tracerProvider.getTracer("app").startSpan("click");
     await context.with(trace.setSpan(context.active(), click), () =>
       streamChat(client, ask("Hello")).result(),
     );
-    await ended(1);
+    await listEnded(1);
     const [call] = page.spans();
     const [served] = worker.spans();
     const { traceId } = click.spanContext();
@@ -74,12 +74,12 @@ describe("page, Worker and gateway", () => {
     expect(emulator.requests[0]?.headers["traceparent"]).toBe(`00-${traceId}-${served?.spanId}-01`);
   });
 
-  test("have a span of the Worker for each attempt under the one call, and an error where it failed", async () => {
+  test("have a span of the Worker for each attempt under the one call, and an error if it failed", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
-    const { page, worker, client, ended } = openWay();
+    const { page, worker, client, listEnded } = openWay();
     await completeChat({ ...client, clock }, ask("Hello [[500:1]]"));
-    await ended(2);
+    await listEnded(2);
     expect(log.mock.calls).toEqual([[expect.stringContaining("502 upstream_error")]]);
     const [call] = page.spans();
     expect(worker.spans().map(({ parentId, traceId }) => [parentId, traceId])).toEqual(
@@ -100,21 +100,21 @@ describe("page, Worker and gateway", () => {
     ]);
   });
 
-  test("have a trace of the Worker's own for a request without, or with an ill-formed, traceparent", async () => {
-    const { page, worker, client, ended } = openWay();
+  test("have a separate trace of the Worker for a request without a valid traceparent", async () => {
+    const { page, worker, client, listEnded } = openWay();
     const plain = { ...client, headers: async () => new Headers({ traceparent: "00-canary-canary-01" }) };
     await completeChat(plain, ask("Hello"));
-    await ended(1);
+    await listEnded(1);
     expect(worker.spans()[0]?.parentId).toBeUndefined();
     expect(worker.spans()[0]?.traceId).not.toBe(page.spans()[0]?.traceId);
   });
 
-  test("take a request that is refused for no error of the server, and export nobody's id, key or text", async () => {
+  test("do not report a refused request as an error of the server, and export no id, key or text", async () => {
     const canary = "canary-3d1f";
-    const { page, worker, client, ended } = openWay();
+    const { page, worker, client, listEnded } = openWay();
     await completeChat(client, { ...ask(canary), model: "gamma-chat-1-6-251015" } as never).catch(() => {});
     await completeChat(client, ask(`${canary} Hello`));
-    await ended(2);
+    await listEnded(2);
     expect(worker.spans()[0]).toMatchObject({
       status: { code: SpanStatusCode.UNSET },
       attributes: { "sluice.outcome": "refused", "sluice.code": expect.any(String) },
@@ -123,7 +123,7 @@ describe("page, Worker and gateway", () => {
     for (const secret of [canary, KEY, "ada@example.com"]) expect(exported).not.toContain(secret);
   });
 
-  test("leave out the jobs of a server, which belong to no request", () => {
+  test("skip the jobs of a server, which belong to no request", () => {
     const worker = openSDK();
     createProxyTelemetry(worker).onEvent({
       kind: "watch",

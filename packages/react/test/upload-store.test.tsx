@@ -4,7 +4,7 @@ import { act, fireEvent, render, screen, waitFor } from "@testing-library/react"
 import { useEffect, useState } from "react";
 import { expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
-import { openUploads, refused } from "../../media/test/support/uploads.js";
+import { createUploads, createRefusal } from "../../media/test/support/uploads.js";
 
 const file = new Blob([new Uint8Array(1000)]);
 
@@ -27,7 +27,7 @@ function Upload({ client }: { client: ReturnType<typeof clientOf>["client"] }) {
   );
 }
 
-function shown(uploads = openUploads()) {
+function shown(uploads = createUploads()) {
   const { client } = clientOf((request) => uploads.answer(request));
   return { ...uploads, ...render(<Upload client={client} />) };
 }
@@ -47,7 +47,7 @@ test("a component uploads a file, shows its address, and forgets it", async () =
 
 test("a component shows the rejection of a file", async () => {
   const { failures } = shown();
-  failures.push(() => refused(415, "file_type"));
+  failures.push(() => createRefusal(415, "file_type"));
   press("upload");
   await waitFor(() => expect(text()).toEqual(["error", "file_type"]));
 });

@@ -6,13 +6,13 @@ import type { ModelRequest } from "@sluice/core/schemas";
 /** Name of this provider: the key of its `providerOptions` and `providerMetadata`. */
 export const NAME = "sluice";
 
-/** The same fields without the names of their types, which the SDK does not take for JSON. */
+/** The same fields without named types, which the SDK does not accept as JSON. */
 type Plain<Fields> = Fields extends object ? { [Key in keyof Fields]: Plain<Fields[Key]> } : Fields;
 
 /**
- * Fields of a model that the AI SDK has no setting for, such as `thinking`, `user_id` and `watermark`:
- * `providerOptions.sluice`. Of a `beta` model for videos they are its `parameters`. They go into the request unchanged, and
- * win over the SDK's settings. Tools are the SDK's own.
+ * Fields of a model that the AI SDK does not know, such as `thinking`, `user_id` and `watermark`:
+ * `providerOptions.sluice`. For a `beta` video model they are its `parameters`. They are sent unchanged, and override
+ * the SDK's settings. Tools are always the SDK's.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export type SluiceModelOptions<Model extends ChatModel | ImageModel | VideoModel
         ? Plain<Omit<Partial<ModelRequest<Model>>, "model" | "content" | "input" | "parameters">>
         : never;
 
-/** Returns the fields that a call has under this provider's name. */
-export function fieldsOf(options: SharedV4ProviderOptions | undefined): object {
+/** Returns the fields of a call under this provider's name. */
+export function readFields(options: SharedV4ProviderOptions | undefined): object {
   return options?.[NAME] ?? {};
 }

@@ -1,16 +1,16 @@
 import type { SharedV4Headers, SharedV4Warning } from "@ai-sdk/provider";
 import type { Client } from "@sluice/core";
 
-/** A client for one call of the SDK. It notes what the SDK's result has beside the response. */
+/** A client for one call of the SDK. It records what the SDK's result needs besides the response. */
 export interface WatchedCall {
   readonly client: Client;
-  /** Warnings of the client so far: parts of the request or the response that are ignored. */
+  /** Warnings of the client so far: ignored parts of the request or the response. */
   readonly warnings: readonly SharedV4Warning[];
-  /** Headers of the last response; empty before the first. */
+  /** Headers of the last response. Empty before the first. */
   readonly headers: SharedV4Headers;
 }
 
-/** Creates the client of one call. It retries what may be billed only where the proxy remembers the request. */
+/** Creates the client of one call. It retries what may be billed only if the proxy stores the request. */
 export function watchCall(client: Client): WatchedCall {
   const warnings: SharedV4Warning[] = [];
   let headers: SharedV4Headers = {};
@@ -38,8 +38,8 @@ export function watchCall(client: Client): WatchedCall {
   };
 }
 
-/** Returns the id by which the gateway or the proxy knows a request, as a field of `providerMetadata`. */
-export function requestIdIn({ headers }: Pick<WatchedCall, "headers">): { readonly requestId?: string } {
+/** Returns the request id of the gateway or the proxy as a field of `providerMetadata`. */
+export function readRequestId({ headers }: Pick<WatchedCall, "headers">): { readonly requestId?: string } {
   const requestId = headers["x-request-id"];
   return requestId === undefined ? {} : { requestId };
 }

@@ -6,7 +6,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { ChatRequestMessage } from "@sluice/core";
-import { bytesOf, dataURIOf } from "../base/files.js";
+import { toBytes, toDataURIOfType } from "../base/files.js";
 import type { Warnings } from "../base/warnings.js";
 
 type UserContent = Extract<ChatRequestMessage, { role: "user" }>["content"];
@@ -14,19 +14,19 @@ type Part = Exclude<UserContent, string>[number];
 type MessageOf<Role> = Extract<LanguageModelV4Message, { role: Role }>;
 
 /**
- * Writes a prompt as the messages of a request. The thinking of earlier answers goes back as `reasoning_content`.
+ * Converts a prompt to the messages of a request. Sends the thinking of earlier messages back as `reasoning_content`.
  *
- * @throws {UnsupportedFunctionalityError} for a file of a user that is neither an image nor a text
+ * @throws {UnsupportedFunctionalityError} for a user's file that is neither an image nor a text
  */
-export async function messagesOf(
+export async function toMessages(
   prompt: LanguageModelV4Prompt,
   warnings: Warnings,
 ): Promise<ChatRequestMessage[]> {
-  const messages = await Promise.all(prompt.map((message) => messagesFor(message, warnings)));
+  const messages = await Promise.all(prompt.map((message) => convertMessage(message, warnings)));
   return messages.flat();
 }
 
-async function messagesFor(
+async function convertMessage(
   message: LanguageModelV4Message,
   warnings: Warnings,
 ): Promise<ChatRequestMessage[]> {
@@ -34,58 +34,58 @@ async function messagesFor(
     case "system":
       return [{ role: "system", content: message.content }];
     case "user":
-      return [{ role: "user", content: await userContent(message.content) }];
+      return [{ role: "user", content: await toUserContent(message.content) }];
     case "assistant":
-      return [answerOf(message, warnings)];
+      return [toAssistantMessage(message, warnings)];
     case "tool":
       return message.content.flatMap((part) =>
         part.type === "tool-result"
-          ? [{ role: "tool", tool_call_id: part.toolCallId, content: textOf(part.output, warnings) }]
+          ? [{ role: "tool", tool_call_id: part.toolCallId, content: toText(part.output, warnings) }]
           : [],
       );
   }
 }
 
-async function userContent(content: MessageOf<"user">["content"]): Promise<string | Part[]> {
+async function toUserContent(content: MessageOf<"user">["content"]): Promise<string | Part[]> {
   const parts = await Promise.all(
-    content.map((part) => (part.type === "text" ? textPart(part.text) : filePart(part))),
+    content.map((part) => (part.type === "text" ? createTextPart(part.text) : toFilePart(part))),
   );
-  // a text alone is what every model and every service reads
+  // every model and every service accepts a plain string
   return parts.every((part) => part.type === "text") ? parts.map(({ text }) => text).join("") : parts;
 }
 
-function textPart(text: string): Extract<Part, { type: "text" }> {
+function createTextPart(text: string): Extract<Part, { type: "text" }> {
   return { type: "text", text };
 }
 
-/** Types of files that are texts, though the names of most of them do not begin with `text`. */
+/** Types of text files. Most of their names do not begin with `text`. */
 const TEXT_TYPE =
   /^(?:text|text\/.+|application\/(?:[^;]+\+|x-)?(?:json|ndjson|jsonl|json5|xml|yaml|toml|csv|sql|javascript|typescript|sh))(?:\s*;.*)?$/i;
 
-/** Reads the text of a file; undefined for a link. Pages give the files of a form as data URIs. */
-function textIn(data: LanguageModelV4FilePart["data"]): string | undefined {
-  if (data.type === "data") return new TextDecoder().decode(bytesOf(data.data));
+/** Reads the text of a file. Returns undefined for a link. Pages send the files of a form as data URIs. */
+function readText(data: LanguageModelV4FilePart["data"]): string | undefined {
+  if (data.type === "data") return new TextDecoder().decode(toBytes(data.data));
   if (data.type !== "url") return undefined;
   const [, base64, content] = /^data:[^,]*?(;base64)?,(.*)$/s.exec(data.url.href) ?? [];
   if (content === undefined) return undefined;
-  return base64 ? new TextDecoder().decode(bytesOf(content)) : decodeURIComponent(content);
+  return base64 ? new TextDecoder().decode(toBytes(content)) : decodeURIComponent(content);
 }
 
-async function filePart({ data, mediaType }: LanguageModelV4FilePart): Promise<Part> {
-  const text = TEXT_TYPE.test(mediaType) ? textIn(data) : undefined;
-  if (text !== undefined) return textPart(text);
-  if (data.type === "text") return textPart(data.text);
+async function toFilePart({ data, mediaType }: LanguageModelV4FilePart): Promise<Part> {
+  const text = TEXT_TYPE.test(mediaType) ? readText(data) : undefined;
+  if (text !== undefined) return createTextPart(text);
+  if (data.type === "text") return createTextPart(data.text);
   if (!mediaType.startsWith("image") || data.type === "reference")
     throw new UnsupportedFunctionalityError({
       functionality: `a file of type ${mediaType}`,
       message: `the chat models read texts and images, and no file of type ${mediaType} (${data.type}); nothing was sent`,
     });
   const url =
-    data.type === "url" ? (data.originalUrl ?? data.url.href) : await dataURIOf(data.data, mediaType);
+    data.type === "url" ? (data.originalUrl ?? data.url.href) : await toDataURIOfType(data.data, mediaType);
   return { type: "image_url", image_url: { url } };
 }
 
-function answerOf({ content }: MessageOf<"assistant">, warnings: Warnings): ChatRequestMessage {
+function toAssistantMessage({ content }: MessageOf<"assistant">, warnings: Warnings): ChatRequestMessage {
   let text = "";
   let reasoning = "";
   const calls = [];
@@ -98,7 +98,7 @@ function answerOf({ content }: MessageOf<"assistant">, warnings: Warnings): Chat
         type: "function" as const,
         function: { name: part.toolName, arguments: JSON.stringify(part.input ?? {}) },
       });
-    // the question for approval, which a page keeps beside its call, is no part for the model
+    // an approval request stays in the page, and is not sent to the model
     else if ((part.type as string) !== "tool-approval-request")
       warnings.unsupported(`${part.type} in an answer`, "it was left out of the request");
   return {
@@ -109,7 +109,7 @@ function answerOf({ content }: MessageOf<"assistant">, warnings: Warnings): Chat
   };
 }
 
-function textOf(output: LanguageModelV4ToolResultOutput, warnings: Warnings): string {
+function toText(output: LanguageModelV4ToolResultOutput, warnings: Warnings): string {
   switch (output.type) {
     case "text":
     case "error-text":

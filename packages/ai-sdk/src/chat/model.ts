@@ -13,62 +13,62 @@ import {
   isGatewayError,
   streamChat,
 } from "@sluice/core";
-import { type Call, callErrorOf } from "../base/call-error.js";
-import { requestOptionsOf } from "../base/call-options.js";
+import { type Call, toCallError } from "../base/call-error.js";
+import { toRequestOptions } from "../base/call-options.js";
 import { NAME } from "../base/provider-options.js";
-import { streamOf } from "../base/stream-of.js";
-import { requestIdIn, type WatchedCall, watchCall } from "../base/watch-call.js";
-import { type AnswerPart, partsOf } from "./parts.js";
-import { requestOf } from "./request.js";
-import { finishReasonOf, usageOf } from "./usage.js";
+import { toStream } from "../base/to-stream.js";
+import { readRequestId, type WatchedCall, watchCall } from "../base/watch-call.js";
+import { type MessagePart, readParts } from "./parts.js";
+import { toRequest } from "./request.js";
+import { toFinishReason, toUsage } from "./usage.js";
 
 /** Path of chat requests (spec, Endpoints). */
 const PATH = "/v1/chat/completions";
 
-/** Creates the chat model with an id. */
-export function chatModelFor(client: Client, modelId: string): LanguageModelV4 {
+/** Creates the chat model with this id. */
+export function createChatModel(client: Client, modelId: string): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: `${NAME}.chat`,
     modelId,
-    // the gateway fetches images itself; the SDK downloads all other files
+    // the gateway fetches images; the SDK downloads all other files
     supportedUrls: { "image/*": [/^https?:/] },
     async doGenerate(options) {
-      const { body, checks, warnings } = await requestOf(client, modelId, options);
+      const { body, checks, warnings } = await toRequest(client, modelId, options);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      // not a stream: `gamma` and `delta` report the usage of a whole answer without being asked
-      const given = { ...requestOptionsOf(options), checks };
+      // not a stream: `gamma` and `delta` report the usage of a complete response without `include_usage`
+      const given = { ...toRequestOptions(options), checks };
       const turn = await completeChat(watched.client, body, given).catch((error) => {
-        throw callErrorOf(call, error);
+        throw toCallError(call, error);
       });
       const { created } = turn.raw as { readonly created?: unknown };
       return {
-        content: contentOf(turn),
-        finishReason: finishReasonOf(turn),
-        usage: usageOf(turn.usage),
-        providerMetadata: metadataOf(turn, watched),
+        content: toContent(turn),
+        finishReason: toFinishReason(turn),
+        usage: toUsage(turn.usage),
+        providerMetadata: toMetadata(turn, watched),
         request: { body },
-        response: { ...responseOf({ ...turn, created }), headers: watched.headers, body: turn.raw },
+        response: { ...toResponseMetadata({ ...turn, created }), headers: watched.headers, body: turn.raw },
         warnings: [...warnings, ...watched.warnings],
       };
     },
     async doStream(options) {
-      const { body, checks, warnings } = await requestOf(client, modelId, options, true);
+      const { body, checks, warnings } = await toRequest(client, modelId, options, true);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      const stream = streamChat(watched.client, body, { ...requestOptionsOf(options), checks });
-      const parts = partsOf(stream);
-      // a refusal has to reject this promise: the SDK counts all that comes later as an answer
+      const stream = streamChat(watched.client, body, { ...toRequestOptions(options), checks });
+      const parts = readParts(stream);
+      // a refusal must reject this promise: the SDK treats every later error as part of a message
       const first = await parts.next().catch((error) => {
-        throw callErrorOf(call, error);
+        throw toCallError(call, error);
       });
       const opening: LanguageModelV4StreamPart[] = [
         { type: "stream-start", warnings: [...warnings, ...watched.warnings] },
-        { type: "response-metadata", ...responseOf(stream.head) },
+        { type: "response-metadata", ...toResponseMetadata(stream.head) },
       ];
       return {
-        stream: streamOf(answer({ opening, first, parts, stream, call, watched }), () => stream.abort()),
+        stream: toStream(streamParts({ opening, first, parts, stream, call, watched }), () => stream.abort()),
         request: { body },
         response: { headers: watched.headers },
       };
@@ -76,18 +76,18 @@ export function chatModelFor(client: Client, modelId: string): LanguageModelV4 {
   };
 }
 
-/** A stream of the gateway whose first part has come. */
+/** A stream of the gateway with its first part. */
 interface Begun {
-  /** Parts of the SDK before those of the response. */
+  /** Parts of the SDK before the parts of the response. */
   readonly opening: readonly LanguageModelV4StreamPart[];
-  readonly first: IteratorResult<AnswerPart, void>;
-  readonly parts: AsyncGenerator<AnswerPart, void>;
+  readonly first: IteratorResult<MessagePart, void>;
+  readonly parts: AsyncGenerator<MessagePart, void>;
   readonly stream: ChatStream;
   readonly call: Call;
   readonly watched: WatchedCall;
 }
 
-async function* answer(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, void> {
+async function* streamParts(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, void> {
   const { opening, first, parts, stream, call, watched } = begun;
   try {
     yield* opening;
@@ -95,13 +95,13 @@ async function* answer(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, 
     const turn = await stream.result();
     yield {
       type: "finish",
-      finishReason: finishReasonOf(turn),
-      usage: usageOf(turn.usage),
-      providerMetadata: metadataOf(turn, watched),
+      finishReason: toFinishReason(turn),
+      usage: toUsage(turn.usage),
+      providerMetadata: toMetadata(turn, watched),
     };
   } catch (cause) {
-    const error = callErrorOf(call, cause);
-    // the part is for `onError`. With it alone, `text` would resolve to the half of an answer
+    const error = toCallError(call, cause);
+    // the part triggers `onError`; without the throw, `text` would resolve with half of a message
     if (isGatewayError(cause)) yield { type: "error", error };
     throw error;
   } finally {
@@ -109,7 +109,7 @@ async function* answer(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, 
   }
 }
 
-function contentOf({ message, outcome, toolCalls }: ChatResult): LanguageModelV4Content[] {
+function toContent({ message, outcome, toolCalls }: ChatResult): LanguageModelV4Content[] {
   const { reasoning_content: reasoning, content } = message;
   const calls = outcome === "tool-calls" ? toolCalls : [];
   return [
@@ -124,8 +124,8 @@ function contentOf({ message, outcome, toolCalls }: ChatResult): LanguageModelV4
   ];
 }
 
-/** Returns what the gateway says of a response. The SDK fills in what is missing. */
-function responseOf({ id, model, created }: Head): LanguageModelV4ResponseMetadata {
+/** Returns the metadata of a response. The SDK fills in missing fields. */
+function toResponseMetadata({ id, model, created }: Head): LanguageModelV4ResponseMetadata {
   return {
     ...(id && { id }),
     ...(model && { modelId: model }),
@@ -135,11 +135,11 @@ function responseOf({ id, model, created }: Head): LanguageModelV4ResponseMetada
 
 type Head = { readonly [Name in keyof ChatStream["head"]]: Name extends "created" ? unknown : string };
 
-/** Speed of the answer, its ending in the client's words, and the id of its request. */
-function metadataOf(
+/** Returns the speed of the message, its outcome, and the id of its request. */
+function toMetadata(
   { outcome, timing, refusal }: ChatResult,
   watched: WatchedCall,
 ): Record<string, JSONObject> {
-  const facts = { ...requestIdIn(watched), ...(refusal !== undefined && { refusal }) };
-  return { [NAME]: { outcome, timing: { ...timing }, ...facts } };
+  const metadata = { ...readRequestId(watched), ...(refusal !== undefined && { refusal }) };
+  return { [NAME]: { outcome, timing: { ...timing }, ...metadata } };
 }

@@ -1,8 +1,8 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ChatDelta } from "@sluice/core";
 
-/** A part of an answer: text, thinking or a tool call. */
-export type AnswerPart = Extract<
+/** A part of a message: text, thinking or a tool call. */
+export type MessagePart = Extract<
   LanguageModelV4StreamPart,
   { type: `${Kind}-${Phase}` | `tool-input-${Phase}` | "tool-call" }
 >;
@@ -11,16 +11,16 @@ type Kind = "text" | "reasoning";
 type Phase = "start" | "delta" | "end";
 
 /**
- * Reads the deltas of an answer as parts. A tool call comes when the answer has ended, and only if it ended with its calls: one
- * that was cut, or that has no confirmed end, runs nothing.
+ * Converts the deltas of a message to parts. Tool calls come last, and only if the message ended with its calls: no
+ * tool runs for a message that was cut or lacks a confirmed end.
  *
- * @throws the error that ended the answer
+ * @throws the error that ended the message
  */
-export async function* partsOf(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<AnswerPart, void> {
+export async function* readParts(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<MessagePart, void> {
   const blocks = createBlocks();
-  /** Ids of the calls whose arguments are shown while they come. */
+  /** Ids of the calls whose arguments are shown while they stream. */
   const shown = new Map<number, string>();
-  const calls: AnswerPart[] = [];
+  const calls: MessagePart[] = [];
   for await (const delta of deltas)
     switch (delta.type) {
       case "text-delta":
@@ -31,7 +31,7 @@ export async function* partsOf(deltas: AsyncIterable<ChatDelta>): AsyncGenerator
         break;
       case "tool-call-start":
         yield* blocks.close();
-        // some services give the id or the name later
+        // some services send the id or the name later
         if (!delta.id || !delta.name) break;
         shown.set(delta.index, delta.id);
         yield { type: "tool-input-start", id: delta.id, toolName: delta.name };
@@ -59,13 +59,13 @@ export async function* partsOf(deltas: AsyncIterable<ChatDelta>): AsyncGenerator
     }
 }
 
-/** Numbers the blocks of text and thinking, and opens and closes them. */
+/** Creates blocks of text and thinking. Numbers, opens and closes them. */
 function createBlocks() {
   let open: Kind | undefined;
   let count = 0;
   return { add, close };
 
-  function* add(kind: Kind, delta: string): Generator<AnswerPart> {
+  function* add(kind: Kind, delta: string): Generator<MessagePart> {
     if (open !== kind) {
       yield* close();
       open = kind;
@@ -75,7 +75,7 @@ function createBlocks() {
     yield { type: `${kind}-delta`, id: `${count}`, delta };
   }
 
-  function* close(): Generator<AnswerPart> {
+  function* close(): Generator<MessagePart> {
     if (open) yield { type: `${open}-end`, id: `${count}` };
     open = undefined;
   }

@@ -1,35 +1,35 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
 import { findChatModel } from "@sluice/core/internal";
-import { fieldsOf } from "../base/provider-options.js";
+import { readFields } from "../base/provider-options.js";
 import { createWarnings, type Warnings } from "../base/warnings.js";
-import { messagesOf } from "./messages.js";
+import { toMessages } from "./messages.js";
 
 type Options = LanguageModelV4CallOptions;
 type Row = ReturnType<typeof findChatModel>;
 
 /**
- * Writes a call of the SDK as a request. Settings that the model does not have are left out, with a warning. A model that
- * the tables do not have gets all of them, without checks.
+ * Converts a call of the SDK to a request. Drops settings that the model lacks, with a warning. An unknown model gets
+ * all settings, without checks.
  */
-export async function requestOf(client: Client, model: string, options: Options, isStream = false) {
+export async function toRequest(client: Client, model: string, options: Options, isStream = false) {
   const row = findChatModel(model);
   const warnings = createWarnings();
-  const messages = await messagesOf(options.prompt, warnings);
+  const messages = await toMessages(options.prompt, warnings);
   const body = {
-    ...samplingOf(options, row, warnings),
-    ...toolsOf(options, row, warnings),
-    ...formatOf(options, row, warnings),
-    // the client asks known models itself
+    ...toSampling(options, row, warnings),
+    ...toTools(options, row, warnings),
+    ...toFormat(options, row, warnings),
+    // the client requests the usage of known models
     ...(!row && isStream && client.gateway.includeUsage && { stream_options: { include_usage: true } }),
-    ...fieldsOf(options.providerOptions),
+    ...readFields(options.providerOptions),
     model,
-    messages: withSchema(messages, options),
+    messages: addSchema(messages, options),
   };
   return { body: body as unknown as ChatRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
-function samplingOf(options: Options, row: Row, warnings: Warnings) {
+function toSampling(options: Options, row: Row, warnings: Warnings) {
   const { maxOutputTokens, temperature, topP, topK, seed, includeRawChunks } = options;
   const { presencePenalty, frequencyPenalty, stopSequences = [] } = options;
   const hasPenalties = row?.penalties ?? true;
@@ -38,7 +38,7 @@ function samplingOf(options: Options, row: Row, warnings: Warnings) {
   if (includeRawChunks) warnings.unsupported("includeRawChunks");
   if (presencePenalty !== undefined && !hasPenalties) warnings.unsupported("presencePenalty");
   if (frequencyPenalty !== undefined && !hasPenalties) warnings.unsupported("frequencyPenalty");
-  const effort = effortOf(options, row, warnings);
+  const effort = chooseEffort(options, row, warnings);
   return {
     ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
@@ -46,13 +46,13 @@ function samplingOf(options: Options, row: Row, warnings: Warnings) {
     ...(seed !== undefined && !row && { seed }),
     ...(presencePenalty !== undefined && hasPenalties && { presence_penalty: presencePenalty }),
     ...(frequencyPenalty !== undefined && hasPenalties && { frequency_penalty: frequencyPenalty }),
-    // `gamma` takes one text and no list
+    // `gamma` accepts a string, but not a list
     ...(stopSequences.length > 0 && { stop: stopSequences.length === 1 ? stopSequences[0] : stopSequences }),
     ...(effort !== undefined && { reasoning_effort: effort }),
   };
 }
 
-/** The efforts that the models have, by the SDK's names. */
+/** Efforts of the models, by the SDK's names. */
 const efforts = {
   none: "none",
   minimal: "low",
@@ -63,7 +63,7 @@ const efforts = {
   max: "max",
 } as const;
 
-function effortOf(
+function chooseEffort(
   { reasoning = "provider-default" }: Options,
   row: Row,
   warnings: Warnings,
@@ -83,7 +83,7 @@ function effortOf(
   return effort;
 }
 
-function toolsOf({ tools = [], toolChoice }: Options, row: Row, warnings: Warnings) {
+function toTools({ tools = [], toolChoice }: Options, row: Row, warnings: Warnings) {
   if (tools.length === 0) return {};
   if (row && !row.tools) {
     warnings.unsupported("tools");
@@ -113,15 +113,15 @@ function toolsOf({ tools = [], toolChoice }: Options, row: Row, warnings: Warnin
   };
 }
 
-function formatOf({ responseFormat }: Options, row: Row, warnings: Warnings) {
+function toFormat({ responseFormat }: Options, row: Row, warnings: Warnings) {
   if (responseFormat?.type !== "json") return {};
   if (!row || row.jsonMode) return { response_format: { type: "json_object" } };
   warnings.changed("responseFormat", "this model has no JSON mode: the instructions ask for JSON");
   return {};
 }
 
-/** Adds the schema of the answer behind the app's own instructions: no model has a field for it. */
-function withSchema(
+/** Adds the schema of the message after the app's instructions, since no model has a field for it. */
+function addSchema(
   messages: readonly ChatRequestMessage[],
   { responseFormat }: Options,
 ): ChatRequestMessage[] {

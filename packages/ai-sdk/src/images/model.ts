@@ -7,32 +7,35 @@ import {
   isGatewayError,
 } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
-import { type Call, callErrorOf } from "../base/call-error.js";
-import { requestOptionsOf } from "../base/call-options.js";
+import { type Call, toCallError } from "../base/call-error.js";
+import { toRequestOptions } from "../base/call-options.js";
 import { NAME } from "../base/provider-options.js";
-import { requestIdIn, type WatchedCall, watchCall } from "../base/watch-call.js";
-import { requestOf } from "./request.js";
+import { readRequestId, type WatchedCall, watchCall } from "../base/watch-call.js";
+import { toRequest } from "./request.js";
 
 /** Path of image requests (spec, Endpoints). */
 const PATH = "/v1/images/generations";
-/** Images of one call. The SDK loses all images of several calls if one fails; here those that were made stay. */
-const MOST_IMAGES = 100;
+/**
+ * Maximum number of images in one call. The SDK loses all images of several calls if one call fails. In one call, the
+ * other images stay.
+ */
+const MAX_IMAGES = 100;
 
-/** Creates the image model with an id. */
-export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
+/** Creates the image model with this id. */
+export function createImageModel(client: Client, modelId: string): ImageModelV4 {
   return {
     specificationVersion: "v4",
     provider: `${NAME}.image`,
     modelId,
-    maxImagesPerCall: MOST_IMAGES,
+    maxImagesPerCall: MAX_IMAGES,
     supportsFileInputs: true,
     supportsMaskInputs: false,
     async doGenerate(options) {
-      const { body, checks, warnings } = await requestOf(modelId, options);
+      const { body, checks, warnings } = await toRequest(modelId, options);
       const call: Call = { client, path: PATH, body };
       const { results, problems } = await generateEach(call, options.n, async () => {
         const watched = watchCall(client);
-        const given = { ...requestOptionsOf(options), checks };
+        const given = { ...toRequestOptions(options), checks };
         const result = await generateImages(watched.client, body, given);
         return { ...result, watched };
       });
@@ -40,11 +43,11 @@ export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
       const read = await readEach(call, results, options);
       return {
         images: read.images,
-        // images that were paid: what is missing would be made, and paid, again
+        // images were paid: a retry would create and bill them again
         isRetryable: false,
         warnings: [
           ...warnings,
-          // all requests are the same
+          // all requests are equal, so one set of warnings is enough
           ...(first?.watched.warnings ?? []),
           ...[...problems, ...read.problems].map((message) => ({ type: "other" as const, message })),
         ],
@@ -54,7 +57,7 @@ export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
           modelId: first?.model ?? modelId,
           headers: first?.watched.headers,
         },
-        usage: usageOf(results),
+        usage: sumUsage(results),
       };
     },
   };
@@ -66,28 +69,28 @@ type SentResult = ImageResult & { readonly watched: WatchedCall };
 /**
  * Sends one request for each image.
  *
- * @throws the first error by which a request may be billed, or else the first, if all failed
+ * @throws the first error of a request that may be billed, else the first error, if all requests failed
  */
 async function generateEach(call: Call, n: number, generate: () => Promise<SentResult>) {
   const ends = await Promise.allSettled(Array.from({ length: n }, generate));
   const results = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
   const errors: unknown[] = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
-  // the SDK reads from one error if it may send all requests again
-  if (results.length === 0) throw callErrorOf(call, errors.find(mayBeBilled) ?? errors[0]);
+  // the SDK reads one error to decide if it may send all requests again
+  if (results.length === 0) throw toCallError(call, errors.find(mayBeBilled) ?? errors[0]);
   return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${describeThrown(error)}`) };
 }
 
 interface ReadImages {
   readonly images: Uint8Array[];
-  /** Facts of each image, in the same order; after them those of images that could not be read. */
+  /** Metadata of each image, in the same order, followed by the images that could not be read. */
   readonly metadata: JSONObject[];
   readonly problems: readonly string[];
 }
 
 /**
- * Reads the files of all images.
+ * Downloads the files of all images.
  *
- * @throws an error with the links, if images were made and none could be read
+ * @throws an error with the links, if no image could be read
  */
 async function readEach(
   call: Call,
@@ -95,7 +98,7 @@ async function readEach(
   { abortSignal }: ImageModelV4CallOptions,
 ): Promise<ReadImages> {
   const all = results.flatMap(({ images, watched }) =>
-    images.map((image) => ({ ...image, ...requestIdIn(watched) })),
+    images.map((image) => ({ ...image, ...readRequestId(watched) })),
   );
   const made = all.filter((image): image is GeneratedImage => image.url !== undefined);
   const { fetchMedia } = await import("@sluice/media");
@@ -108,16 +111,16 @@ async function readEach(
   const images = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
   const unread = ends.flatMap((end, at) => (end.status === "rejected" ? [[made[at]?.url, end.reason]] : []));
   if (images.length === 0 && unread.length > 0)
-    // reading was refused or not sent, but another call would be paid again
-    throw callErrorOf({ ...call, isMade: true }, unread[0]?.[1], {
+    // only the download failed, but another call would be paid again
+    throw toCallError({ ...call, isMade: true }, unread[0]?.[1], {
       billing: "maybe",
       urls: made.map(({ url }) => url),
     });
-  const facts = (status: string) =>
+  const listMetadata = (status: string) =>
     made.filter((_, at) => ends[at]?.status === status).map((image): JSONObject => ({ ...image }));
   return {
     images,
-    metadata: [...facts("fulfilled"), ...facts("rejected")],
+    metadata: [...listMetadata("fulfilled"), ...listMetadata("rejected")],
     problems: [
       ...all.flatMap(({ error }) => (error ? [`an image was not made: ${error.message}`] : [])),
       ...unread.map(
@@ -127,7 +130,7 @@ async function readEach(
   };
 }
 
-function usageOf(results: readonly ImageResult[]): NonNullable<ImageModelV4Result["usage"]> {
+function sumUsage(results: readonly ImageResult[]): NonNullable<ImageModelV4Result["usage"]> {
   const sum = (name: "output_tokens" | "total_tokens") => {
     const counts = results.flatMap(({ usage }) => usage?.[name] ?? []);
     return counts.length > 0 ? counts.reduce((all, count) => all + count) : undefined;

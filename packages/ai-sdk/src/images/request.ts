@@ -1,19 +1,19 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { ImageRequest } from "@sluice/core";
 import { findImageModel } from "@sluice/core/internal";
-import { addressOf } from "../base/files.js";
-import { fieldsOf } from "../base/provider-options.js";
+import { toURL } from "../base/files.js";
+import { readFields } from "../base/provider-options.js";
 import { createWarnings, type Warnings } from "../base/warnings.js";
 
-/** Largest difference of a size from the ratio that was asked for: sizes are multiples of 16 or so. */
+/** Maximum relative difference between a size and the requested ratio: sizes are multiples of about 16. */
 const TOLERANCE = 0.02;
 
 /**
- * Writes a call of the SDK as a request for one image.
+ * Converts a call of the SDK to a request for one image.
  *
- * @throws {UnsupportedFunctionalityError} for a mask: the image would be paid, and not what was asked for
+ * @throws {UnsupportedFunctionalityError} for a mask: the image would be paid but wrong
  */
-export async function requestOf(model: string, options: ImageModelV4CallOptions) {
+export async function toRequest(model: string, options: ImageModelV4CallOptions) {
   const { prompt = "", seed, files = [], mask } = options;
   if (mask)
     throw new UnsupportedFunctionalityError({
@@ -22,33 +22,33 @@ export async function requestOf(model: string, options: ImageModelV4CallOptions)
     });
   const row = findImageModel(model);
   const warnings = createWarnings();
-  const size = sizeOf(options, row?.sizes, warnings);
-  const image = await Promise.all(files.map(addressOf));
+  const size = chooseSize(options, row?.sizes, warnings);
+  const image = await Promise.all(files.map(toURL));
   const body = {
     ...(size !== undefined && { size }),
     ...(seed !== undefined && { seed }),
     ...(image.length > 0 && { image }),
-    ...fieldsOf(options.providerOptions),
+    ...readFields(options.providerOptions),
     model,
     prompt,
   };
   return { body: body as unknown as ImageRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
-/** Returns the size, or the first size of the model with the ratio that was asked for. */
-function sizeOf(
+/** Returns the requested size, or the first size of the model with the requested ratio. */
+function chooseSize(
   { size, aspectRatio }: Pick<ImageModelV4CallOptions, "size" | "aspectRatio">,
   sizes: readonly string[] = [],
   warnings: Warnings,
 ): string | undefined {
   if (size !== undefined || aspectRatio === undefined) return size;
-  const ratio = ratioOf(aspectRatio);
-  const found = sizes.find((known) => Math.abs(ratioOf(known) / ratio - 1) < TOLERANCE);
+  const ratio = parseRatio(aspectRatio);
+  const found = sizes.find((known) => Math.abs(parseRatio(known) / ratio - 1) < TOLERANCE);
   if (found === undefined) warnings.unsupported("aspectRatio", "give a size of the model");
   return found;
 }
 
-function ratioOf(text: string): number {
+function parseRatio(text: string): number {
   const [width = 0, height = 0] = text.split(/[x:]/).map(Number);
   return width / height;
 }

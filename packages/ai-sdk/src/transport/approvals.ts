@@ -1,10 +1,10 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { runCall, type ToolContext } from "./tools.js";
 
-/** Results of calls that the user has decided about, by the id of the call. */
+/** Results of the calls that the user has approved or denied, by call id. */
 export type Decided = ReadonlyMap<string, UIMessageChunk>;
 
-/** Runs the calls of a message that the user has approved, and closes those that were denied. */
+/** Runs the approved calls of a message, and closes the denied calls. */
 export async function* settleApprovals(
   message: UIMessage | undefined,
   context: ToolContext,
@@ -23,8 +23,8 @@ export async function* settleApprovals(
   return decided;
 }
 
-/** Returns a copy of a message that has the results of its calls. */
-export function withDecided<Message extends UIMessage>(message: Message, decided: Decided): Message {
+/** Returns a copy of a message with the results of its calls. */
+export function addDecided<Message extends UIMessage>(message: Message, decided: Decided): Message {
   const parts = message.parts.map((part) => {
     const chunk = "toolCallId" in part ? decided.get(part.toolCallId) : undefined;
     switch (chunk?.type) {

@@ -1,32 +1,32 @@
 import type { ChatModel, ChatResult } from "@sluice/core";
 import type { ToolSet } from "ai";
 import type { SluiceModelOptions } from "../base/provider-options.js";
-import type { StreamStorage } from "./memory.js";
+import type { StreamStorage } from "./progress-store.js";
 
 /** Options of `createChatTransport`. Only `model` is required. */
 export interface ChatTransportOptions {
-  /** Id of the chat model. `body: { model }` of a message replaces it. */
+  /** Id of the chat model. A message overrides it with `body: { model }`. */
   readonly model: string;
-  /** Instructions for the model, before the conversation. A function is called for each request. @default none */
+  /** Instructions for the model, before the conversation. A function runs for each request. @default none */
   readonly instructions?: string | (() => string | PromiseLike<string>);
   /**
-   * Fields of the request, such as `max_tokens` and `reasoning_effort`. `body` of a message adds to them.
+   * Fields of the request, such as `max_tokens` and `reasoning_effort`. The `body` of a message adds fields.
    *
    * @default none
    */
   readonly params?: SluiceModelOptions<ChatModel>;
   /**
-   * Tools of the AI SDK, by name. A tool with `execute` runs in the page; a call of one without waits for
-   * `addToolOutput`. Give `sendAutomaticallyWhen` to `useChat`, so that results are sent.
+   * Tools of the AI SDK, by name. A tool with `execute` runs in the page. A call of a tool without it waits for
+   * `addToolOutput`. Set `sendAutomaticallyWhen` of `useChat`, so that results are sent.
    *
    * @default none
    */
   readonly tools?: ToolSet;
   /**
-   * Decides if the user has to approve a call of a tool with `execute` first. `needsApproval` of a tool does, too. A
-   * function that fails counts as true.
+   * Returns true if the user must approve a call of a tool with `execute`, in addition to the tool's own
+   * `needsApproval`. An error counts as true.
    *
-   * @default no call needs it
+   * @default no call needs approval
    */
   readonly needsApproval?: (call: {
     /** Id of the call. */
@@ -37,16 +37,16 @@ export interface ChatTransportOptions {
     readonly input: unknown;
   }) => boolean | PromiseLike<boolean>;
   /**
-   * Largest number of answers in one message, each of which is billed. A further one is an error, and is not sent: without
-   * a limit a model that calls tools could go on for ever. @default 8
+   * Maximum number of steps in one UI message. Each step is billed. Another step fails with an error and is not sent:
+   * without a limit, a model could call tools forever. @default 8
    */
   readonly maxSteps?: number;
-  /** Makes `metadata` of the message from its whole answer: usage, timing, model. @default none */
+  /** Creates the `metadata` of the UI message from its complete result: usage, timing, model. @default none */
   readonly messageMetadata?: (turn: ChatResult) => unknown;
   /**
-   * Keeps the id of an answer in progress, so that `resume: true` of `useChat` continues it after a reload. Before there is
-   * an id it keeps the key of the request, with which `regenerate()` gets the same answer. Needs a proxy with a stream log.
-   * A message waits at most 3.5 seconds for it. @default an answer ends with its page
+   * Stores the id of a message in progress, so that `resume: true` of `useChat` continues it after a reload. Until
+   * there is an id, it stores the key of the request, so that `regenerate()` gets the same message. Needs a proxy with
+   * a stream log. A message waits at most 3.5 seconds for the storage. @default a message ends with its page
    */
   readonly storage?: StreamStorage;
 }

@@ -1,6 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 
-/** A part of a message, with the fields that some parts have. */
+/** A part of a message, with optional fields. */
 type AnyPart = UIMessage["parts"][number] & {
   readonly toolCallId?: string;
   readonly toolName?: string;
@@ -11,10 +11,10 @@ type AnyPart = UIMessage["parts"][number] & {
 };
 
 /**
- * Writes the parts of a message as the chunks that make them: a message that is resumed begins anew. A tool's call is
- * written in the way that asks no page to run it again.
+ * Converts the parts of a message to chunks, since a resumed message begins anew. A tool call becomes chunks that do
+ * not run it again.
  */
-export function* replayed(parts: UIMessage["parts"]): Generator<UIMessageChunk> {
+export function* replayParts(parts: UIMessage["parts"]): Generator<UIMessageChunk> {
   for (const [at, part] of (parts as readonly AnyPart[]).entries()) {
     const id = `earlier-${at}`;
     if (part.type === "step-start") yield { type: "start-step" };
@@ -24,11 +24,11 @@ export function* replayed(parts: UIMessage["parts"]): Generator<UIMessageChunk> 
       yield { type: `${part.type}-end`, id };
     } else if (part.type === "file") yield { type: "file", url: part.url, mediaType: part.mediaType };
     else if (part.type.startsWith("data-")) yield part as UIMessageChunk;
-    else if (part.toolCallId !== undefined) yield* replayedCall(part, part.toolCallId);
+    else if (part.toolCallId !== undefined) yield* replayCall(part, part.toolCallId);
   }
 }
 
-function* replayedCall(part: AnyPart, toolCallId: string): Generator<UIMessageChunk> {
+function* replayCall(part: AnyPart, toolCallId: string): Generator<UIMessageChunk> {
   const dynamic = part.type === "dynamic-tool";
   const toolName = dynamic ? (part.toolName ?? "") : part.type.slice("tool-".length);
   yield { type: "tool-input-start", toolCallId, toolName, ...(dynamic && { dynamic }) };

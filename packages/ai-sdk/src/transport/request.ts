@@ -2,15 +2,15 @@ import type { JSONObject, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { ChatRequest, Client } from "@sluice/core";
 import type { ModelMessage } from "ai";
 import { NAME } from "../base/provider-options.js";
-import { requestOf } from "../chat/request.js";
+import { toRequest } from "../chat/request.js";
 import type { ChatTransportOptions } from "./options.js";
-import { definitionsOf } from "./tools.js";
+import { toDefinitions } from "./tools.js";
 
 /**
- * Writes the request of a chat. `body` of a message wins over the transport's options. Settings that the model does not
- * have are warnings of the client.
+ * Creates the request of a chat. The `body` of a message overrides the transport's options. A setting that the model
+ * lacks becomes a warning of the client.
  */
-export async function chatRequestOf(
+export async function createChatRequest(
   client: Client,
   { model: usual, instructions, params, tools = {} }: ChatTransportOptions,
   messages: readonly ModelMessage[],
@@ -19,13 +19,13 @@ export async function chatRequestOf(
   const { model = usual, ...fields } = body as { readonly model?: string };
   const content = typeof instructions === "function" ? await instructions() : instructions;
   const system = content ? [{ role: "system", content }] : [];
-  const { warnings, ...request } = await requestOf(
+  const { warnings, ...request } = await toRequest(
     client,
     model,
     {
-      // messages that were made of a page's parts are those of a prompt
+      // messages converted from a page's parts have the shape of a prompt
       prompt: [...system, ...messages] as LanguageModelV4Prompt,
-      tools: await definitionsOf(tools),
+      tools: await toDefinitions(tools),
       providerOptions: { [NAME]: { ...params, ...fields } as JSONObject },
     },
     true,

@@ -1,20 +1,20 @@
 import { type Client, isGatewayError, resumeChat } from "@sluice/core";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
-import { streamOf } from "../base/stream-of.js";
-import { chunksOf } from "./answer.js";
-import type { Memory, Progress } from "./memory.js";
-import { noting } from "./noting.js";
+import { toStream } from "../base/to-stream.js";
 import type { ChatTransportOptions } from "./options.js";
-import { replayed } from "./replay.js";
+import type { Progress, ProgressStore } from "./progress-store.js";
+import { replayParts } from "./replay.js";
+import { streamChunks } from "./step.js";
 import type { ToolContext } from "./tools.js";
+import { watchHeaders } from "./watch-headers.js";
 
-/** An answer in progress that has begun. */
+/** A message in progress that has begun. */
 type Begun = Progress & { readonly streamId: string };
 
 type Reconnect = Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0];
 
-/** Creates the way to read on an answer that a reload has left behind; it returns null where there is none. */
-export function createResumption(client: Client, options: ChatTransportOptions, memory: Memory) {
+/** Creates the function that continues a message after a reload. The function returns null without a stored message. */
+export function createResumption(client: Client, options: ChatTransportOptions, memory: ProgressStore) {
   /** Number of the last resumption of each chat. */
   const resumptions = new Map<string, number>();
   return resume;
@@ -24,10 +24,10 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
     const turn = (resumptions.get(chatId) ?? 0) + 1;
     resumptions.set(chatId, turn);
     const known = await memory.read(chatId);
-    // an answer without an id had not begun: the same request brings it, under the same key
+    // a message without an id had not begun: `regenerate()` gets it with the same key
     if (known?.streamId === undefined) return null;
     const progress = { ...known, streamId: known.streamId };
-    // a resumption that a later one replaces, as in React's strict mode, leaves the answer to it
+    // a later resumption, as in React's strict mode, takes over the message
     const stopUnlessReplaced = () => {
       if (resumptions.get(chatId) === turn) stop(asked, progress);
     };
@@ -35,7 +35,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
       stopUnlessReplaced();
       return null;
     }
-    const { stream, chunks, opened } = follow(asked, progress);
+    const { stream, chunks, opened } = subscribe(asked, progress);
     abortSignal?.addEventListener("abort", () => {
       stream.abort();
       queueMicrotask(stopUnlessReplaced);
@@ -48,37 +48,37 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
       await memory.remove(chatId);
       return null;
     }
-    return streamOf(withFirst(first, chunks), () => stream.abort());
+    return toStream(prependFirst(first, chunks), () => stream.abort());
   }
 
-  function follow({ chatId, headers, abortSignal }: Reconnect, { streamId, messageId, earlier }: Begun) {
+  function subscribe({ chatId, headers, abortSignal }: Reconnect, { streamId, messageId, earlier }: Begun) {
     let open = () => {};
     const opened = new Promise<void>((resolve) => {
       open = resolve;
     });
-    const watched = noting(client, { onOpen: () => open() });
+    const watched = watchHeaders(client, { onOpen: () => open() });
     const stream = resumeChat(watched, streamId, { headers: new Headers(headers) });
-    const { tools = {}, needsApproval, messageMetadata: metadataOf } = options;
+    const { tools = {}, needsApproval, messageMetadata: createMetadata } = options;
     const context: ToolContext = { tools, needsApproval, abortSignal, messages: [] };
-    const opening: UIMessageChunk[] = [{ type: "start", messageId }, ...replayed(earlier)];
-    const onWhole = () => memory.remove(chatId);
-    return { stream, opened, chunks: chunksOf({ stream, context, opening, metadataOf, onWhole }) };
+    const opening: UIMessageChunk[] = [{ type: "start", messageId }, ...replayParts(earlier)];
+    const onComplete = () => memory.remove(chatId);
+    return { stream, opened, chunks: streamChunks({ stream, context, opening, createMetadata, onComplete }) };
   }
 
-  /** Stops an answer at the gateway. */
+  /** Stops a message at the gateway. */
   function stop({ chatId, headers }: Reconnect, { streamId }: Begun): void {
     resumeChat(client, streamId, { headers: new Headers(headers), stopOnAbort: true }).abort();
     void memory.remove(chatId);
   }
 }
 
-/** Returns true if the proxy keeps no such answer any more. */
+/** Checks if the proxy no longer stores the message. */
 function isGone(error: unknown): boolean {
   if (!isGatewayError(error)) return false;
   return error.name === "ValidationError" || (error.name === "APIError" && error.status === 404);
 }
 
-async function* withFirst<Value>(
+async function* prependFirst<Value>(
   first: Promise<IteratorResult<Value, void>>,
   rest: AsyncGenerator<Value, void>,
 ): AsyncGenerator<Value, void> {

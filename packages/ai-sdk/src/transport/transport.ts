@@ -7,25 +7,26 @@ import {
   type UIMessage,
   type UIMessageChunk,
 } from "ai";
-import { streamOf } from "../base/stream-of.js";
-import { chunksOf } from "./answer.js";
-import { settleApprovals, withDecided } from "./approvals.js";
-import { createMemory, type SentRequest } from "./memory.js";
-import { noting } from "./noting.js";
+import { toStream } from "../base/to-stream.js";
+import { addDecided, settleApprovals } from "./approvals.js";
 import type { ChatTransportOptions } from "./options.js";
-import { chatRequestOf } from "./request.js";
+import { createProgressStore, type SentRequest } from "./progress-store.js";
+import { createChatRequest } from "./request.js";
 import { createResumption } from "./resume.js";
+import { streamChunks } from "./step.js";
 import type { ToolContext } from "./tools.js";
+import { watchHeaders } from "./watch-headers.js";
 
 type Sent<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMessages"]>[0];
 
 /**
- * Creates a transport for `useChat` of the AI SDK that asks the gateway by way of the Worker proxy: no server of your own,
- * and none of the SDK's streams on the way.
+ * Creates a transport for `useChat` of the AI SDK that sends requests to the gateway through the Worker proxy. It needs
+ * no server and none of the SDK's stream formats.
  *
- * An answer that breaks off is an error of the chat, and its text stays unfinished. `stop()` stops the answer at the
- * gateway. With `storage` and a stream log in the proxy, an answer continues after a reload, and is not paid again. One that
- * was lost before it began is not continued: `regenerate()` brings it, and it is not paid again either. The chat's `error` is the client's own, so `describeError` of `@sluice/react` has its words.
+ * An interrupted message is an error of the chat, and its text stays unfinished. `stop()` stops the message at the
+ * gateway. With `storage` and a stream log in the proxy, a message continues after a reload and is paid once. If it was
+ * lost before it began, `regenerate()` gets it without another payment. The chat's `error` is the client's error, so
+ * `describeError` of `@sluice/react` explains it.
  *
  * @example
  * ```tsx
@@ -52,63 +53,66 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
   client: Client,
   options: ChatTransportOptions,
 ): ChatTransport<Message> {
-  const memory = createMemory(client, options.storage);
-  const { tools = {}, needsApproval, maxSteps = 8, messageMetadata: metadataOf } = options;
+  const memory = createProgressStore(client, options.storage);
+  const { tools = {}, needsApproval, maxSteps = 8, messageMetadata: createMetadata } = options;
 
   return {
-    // an answer that is kept is read from its start
+    // the proxy replays a stored stream from its start
     resumeStreamIsReplay: true,
     async sendMessages(sent) {
-      const { signal, abort } = endWith(sent.abortSignal);
-      return streamOf(answer(sent, signal), abort);
+      const { signal, abort } = createLinkedSignal(sent.abortSignal);
+      return toStream(sendMessage(sent, signal), abort);
     },
     reconnectToStream: createResumption(client, options, memory),
   };
 
-  async function* answer(sent: Sent<Message>, signal: AbortSignal): AsyncGenerator<UIMessageChunk, void> {
+  async function* sendMessage(
+    sent: Sent<Message>,
+    signal: AbortSignal,
+  ): AsyncGenerator<UIMessageChunk, void> {
     const { chatId, headers, body } = sent;
-    const continued = continuedIn(sent);
+    const continued = findContinued(sent);
     assertStepLeft(continued, maxSteps);
     const before = await memory.read(chatId);
     const context: ToolContext = { tools, needsApproval, abortSignal: signal, messages: [] };
     const decided = yield* settleApprovals(continued, context);
-    const settled = continued && withDecided(continued, decided);
+    const settled = continued && addDecided(continued, decided);
     const messages = sent.messages.map((message) => (message === continued && settled ? settled : message));
     const sendable = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
-    const { body: request, checks } = await chatRequestOf(client, options, sendable, body);
+    const { body: request, checks } = await createChatRequest(client, options, sendable, body);
     const messageId = continued?.id ?? generateId();
-    const place = { messageId, earlier: settled?.parts ?? [] };
-    const key = keyOf(client, request, before?.sent);
-    // before the request: a page that is left right after it can ask for the same answer
-    await (key ? memory.write(chatId, { sent: key, ...place }) : memory.remove(chatId));
-    const onId = (streamId: string) => void memory.write(chatId, { streamId, ...place });
-    const stream = streamChat(noting(client, { onId }), request, {
+    const target = { messageId, earlier: settled?.parts ?? [] };
+    const key = createKey(client, request, before?.sent);
+    // before the request: a page reloaded right after it can request the same message
+    await (key ? memory.write(chatId, { sent: key, ...target }) : memory.remove(chatId));
+    const onId = (streamId: string) => void memory.write(chatId, { streamId, ...target });
+    const stream = streamChat(watchHeaders(client, { onId }), request, {
       signal,
       checks,
       headers: new Headers(headers),
       idempotencyKey: key?.idempotencyKey,
     });
     try {
-      yield* chunksOf({
+      yield* streamChunks({
         stream,
         context: { ...context, messages: sendable },
         opening: [continued ? { type: "start" } : { type: "start", messageId }],
-        metadataOf,
-        onWhole: () => memory.remove(chatId),
+        createMetadata,
+        onComplete: () => memory.remove(chatId),
       });
     } catch (error) {
-      // an answer that can't be reached now may still be kept, under its id or under the key of its request
-      if (stream.streamId === undefined && !canReuseKey(error)) await memory.remove(chatId);
+      // an unreachable message may still be stored, under its id or under the key of its request
+      if (stream.streamId === undefined && !keepsKey(error)) await memory.remove(chatId);
       throw error;
     }
   }
 }
 
 /**
- * Makes the key of a request: that of the same request before, whose answer was lost. A request that was changed is another
- * one. Undefined for a client that sends no keys.
+ * Creates the key of a request. Reuses the key of an equal request whose message was lost. Returns undefined for a
+ * client without keys.
  */
-function keyOf(
+function createKey(
   client: Client,
   request: ChatRequest,
   before: SentRequest | undefined,
@@ -118,8 +122,8 @@ function keyOf(
   return before?.fingerprint === fingerprint ? before : { idempotencyKey: createRandomId(), fingerprint };
 }
 
-/** Creates the signal of an answer, which ends with the caller's or by `abort`. */
-function endWith(caller: AbortSignal | undefined) {
+/** Creates the signal of a message. It aborts with the caller's signal or with `abort`. */
+function createLinkedSignal(caller: AbortSignal | undefined) {
   const end = new AbortController();
   const abort = () => end.abort(caller?.reason);
   if (caller?.aborted) abort();
@@ -127,8 +131,8 @@ function endWith(caller: AbortSignal | undefined) {
   return { signal: end.signal, abort };
 }
 
-/** Finds the message that an answer continues: the one with the calls whose results are sent. */
-function continuedIn<Message extends UIMessage>(sent: Sent<Message>): Message | undefined {
+/** Finds the message to continue: the message whose calls get results. */
+function findContinued<Message extends UIMessage>(sent: Sent<Message>): Message | undefined {
   const { messages, messageId, trigger } = sent;
   if (trigger === "regenerate-message") return undefined;
   const named = messages.find(({ id, role }) => id === messageId && role === "assistant");

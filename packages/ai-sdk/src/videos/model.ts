@@ -11,17 +11,17 @@ import {
   type VideoTask,
   type VideoTaskHandle,
 } from "@sluice/core";
-import { type Call, callErrorOf } from "../base/call-error.js";
-import { requestOptionsOf } from "../base/call-options.js";
+import { type Call, toCallError } from "../base/call-error.js";
+import { toRequestOptions } from "../base/call-options.js";
 import { NAME } from "../base/provider-options.js";
-import { requestIdIn, type WatchedCall, watchCall } from "../base/watch-call.js";
-import { requestOf } from "./request.js";
+import { readRequestId, type WatchedCall, watchCall } from "../base/watch-call.js";
+import { toRequest } from "./request.js";
 
 /** Path of video requests (spec, Endpoints). */
 const PATH = "/v1/video/generations";
 
-/** Creates the video model with an id. Its operation is the client's handle of the task, so both can continue it. */
-export function videoModelFor(
+/** Creates the video model with this id. Its operation is the client's handle of the task, so both can continue it. */
+export function createVideoModel(
   client: Client,
   modelId: string,
 ): Required<Pick<VideoModelV4, "doStart" | "doStatus">> & VideoModelV4 {
@@ -31,36 +31,36 @@ export function videoModelFor(
     modelId,
     maxVideosPerCall: 1,
     async doStart(options) {
-      const { body, checks, warnings } = await requestOf(modelId, options);
+      const { body, checks, warnings } = await toRequest(modelId, options);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      const sent = createVideoTask(watched.client, body, { ...requestOptionsOf(options), checks });
+      const sent = createVideoTask(watched.client, body, { ...toRequestOptions(options), checks });
       const handle: VideoTaskHandle = await sent.catch((error) => {
-        throw callErrorOf(call, error);
+        throw toCallError(call, error);
       });
       const { createdAt = Date.now(), model = modelId } = handle;
       return {
         operation: { ...handle },
         warnings: [...warnings, ...watched.warnings],
-        providerMetadata: { [NAME]: requestIdIn(watched) },
+        providerMetadata: { [NAME]: readRequestId(watched) },
         response: { timestamp: new Date(createdAt), modelId: model, headers: watched.headers },
       };
     },
     async doStatus({ operation, ...options }) {
-      const handle = handleOf(operation);
+      const handle = readHandle(operation);
       const call: Call = { client, path: `${PATH}/${handle.id}`, body: undefined, isQuery: true };
       const watched = watchCall(client);
-      const task = await getVideoTask(watched.client, handle, requestOptionsOf(options)).catch((error) => {
-        // the film is paid: whoever has the handle can ask again
-        throw callErrorOf(call, error, { operation });
+      const task = await getVideoTask(watched.client, handle, toRequestOptions(options)).catch((error) => {
+        // the video is paid, and its handle allows another query
+        throw toCallError(call, error, { operation });
       });
-      return statusOf(task, task.model ?? modelId, watched);
+      return toStatus(task, task.model ?? modelId, watched);
     },
   };
 }
 
-/** Reads an operation, also of a storage. */
-function handleOf(operation: JSONValue): VideoTaskHandle {
+/** Validates an operation, which may come from a storage. */
+function readHandle(operation: JSONValue): VideoTaskHandle {
   if (isReference(operation)) return operation;
   throw new InvalidArgumentError({
     argument: "operation",
@@ -72,16 +72,16 @@ function isReference(operation: unknown): operation is VideoTaskHandle {
   return typeof (operation as { readonly id?: unknown } | null | undefined)?.id === "string";
 }
 
-function statusOf(task: VideoTask, modelId: string, watched: WatchedCall): StatusResult {
+function toStatus(task: VideoTask, modelId: string, watched: WatchedCall): StatusResult {
   const response = { timestamp: new Date(), modelId, headers: watched.headers };
   switch (task.state) {
     case "succeeded": {
-      const { raw: _, ...facts } = task;
+      const { raw: _, ...metadata } = task;
       return {
         status: "completed",
         videos: [{ type: "url", url: task.url, mediaType: "video/mp4" }],
         warnings: [...watched.warnings],
-        providerMetadata: { [NAME]: { videos: [facts], ...requestIdIn(watched) } },
+        providerMetadata: { [NAME]: { videos: [metadata], ...readRequestId(watched) } },
         response,
       };
     }
@@ -96,7 +96,7 @@ function statusOf(task: VideoTask, modelId: string, watched: WatchedCall): Statu
       return {
         status: "pending",
         providerMetadata: {
-          [NAME]: { state, ...(progress !== undefined && { progress }), ...requestIdIn(watched) },
+          [NAME]: { state, ...(progress !== undefined && { progress }), ...readRequestId(watched) },
         },
         response,
       };

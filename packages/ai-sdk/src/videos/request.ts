@@ -4,8 +4,8 @@ import type {
 } from "@ai-sdk/provider";
 import type { VideoRequest } from "@sluice/core";
 import { findVideoModel } from "@sluice/core/internal";
-import { addressOf } from "../base/files.js";
-import { fieldsOf } from "../base/provider-options.js";
+import { toURL } from "../base/files.js";
+import { readFields } from "../base/provider-options.js";
 import { createWarnings } from "../base/warnings.js";
 
 /** A file of a request, with its use. */
@@ -16,18 +16,18 @@ interface Medium {
 }
 
 /**
- * Writes a call of the SDK as a request. What the model does not accept is written, too, and refused by the rules before
- * anything is sent: another resolution than the one that was asked for would be paid.
+ * Converts a call of the SDK to a request. Keeps settings that the model does not accept, so that the rules refuse them
+ * before anything is sent. A silently changed resolution would be paid.
  */
-export async function requestOf(model: string, options: CallOptions) {
+export async function toRequest(model: string, options: CallOptions) {
   const row = findVideoModel(model);
   const warnings = createWarnings();
   if (options.fps !== undefined) warnings.unsupported("fps");
-  const media = await mediaOf(options);
-  const common = settingsOf(options, row?.resolutions);
-  const more = fieldsOf(options.providerOptions);
+  const media = await readMedia(options);
+  const common = toSettings(options, row?.resolutions);
+  const more = readFields(options.providerOptions);
   const { prompt, generateAudio } = options;
-  // a silent model has no field for it
+  // a silent model lacks this field
   const isSilent = row?.family === "1-0-pro-fast" && generateAudio === false;
   const hasAudio = generateAudio !== undefined && !isSilent;
   const body =
@@ -36,7 +36,7 @@ export async function requestOf(model: string, options: CallOptions) {
           model,
           input: {
             ...(prompt !== undefined && { prompt }),
-            ...(media.length > 0 && { media: media.map(betaItem) }),
+            ...(media.length > 0 && { media: media.map(toBetaItem) }),
           },
           parameters: { ...common, ...(hasAudio && { audio: generateAudio }), ...more },
         }
@@ -45,28 +45,28 @@ export async function requestOf(model: string, options: CallOptions) {
           ...(hasAudio && { generate_audio: generateAudio }),
           ...more,
           model,
-          content: [...(prompt ? [{ type: "text", text: prompt }] : []), ...media.map(gammaItem)],
+          content: [...(prompt ? [{ type: "text", text: prompt }] : []), ...media.map(toGammaItem)],
         };
   return { body: body as unknown as VideoRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
-function settingsOf({ resolution, duration, aspectRatio, seed }: CallOptions, known: readonly string[] = []) {
+function toSettings({ resolution, duration, aspectRatio, seed }: CallOptions, known: readonly string[] = []) {
   return {
-    ...(resolution !== undefined && { resolution: resolutionOf(resolution, known) }),
+    ...(resolution !== undefined && { resolution: toResolution(resolution, known) }),
     ...(duration !== undefined && { duration }),
     ...(aspectRatio !== undefined && { ratio: aspectRatio }),
     ...(seed !== undefined && { seed }),
   };
 }
 
-/** Writes `1280x720` as the model does: by the shorter side, `720P` or `720p`. */
-function resolutionOf(resolution: string, known: readonly string[]): string {
+/** Converts `1280x720` to the name of the model: the shorter side as `720P` or `720p`. */
+function toResolution(resolution: string, known: readonly string[]): string {
   const height = Math.min(...resolution.split("x").map(Number));
   const name = height === 2160 ? "4k" : `${height}p`;
   return known.find((one) => one.toLowerCase() === name) ?? name;
 }
 
-async function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOptions): Promise<Medium[]> {
+async function readMedia({ image, frameImages = [], inputReferences = [] }: CallOptions): Promise<Medium[]> {
   const hasFirst = frameImages.some(({ frameType }) => frameType === "first_frame");
   const frames =
     image && !hasFirst ? [{ frameType: "first_frame" as const, image }, ...frameImages] : frameImages;
@@ -74,31 +74,31 @@ async function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOp
     ...frames.map(async ({ frameType, image }) => ({
       kind: "image" as const,
       role: frameType,
-      url: await addressOf(image),
+      url: await toURL(image),
     })),
     ...inputReferences.map(async (file) => ({
-      kind: kindOf(file),
+      kind: findKind(file),
       role: "reference" as const,
-      url: await addressOf(file),
+      url: await toURL(file),
     })),
   ]);
 }
 
 /** Finds the kind of a reference. A link without a type may be an `asset://` or an image. */
-function kindOf(file: VideoFile): Medium["kind"] {
+function findKind(file: VideoFile): Medium["kind"] {
   const type = file.mediaType ?? "";
   if (type.startsWith("video/") || (file.type === "url" && /\.(mp4|mov|webm)(\?|$)/i.test(file.url)))
     return "video";
   return type.startsWith("audio/") ? "audio" : "image";
 }
 
-function betaItem({ kind, role, url }: Medium) {
+function toBetaItem({ kind, role, url }: Medium) {
   return { type: role === "reference" ? `reference_${kind}` : role, url };
 }
 
-function gammaItem({ kind, role, url }: Medium) {
+function toGammaItem({ kind, role, url }: Medium) {
   const name = `${kind}_url`;
-  // only the roles of images are known
+  // only images have known roles
   const use = role === "reference" ? `reference_${kind}` : role;
   return { type: name, [name]: { url }, ...(kind === "image" && { role: use }) };
 }

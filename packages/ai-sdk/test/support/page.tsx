@@ -7,9 +7,9 @@ import {
 } from "ai";
 import { StrictMode } from "react";
 import { expect } from "vitest";
-import type { openWorld, PageOptions } from "./world.js";
+import type { createScenario, PageOptions } from "./scenario.js";
 
-export type World = ReturnType<typeof openWorld>;
+export type World = ReturnType<typeof createScenario>;
 export type Options = Partial<ChatTransportOptions> & {
   readonly messages?: UIMessage[];
   readonly resume?: boolean;
@@ -17,9 +17,9 @@ export type Options = Partial<ChatTransportOptions> & {
   readonly page?: PageOptions;
 };
 
-// its own limit of a second is short on a busy machine; a test has five
-export const until = (check: () => void) => waitFor(check, { timeout: 3000 });
-export const textOf = (message: UIMessage | undefined) =>
+// the default limit of a second is short on a busy machine; a test has five
+export const waitUntil = (check: () => void) => waitFor(check, { timeout: 3000 });
+export const joinText = (message: UIMessage | undefined) =>
   message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
 /** Opens a page with a chat. */
@@ -27,7 +27,7 @@ export function openPage(
   world: World,
   { messages = [], resume = false, strict = false, page = {}, ...options }: Options = {},
 ) {
-  const { client, leave } = world.page(page);
+  const { client, leave } = world.openPage(page);
   const transport = createChatTransport(client, { model: "delta-5.3", ...options });
   const finished: { finishReason?: string | undefined; isError: boolean; isAbort: boolean }[] = [];
   const { result, unmount } = renderHook(
@@ -45,19 +45,19 @@ export function openPage(
       }),
     { ...(strict && { wrapper: StrictMode }) },
   );
-  const chat = () => result.current;
-  const last = () => chat().messages.at(-1);
+  const getChat = () => result.current;
+  const getLast = () => getChat().messages.at(-1);
   return {
-    chat,
-    last,
+    getChat,
+    getLast,
     finished,
-    shows: (text: string) => until(() => expect(textOf(last())).toBe(text)),
-    is: (status: string) => until(() => expect(chat().status).toBe(status)),
+    shows: (text: string) => waitUntil(() => expect(joinText(getLast())).toBe(text)),
+    is: (status: string) => waitUntil(() => expect(getChat().status).toBe(status)),
     unmount,
-    /** Leaves as a reload does: connections are gone, and nothing is said. */
+    /** Reloads the page: connections are closed without a message. */
     leave() {
       leave();
-      return structuredClone(chat().messages);
+      return structuredClone(getChat().messages);
     },
   };
 }

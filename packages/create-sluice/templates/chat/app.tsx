@@ -6,7 +6,7 @@ import { endSession, headersOf, type Session } from "./session";
 import { SignIn } from "./sign-in";
 import "./chat.css";
 
-/** The whole app: a chat for a user who is signed in. `models` are the server's, the first one is preselected. */
+/** The whole app: a chat for a signed-in user. `models` come from the server, and the first one is preselected. */
 export function ChatApp({ models }: { models: Models }) {
   return (
     <div className="chat">
@@ -16,7 +16,7 @@ export function ChatApp({ models }: { models: Models }) {
 }
 
 function SignedIn({ session, models }: { session: Session; models: Models }) {
-  // the page has no key: the server at this address adds it
+  // the server at this URL adds the key
   const [client] = useState(() =>
     createClient({
       baseURL: "/api",

@@ -5,12 +5,12 @@ import { models } from "../server/models.ts";
 import { sign } from "../server/sign-in.ts";
 
 /*
- * Checks what production needs, and says of each point that is not met what to do: `npm run check:deploy`. With `--before`
- * it leaves out what only a deployed app shows. The exit code is 1 if a point is not met.
+ * Checks the requirements of production, and prints how to meet each: `npm run check:deploy`. With `--before` it skips
+ * checks of the deployed app. The exit code is 1 if a requirement is not met.
  */
 
 const FILE = ".env.production.local";
-/** A model that the server refuses, so that no question reaches the gateway. */
+/** A model that the server refuses, so that no request reaches the gateway. */
 const MODEL = "not-a-model";
 const KEEP_SECRET =
   "Write the deployed one there. To sign all users out instead, deploy with NEW_SESSION_SECRET=yes in the environment.";
@@ -24,7 +24,7 @@ const {
   ORIGINS = "",
 } = { ...settingsOf(FILE), ...process.env };
 
-/** A point of the list. Its check returns what to do, or undefined where it is met. */
+/** A requirement. Its check returns what to do, or undefined if it is met. */
 type Point = readonly [name: string, check: () => string | undefined | Promise<string | undefined>];
 
 const before: readonly Point[] = [
@@ -50,7 +50,7 @@ if (!isReady) console.log("\nThe deployed app is looked at when these points are
 console.log(isDone ? "\nAll is set." : "\nNot all is set.");
 process.exitCode = isDone ? 0 : 1;
 
-/** Checks the points of a list one after the other, and prints each. */
+/** Checks a list of requirements one by one, and prints each. */
 async function meets(points: readonly Point[]): Promise<boolean> {
   let isMet = true;
   for (const [name, check] of points) {
@@ -101,7 +101,7 @@ function secretProblem(): string | undefined {
     : undefined;
 }
 
-/** Looks at the app that a deploy would replace, if there is one: another secret ends all sessions and invitations. */
+/** Checks the app that a deploy would replace: a new secret would end all sessions and invitations. */
 async function replacedProblem(): Promise<string | undefined> {
   if (process.env["NEW_SESSION_SECRET"] === "yes") return undefined;
   const { status } = await ask("GET", "/api/health");
@@ -122,7 +122,7 @@ function isIgnored(file: string): boolean {
     execFileSync("git", ["check-ignore", "--quiet", file], { stdio: ["ignore", "ignore", "pipe"] });
     return true;
   } catch (error) {
-    // 1: not ignored; any other code: no git, or no repository
+    // 1: not ignored; other codes: no git, or no repository
     return (error as { status?: number }).status !== 1;
   }
 }
@@ -158,7 +158,7 @@ async function developmentProblem(): Promise<string | undefined> {
 
 async function usersProblem(): Promise<string | undefined> {
   const { status, code } = await askChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
-  // the server knows the user, and refuses the model
+  // the server knows the user, but refuses the model
   if (code === "model_not_allowed") return undefined;
   if (status === 0) return UNREACHED;
   if (status === 401) return `The deployed SESSION_SECRET is not that of ${FILE}. ${KEEP_SECRET}`;

@@ -3,10 +3,10 @@ import { isDevelopment, pageOf } from "./development.ts";
 import { type Env, proxy } from "./proxy.ts";
 import { openSession } from "./sign-in.ts";
 
-/** Answers a request under `/api`: sign-in, or what goes on to the gateway. */
+/** Handles a request under `/api`: sign-in, or a request for the gateway. */
 export function answer(request: Request, env: Env, context?: ProxyContext): Promise<Response> {
   if (new URL(request.url).pathname === "/api/session") return openSession(request, env);
-  // a development server may take another port than usual
+  // a development server may use another port
   const known = isDevelopment(request) ? { ...env, APP_URL: pageOf(request) } : env;
   return proxy.fetch(request, known, context);
 }

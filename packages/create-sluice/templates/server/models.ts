@@ -1,6 +1,6 @@
 /**
- * The models of this app, the first one preselected: the page offers them, and the server allows no others. `max_tokens`
- * is the longest answer, and so bounds its price.
+ * The models of this app. The first one is preselected. The page offers them, and the server allows no others.
+ * `max_tokens` limits the length of a reply, and so its price.
  */
 export const models = {
   "alpha-v4.1-flash": { max_tokens: 8192 },

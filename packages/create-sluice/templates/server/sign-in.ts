@@ -4,9 +4,9 @@ import { SignJWT } from "jose";
 import { isDevelopment } from "./development.ts";
 
 /*
- * Users sign in by a link: `npm run invite -- ada` prints one. In development everybody is the development user, without
- * one. With a sign-in service, such as Clerk or Auth0, give its `jwks` to `jwt` in place of `secret`, and let
- * `openSession` of the page return the service's token.
+ * Users sign in with a link: `npm run invite -- ada` prints one. In development every visitor is the development user,
+ * without a link. With a sign-in service, such as Clerk or Auth0, pass its `jwks` to `jwt` in place of `secret`, and
+ * return the service's token from `openSession` of the page.
  */
 
 /** The setting that this file needs. */
@@ -14,12 +14,12 @@ interface SignInEnv {
   readonly SESSION_SECRET: string;
 }
 
-/** Purpose of a token: a link lets its user open sessions for a month, a session is sent with each request. */
+/** Purpose of a token: a link lets its user open sessions for a month, and a session is sent with each request. */
 type Purpose = "invite" | "session";
 
 const ISSUER = "sluice-app";
 const SESSION_SECONDS = 3600;
-/** The beginning of an id that production refuses, whoever has signed it. */
+/** Prefix of the ids that production refuses, even with a valid signature. */
 const DEVELOPMENT = "development:";
 
 const [sessions, invites] = (["session", "invite"] as const).map((audience) =>
@@ -32,7 +32,7 @@ export const authenticate: Authenticate<SignInEnv> = Object.assign(
   { checks: sessions.checks ?? [] },
 );
 
-/** Answers `POST /api/session`: a token for an hour, to those who have a link. */
+/** Handles `POST /api/session`: returns a token for an hour to a user with a link. */
 export async function openSession(request: Request, env: SignInEnv): Promise<Response> {
   if (request.method !== "POST") return refused(405, "Send a POST.");
   try {

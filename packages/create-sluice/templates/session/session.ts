@@ -1,25 +1,25 @@
-/** A signed-in user, and the token that the server gave for an hour. */
+/** A signed-in user, with the token that the server issued for an hour. */
 export interface Session {
   readonly user: string;
   readonly token: string;
-  /** Time for which the token is valid, in seconds. */
+  /** Lifetime of the token in seconds. */
   readonly seconds: number;
   /** True for the user that development signs in without a link. */
   readonly isDevelopment: boolean;
 }
 
-/** Name under which this browser keeps the token of the link that its user has opened. */
+/** Key under which this browser stores the token of the opened link. */
 const KEPT = "invite";
 
 /**
- * Signs in with the link that was opened in this browser, or as the development user. Returns null where the server
- * asks for a link.
+ * Signs in with the link opened in this browser, or as the development user. Returns null if the server requires a
+ * link.
  */
 export async function openSession(): Promise<Session | null> {
   const [, invite] = /^#invite=(.+)/.exec(location.hash) ?? [];
   if (invite !== undefined) {
     localStorage.setItem(KEPT, invite);
-    // a link that is copied from the address bar must not sign others in
+    // a link copied from the address bar must not sign others in
     history.replaceState(null, "", location.pathname + location.search);
   }
   const kept = localStorage.getItem(KEPT);
@@ -35,7 +35,7 @@ export function endSession(): void {
   localStorage.removeItem(KEPT);
 }
 
-/** Returns a function that gives the headers of a request, with a token that is valid for a minute at least. */
+/** Returns a function that creates the headers of a request, with a token that is valid for at least a minute. */
 export function headersOf(session: Session): () => Promise<HeadersInit> {
   let { token } = session;
   let until = endOf(session);
@@ -49,10 +49,10 @@ export function headersOf(session: Session): () => Promise<HeadersInit> {
     return { authorization: `Bearer ${token}` };
   };
 
-  /** Asks for the next token. Without one the server refuses the old one, and the page says so. */
+  /** Fetches the next token. If that fails, the server refuses the old token, and the page says so. */
   async function renew() {
     const next = await openSession().catch(() => null);
-    // another user's link may have been opened in another tab
+    // another tab may have opened the link of another user
     if (next?.user === session.user) [token, until] = [next.token, endOf(next)];
   }
 }

@@ -3,7 +3,7 @@ import { openSession, type Session } from "./session";
 
 type State = Session | "opening" | "invited-only" | "failed";
 
-/** Shows its content to a signed-in user, and to others how to sign in. */
+/** Shows its content to a signed-in user, and explains the sign-in to others. */
 export function SignIn({ children }: { children: (session: Session) => ReactNode }) {
   const [state, setState] = useState<State>("opening");
 

@@ -4,7 +4,7 @@ import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-// the Worker of wrangler.jsonc runs beside the page, in development as in production
+// the Worker of wrangler.jsonc runs beside the page, in development and in production
 export default defineConfig({
   plugins: [react(), tailwind(), cloudflare()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },

@@ -5,24 +5,24 @@ import { type Checked, checkAgainst, parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
-import { answerJSON } from "../server/failure-mode.js";
+import { respondJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
-import { type Answer, badRequest, json, unknownThing } from "../server/http.js";
-import type { FailureOf, Refuse } from "../server/refusals.js";
-import { createCount, type EmulatorState } from "../server/state.js";
+import { createBadRequest, createJSON, createUnknownId, type HandlerResponse } from "../server/http.js";
+import type { Refuse, TakeFailure } from "../server/refusals.js";
+import { createCounter, type EmulatorState } from "../server/state.js";
 import { readAssetFaults } from "./faults.js";
 
-/** Parts that the asset endpoints use. */
+/** Options of the asset endpoints. */
 export interface AssetsOptions {
   readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
-  readonly failureOf: FailureOf;
+  readonly takeFailure: TakeFailure;
   readonly files: Files;
 }
 
-/** Status of an asset. `Processing` is an assumption: the spec shows the final values only (spec, Asset states). */
+/** Status of an asset. `Processing` is an assumption: the spec shows only the final values (spec, Asset states). */
 export type AssetStatus = "Processing" | "Active" | "Failed";
 
 interface Asset {
@@ -31,25 +31,27 @@ interface Asset {
   readonly fails: boolean;
 }
 
-const LEAST_MS = 6000;
+const MIN_MS = 6000;
 const SPREAD_MS = 3000;
 const SLOW_MS = 60_000;
 const URL_LIFETIME_MS = 3_600_000;
-const MOST = 2000;
-const MOST_NAME = 200;
+const MAX_ASSETS = 2000;
+const MAX_NAME_CHARACTERS = 200;
 
-/** Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show. */
-export function createAssets({ state, clock, speed, refuse, failureOf, files }: AssetsOptions) {
+/**
+ * Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show.
+ */
+export function createAssets({ state, clock, speed, refuse, takeFailure, files }: AssetsOptions) {
   const assets = createExpiringMap<Asset>({
     clock,
-    most: MOST,
+    maxEntries: MAX_ASSETS,
     state,
     name: "assets",
   });
-  const count = createCount(state, "assets");
-  return { create, lookup, statusOf, clear };
+  const count = createCounter(state, "assets");
+  return { handleCreate, handleLookup, getStatus, clear };
 
-  async function create(exchange: Exchange): Promise<Answer> {
+  async function handleCreate(exchange: Exchange): Promise<HandlerResponse> {
     const checked = checkAsset(exchange);
     if ("refusal" in checked) return checked.refusal;
     const faults = readAssetFaults(checked.body.Name, exchange.scripted?.faults);
@@ -58,26 +60,26 @@ export function createAssets({ state, clock, speed, refuse, failureOf, files }: 
 
     const digest = hash(exchange.text);
     const id = `asset-${digest}-${count.next()}`;
-    const usual = LEAST_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
+    const usual = MIN_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
     const readyAt = clock.now() + (faults.names.has("slow") ? SLOW_MS : usual) / speed;
-    assets.set(id, { name: cut(faults.text, MOST_NAME), readyAt, fails: faults.names.has("fail") });
-    return answerJSON({ Id: id }, failureOf(faults, exchange), exchange.request.signal);
+    assets.set(id, { name: cut(faults.text, MAX_NAME_CHARACTERS), readyAt, fails: faults.names.has("fail") });
+    return respondJSON({ Id: id }, takeFailure(faults, exchange), exchange.request.signal);
   }
 
-  function lookup(exchange: Exchange): Answer {
+  function handleLookup(exchange: Exchange): HandlerResponse {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
     const id = (parsed.body as { Id?: unknown } | null)?.Id;
-    if (typeof id !== "string" || id === "") return badRequest("Id is required (string).", "Id");
+    if (typeof id !== "string" || id === "") return createBadRequest("Id is required (string).", "Id");
     const asset = assets.get(id);
-    if (!asset) return unknownThing(`There is no asset ${id}.`, "asset_not_found");
+    if (!asset) return createUnknownId(`There is no asset ${id}.`, "asset_not_found");
     const at = { origin: exchange.origin, expiresAt: clock.now() + URL_LIFETIME_MS };
     const image = { width: 512, height: 512, prompt: asset.name, seed: id, index: 0 };
-    return json({ Id: id, Status: statusOf(id), URL: files.publish(`${id}.png`, image, at) });
+    return createJSON({ Id: id, Status: getStatus(id), URL: files.publish(`${id}.png`, image, at) });
   }
 
-  /** Returns the status of an asset; undefined if there is none. */
-  function statusOf(id: string): AssetStatus | undefined {
+  /** Returns the status of an asset, or undefined for an unknown id. */
+  function getStatus(id: string): AssetStatus | undefined {
     const asset = assets.get(id);
     if (!asset) return undefined;
     if (clock.now() < asset.readyAt) return "Processing";
@@ -90,12 +92,12 @@ export function createAssets({ state, clock, speed, refuse, failureOf, files }: 
   }
 }
 
-/** Checks JSON, or a form with the same field names, in which `URL` may be a file. */
+/** Checks JSON, or a form with the same field names. In a form, `URL` may be a file. */
 function checkAsset(exchange: Exchange): Checked<{ readonly Name: string }> {
   const { form, request } = exchange;
   if (form) return checkAgainst(exchange, Object.fromEntries(form), checkRequest, "asset");
   if (/^multipart\//i.test(request.headers.get("content-type") ?? ""))
-    return { refusal: badRequest("The body is not valid multipart/form-data.", "body") };
+    return { refusal: createBadRequest("The body is not valid multipart/form-data.", "body") };
   const parsed = parseBody(exchange);
   return "refusal" in parsed ? parsed : checkAgainst(exchange, parsed.body, checkRequest, "asset");
 }

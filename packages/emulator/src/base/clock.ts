@@ -1,7 +1,7 @@
 import { systemClock as platform } from "@sluice/core/internal";
 
 /**
- * Source of time. It has the shape of the core's clock, but `now()` is wall-clock time: answers have Unix seconds
+ * Source of time. It has the shape of the core's clock, but `now()` is wall-clock time: responses contain Unix seconds
  * (`created`).
  */
 export interface EmulatorClock {
@@ -15,7 +15,7 @@ export interface EmulatorClock {
 export const systemClock: EmulatorClock = { now: () => Date.now(), sleep: platform.sleep };
 
 /** Never resolves; rejects with the signal's reason when `signal` aborts. */
-export function untilAborted(signal: AbortSignal): Promise<never> {
+export function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) return reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

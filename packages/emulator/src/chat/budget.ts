@@ -17,12 +17,12 @@ export interface Reply {
 const FAULT_TOKENS = 24;
 
 /**
- * Cuts a draft at `stop`, by the faults that cut, and at `max_tokens`, which includes thinking. At most half of the
- * tokens are spent on thinking.
+ * Cuts a draft at `stop`, by the faults that cut, and at `max_tokens`. Thinking counts towards `max_tokens`, but uses
+ * at most half of it.
  *
  * @param id part of the ids of tool calls, `call_<id>_0` and so on
  */
-export function withinBudget(draft: Draft, job: ChatJob, id: string): Reply {
+export function applyBudget(draft: Draft, job: ChatJob, id: string): Reply {
   let content = tokenize(cutAtStop(draft.content, job.stops));
   const calls = draft.calls.map(({ name, arguments: text }) => ({ name, fragments: tokenize(text) }));
   let finishReason: Reply["finishReason"] = calls.length > 0 ? "tool_calls" : "stop";
@@ -38,7 +38,7 @@ export function withinBudget(draft: Draft, job: ChatJob, id: string): Reply {
   const said = content.length + sum(calls.map(({ fragments }) => fragments.length));
   const thought = tokenize(draft.reasoning);
   if (thought.length + said <= job.maxTokens)
-    return { reasoning: thought, content, calls: named(calls), finishReason };
+    return { reasoning: thought, content, calls: addIds(calls), finishReason };
 
   const reasoning = thought.slice(0, Math.floor(job.maxTokens / 2));
   let remaining = job.maxTokens - reasoning.length;
@@ -50,15 +50,15 @@ export function withinBudget(draft: Draft, job: ChatJob, id: string): Reply {
     remaining -= part.length;
     return part.length > 0 ? [{ name, fragments: part }] : [];
   });
-  return { reasoning, content: fitting, calls: named(callsInPart), finishReason };
+  return { reasoning, content: fitting, calls: addIds(callsInPart), finishReason };
 
-  function named(list: readonly { name: string; fragments: string[] }[]): Reply["calls"] {
+  function addIds(list: readonly { name: string; fragments: string[] }[]): Reply["calls"] {
     return list.map((call, index) => ({ id: `call_${id}_${index}`, ...call }));
   }
 }
 
-/** Number of tokens of a reply, thinking included. */
-export function completionTokens({ reasoning, content, calls }: Reply): number {
+/** Counts the tokens of a reply, thinking included. */
+export function countCompletionTokens({ reasoning, content, calls }: Reply): number {
   return reasoning.length + content.length + sum(calls.map(({ fragments }) => fragments.length));
 }
 

@@ -1,7 +1,7 @@
 import { checkRequest, models } from "@sluice/core/schemas";
 import type { Findings, Issue } from "../server/check.js";
 
-/** The fields of other clients that are looked at. */
+/** Fields that other clients send. */
 interface Foreign {
   readonly model?: unknown;
   readonly messages?: unknown;
@@ -10,8 +10,9 @@ interface Foreign {
 }
 
 /**
- * Checks a request by the schemas of the core, and refuses what other clients send for an answer that this gateway never
- * gives: a gateway that ignores it would answer with prose, which they can't read, and bill it.
+ * Checks a request with the schemas of the core. Also refuses the fields with which other clients request JSON that
+ * this gateway never returns. A gateway that ignores such a field bills a reply in prose, which the client cannot
+ * parse.
  */
 export function checkForeign(body: unknown): Findings {
   const { issues, warnings } = checkRequest(body);
@@ -32,7 +33,7 @@ export function checkForeign(body: unknown): Findings {
   };
 }
 
-/** Adds the way out to the issue about the role that newer OpenAI clients send in place of `system`. */
+/** Adds the fix to the issue about `developer`, the role that newer OpenAI clients send in place of `system`. */
 function withRole(issue: Issue, messages: unknown): Issue {
   const [, index] = /^messages\.(\d+)\.role$/.exec(issue.path) ?? [];
   if (index === undefined || !Array.isArray(messages)) return issue;

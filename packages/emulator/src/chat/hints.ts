@@ -1,4 +1,4 @@
-/** Values of a prompt that can become arguments of a tool. Numbers and quotes are used in their order, once each. */
+/** Values of a prompt that can become arguments of a tool. Numbers and quotes are used in order, once each. */
 export interface Hints {
   readonly prompt: string;
   readonly quotes: string[];
@@ -14,7 +14,7 @@ const PLACE_NAMES = /^(city|town|place|location|country|destination|address)/i;
 const TEXT_NAMES =
   /^(query|q|question|text|prompt|message|topic|input|search|term|content|title|subject|body)$/i;
 
-export function hintsOf(prompt: string): Hints {
+export function readHints(prompt: string): Hints {
   return {
     prompt,
     quotes: [...prompt.matchAll(QUOTE)].map(
@@ -26,14 +26,14 @@ export function hintsOf(prompt: string): Hints {
 }
 
 /** Finds a string of the prompt that fits a property of this name. */
-export function hintedString(name: string, { prompt, quotes, places }: Hints): string | undefined {
+export function findString(name: string, { prompt, quotes, places }: Hints): string | undefined {
   if (PLACE_NAMES.test(name) && places.length > 0) return places[0];
   if (quotes.length > 0) return quotes[0];
   return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
 }
 
 /** Removes a value that has become an argument. */
-export function useUp(value: unknown, { quotes, numbers }: Hints): void {
+export function removeUsed(value: unknown, { quotes, numbers }: Hints): void {
   if (value === quotes[0]) quotes.shift();
   if (value === numbers[0]) numbers.shift();
 }

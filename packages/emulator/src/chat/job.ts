@@ -1,14 +1,14 @@
 import type { ChatModel, ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { type ModelRequest, models } from "@sluice/core/schemas";
-import type { Addressed } from "../server/reach.js";
+import type { FieldURL } from "../server/fetch-media.js";
 import { type ChatFaults, readChatFaults } from "./faults.js";
-import { textOf } from "./message-text.js";
-import { shownExample, shownSchema } from "./shown-schema.js";
+import { findExample, findSchema } from "./find-schema.js";
+import { readText } from "./message-text.js";
 
 /** A tool of a request. */
 export type ToolDefinition = NonNullable<ModelRequest<"alpha-v4.1-flash">["tools"]>[number];
 
-/** Amount of thinking before the answer. */
+/** Reasoning effort. */
 export type Effort = "none" | "low" | "high" | "max";
 
 /** A request of any chat model in one shape, with defaults filled in. */
@@ -24,17 +24,17 @@ export interface ChatJob {
   readonly earlier: string | undefined;
   /** URLs of the images of the last user message. */
   readonly images: readonly string[];
-  /** Tool messages at the end of the request: results that wait for an answer. */
+  /** Tool messages at the end of the request: results the model has not replied to. */
   readonly toolResults: readonly ToolResult[];
   readonly effort: Effort;
   readonly tools: readonly ToolDefinition[];
-  /** Value of `tool_choice`; a name means that tool. */
+  /** Value of `tool_choice`. A name selects that tool. */
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
   readonly wantsJSON: boolean;
-  /** JSON Schema that the answer has to fit, where the request shows one. */
-  readonly answerSchema: unknown;
-  /** Example of the answer in JSON mode, where the request shows one. */
-  readonly answerExample: object | undefined;
+  /** JSON Schema for the reply, if the request contains one. */
+  readonly replySchema: unknown;
+  /** Example of the reply in JSON mode, if the request contains one. */
+  readonly replyExample: object | undefined;
   readonly stops: readonly string[];
   readonly maxTokens: number;
   readonly stream: boolean;
@@ -44,7 +44,7 @@ export interface ChatJob {
 /** Family of a chat model. */
 export type ChatFamily = (typeof models)[ChatModel]["family"];
 
-/** Result of a tool call, with the name of the tool where the history has it. */
+/** Result of a tool call, with the name of the tool if the history contains it. */
 export interface ToolResult {
   readonly name: string;
   readonly content: string;
@@ -59,7 +59,7 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const faults = readChatFaults(last ? textOf(last) : "", added);
+  const faults = readChatFaults(last ? readText(last) : "", added);
   const wantsJSON = "response_format" in request && request.response_format?.type === "json_object";
   const tools = "tools" in request ? request.tools : undefined;
   return {
@@ -68,15 +68,15 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
     prompt: faults.text,
     faults,
     turn: users.length,
-    earlier: before && readChatFaults(textOf(before)).text,
-    images: last ? imagesOf(last) : [],
-    toolResults: trailingToolResults(request.messages),
-    effort: effortOf(request),
+    earlier: before && readChatFaults(readText(before)).text,
+    images: last ? readImages(last) : [],
+    toolResults: readToolResults(request.messages),
+    effort: readEffort(request),
     tools: tools ?? [],
-    toolChoice: toolChoiceOf(request),
+    toolChoice: readToolChoice(request),
     wantsJSON,
-    answerExample: wantsJSON ? shownExample(request) : undefined,
-    answerSchema: shownSchema(request),
+    replyExample: wantsJSON ? findExample(request) : undefined,
+    replySchema: findSchema(request),
     stops: [("stop" in request && request.stop) || []].flat().filter((stop) => stop !== ""),
     maxTokens: request.max_tokens ?? Infinity,
     stream: request.stream ?? false,
@@ -84,36 +84,36 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   };
 }
 
-/** Returns the addresses of all images of a request, with the paths of their fields. */
-export function imageAddressesOf({ messages }: ChatRequest): Addressed[] {
+/** Returns the URLs of all images of a request, with the paths of their fields. */
+export function readImageURLs({ messages }: ChatRequest): FieldURL[] {
   return messages.flatMap((message, index) =>
-    imagesOf(message).map((url) => ({ path: `messages.${index}.content`, url })),
+    readImages(message).map((url) => ({ path: `messages.${index}.content`, url })),
   );
 }
 
-function imagesOf({ content }: ChatRequestMessage): string[] {
+function readImages({ content }: ChatRequestMessage): string[] {
   if (typeof content === "string") return [];
   return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
 
-function trailingToolResults(messages: readonly ChatRequestMessage[]): ToolResult[] {
+function readToolResults(messages: readonly ChatRequestMessage[]): ToolResult[] {
   const names = new Map<string, string>();
   for (const { tool_calls } of messages)
     for (const call of tool_calls ?? []) names.set(call.id, call.function.name);
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   return messages.slice(start).map((message) => ({
     name: names.get(message.tool_call_id ?? "") ?? message.name ?? "tool",
-    content: textOf(message),
+    content: readText(message),
   }));
 }
 
-function effortOf(request: ChatRequest): Effort {
+function readEffort(request: ChatRequest): Effort {
   const canThink = models[request.model].reasoningEffort.length > 0;
   if (!canThink || ("thinking" in request && request.thinking?.type === "disabled")) return "none";
   return ("reasoning_effort" in request && request.reasoning_effort) || "high";
 }
 
-function toolChoiceOf(request: ChatRequest): ChatJob["toolChoice"] {
+function readToolChoice(request: ChatRequest): ChatJob["toolChoice"] {
   const choice = "tool_choice" in request ? request.tool_choice : undefined;
   return typeof choice === "object" ? { name: choice.function.name } : (choice ?? "auto");
 }

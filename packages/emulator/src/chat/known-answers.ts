@@ -1,6 +1,6 @@
 /**
- * Answers to the questions that the docs, the README files and the templates ask. A reader asks them first, and a text
- * that answers something else makes the client look broken.
+ * Answers to the questions in the docs, the README files and the templates. Readers try those first, and an unrelated
+ * answer makes the client look broken.
  */
 const answers: readonly (readonly [question: RegExp, answer: string])[] = [
   [
@@ -61,12 +61,12 @@ const answers: readonly (readonly [question: RegExp, answer: string])[] = [
   ],
 ];
 
-/** Beginning or end of a text that wants to know something. Others want something done: a title, a poem, a summary. */
+/** Matches a question. Other prompts request a title, a poem or a summary. */
 const QUESTION =
   /\?$|^(?:tell|explain|describe|name|say|compare|how|why|what|where|which|will|is|are|the|tea)\b/i;
 
-/** Returns the answer to a question of the docs; undefined for any other text. */
-export function knownAnswer(prompt: string): string | undefined {
+/** Returns the answer to a question of the docs, or undefined for any other text. */
+export function findKnownAnswer(prompt: string): string | undefined {
   if (!QUESTION.test(prompt)) return undefined;
   return answers.find(([question]) => question.test(prompt))?.[1];
 }

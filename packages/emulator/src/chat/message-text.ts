@@ -1,7 +1,7 @@
 import type { ChatRequestMessage } from "@sluice/core";
 
-/** Text of a message; its parts are joined by line breaks. */
-export function textOf({ content }: ChatRequestMessage): string {
+/** Joins the text parts of a message with line breaks. */
+export function readText({ content }: ChatRequestMessage): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }

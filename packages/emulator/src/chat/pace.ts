@@ -1,8 +1,8 @@
 import type { EmulatorClock } from "../base/clock.js";
 
-/** Duration of an answer. */
+/** Pace of a reply. */
 export interface Pace {
-  /** Waits before a delta, by its number from 0. */
+  /** Waits before the delta with this index. */
   wait(clock: EmulatorClock, delta: number, signal: AbortSignal): Promise<void>;
   /** Waits for the duration of `deltas` deltas. */
   waitForAll(clock: EmulatorClock, deltas: number, signal: AbortSignal): Promise<void>;
@@ -13,10 +13,10 @@ const BETWEEN_MS = 15;
 const SLOW_MS = 25;
 
 /**
- * Returns a brisk reading pace, divided by `speed`. The fault `slow` does not depend on the speed, so that a test has
- * time to act during an answer.
+ * Returns a brisk reading pace, divided by `speed`. The fault `slow` ignores the speed, so a test has time to act
+ * during the stream.
  */
-export function paceOf(speed: number, slow: boolean): Pace {
+export function createPace(speed: number, slow: boolean): Pace {
   const between = slow ? SLOW_MS : BETWEEN_MS / speed;
   const first = FIRST_MS / speed + between;
   return {

@@ -1,50 +1,50 @@
 /**
- * Makes a string that a simple regular expression is likely to match: literals, classes, groups, alternatives and
- * counts. Look-arounds and back-references are skipped, so that the result has to be checked.
+ * Creates a string that a simple regular expression is likely to match: literals, classes, groups, alternatives and
+ * counts. Skips look-arounds and back-references, so the caller must check the result.
  *
- * @param extra number of repetitions beyond the least count, for longer results (`minLength`)
+ * @param extra number of repetitions beyond the minimum, for longer results (`minLength`)
  */
-export function stringLike(pattern: string, extra: number): string {
+export function generateMatch(pattern: string, extra: number): string {
   let at = 0;
-  return alternatives();
+  return readAlternatives();
 
-  /** Reads alternatives; the first one is the result. */
-  function alternatives(): string {
-    const first = sequence();
+  /** Reads all alternatives and returns the first. */
+  function readAlternatives(): string {
+    const first = readSequence();
     while (pattern[at] === "|") {
       at++;
-      sequence();
+      readSequence();
     }
     return first;
   }
 
-  function sequence(): string {
+  function readSequence(): string {
     let text = "";
     while (at < pattern.length && pattern[at] !== "|" && pattern[at] !== ")") {
-      const piece = atom();
-      text += piece.repeat(Math.min(count(), MOST_REPEATS));
+      const piece = readAtom();
+      text += piece.repeat(Math.min(readCount(), MAX_REPEATS));
     }
     return text;
   }
 
-  function atom(): string {
+  function readAtom(): string {
     const sign = pattern[at++] ?? "";
-    if (sign === "(") return group();
-    if (sign === "[") return oneOf(classBody());
-    if (sign === "\\") return escaped();
+    if (sign === "(") return readGroup();
+    if (sign === "[") return pickCharacter(readClass());
+    if (sign === "\\") return readEscape();
     if (sign === "^" || sign === "$") return "";
     return sign === "." ? "a" : sign;
   }
 
-  function group(): string {
+  function readGroup(): string {
     const [prefix = ""] = /^\?(?:[:=!]|<[=!]|<\w+>)/.exec(pattern.slice(at)) ?? [];
     at += prefix.length;
-    const inner = alternatives();
+    const inner = readAlternatives();
     at++;
     return /[=!]$/.test(prefix) ? "" : inner;
   }
 
-  function escaped(): string {
+  function readEscape(): string {
     const sign = pattern[at++] ?? "";
     if (sign === "d") return "1";
     if (sign === "s" || sign === "S") return sign === "s" ? " " : "a";
@@ -59,8 +59,8 @@ export function stringLike(pattern: string, extra: number): string {
     return { n: "\n", t: "\t", r: "\r" }[sign] ?? sign;
   }
 
-  /** Reads a character class from behind its first bracket, and returns it with both brackets. */
-  function classBody(): string {
+  /** Reads a character class after its first bracket, and returns the class with both brackets. */
+  function readClass(): string {
     const start = at - 1;
     if (pattern[at] === "^") at++;
     while (at < pattern.length && pattern[at] !== "]") at += pattern[at] === "\\" ? 2 : 1;
@@ -68,26 +68,26 @@ export function stringLike(pattern: string, extra: number): string {
     return pattern.slice(start, at);
   }
 
-  function count(): number {
-    const [found = "", least, comma, most] = /^(?:\{(\d+)(,?)(\d*)\}|[*+?])\??/.exec(pattern.slice(at)) ?? [];
+  function readCount(): number {
+    const [found = "", min, comma, max] = /^(?:\{(\d+)(,?)(\d*)\}|[*+?])\??/.exec(pattern.slice(at)) ?? [];
     at += found.length;
     if (found === "") return 1;
     if (found.startsWith("?")) return Math.min(extra, 1);
-    if (least === undefined) return (found.startsWith("+") ? 1 : 0) + extra;
-    if (comma === "") return Number(least);
-    return Math.min(Number(least) + extra, most ? Number(most) : Infinity);
+    if (min === undefined) return (found.startsWith("+") ? 1 : 0) + extra;
+    if (comma === "") return Number(min);
+    return Math.min(Number(min) + extra, max ? Number(max) : Infinity);
   }
 }
 
-const MOST_REPEATS = 10_000;
+const MAX_REPEATS = 10_000;
 const PRINTABLE = [
   ..."abcxyzABCXYZ0123456789 -_.,:;/@#+*!?'\"()[]{}<>=%&$~^|\\`",
   ..."defghijklmnopqrstuvw",
   ..."DEFGHIJKLMNOPQRSTUVW",
 ];
 
-/** Finds the first common sign of a character class. */
-function oneOf(characterClass: string): string {
+/** Finds the first printable character that a character class matches. */
+function pickCharacter(characterClass: string): string {
   try {
     const member = new RegExp(`^${characterClass}$`, "u");
     return PRINTABLE.find((sign) => member.test(sign)) ?? [...characterClass.slice(1, -1)][0] ?? "";

@@ -1,18 +1,18 @@
 import type { ChatRequest } from "@sluice/core";
 import { hash } from "../server/hash.js";
 import type { ScriptedReply } from "../server/scripted.js";
-import { hintsOf } from "./hints.js";
+import { readHints } from "./hints.js";
 import type { ChatJob } from "./job.js";
-import { textOf } from "./message-text.js";
+import { readText } from "./message-text.js";
 import { sample } from "./sample.js";
 import {
-  capabilities,
   isSmallTalk,
-  longAnswer,
-  markdownAnswer,
+  listCapabilities,
   type Subject,
-  shortAnswer,
-  thinking,
+  writeLongReply,
+  writeMarkdown,
+  writeShortReply,
+  writeThinking,
 } from "./texts.js";
 import { type ChosenCall, chooseCalls } from "./tools.js";
 
@@ -23,7 +23,7 @@ export interface Draft {
   readonly calls: readonly ChosenCall[];
 }
 
-/** Decides the reply to a request, at once or later; undefined leaves it to the emulator. */
+/** Decides the reply to a request. Return undefined to leave the reply to the emulator. */
 export type ChatScript = (request: ChatRequest) => Decision | Promise<Decision>;
 type Decision = string | ScriptedReply | undefined;
 
@@ -31,51 +31,51 @@ const TOPIC_CHARACTERS = 60;
 const LEAD_IN =
   /^(?:(?:please|now|and|can you|could you|would you)\s+)*(?:tell me(?: something| more)? about|explain(?: to me)?|describe|talk about|what (?:is|are|was|were)|write (?:me )?(?:(?:an?|some) )?(?:\w+ )?about)\s+/i;
 
-/** Drafts a reply: that of the test's function, that of its script, a tool call, JSON, or a text of the emulator. */
+/** Drafts a reply from the test's function, the script, a tool call, a JSON Schema, or a text of the emulator. */
 export async function draftReply(
   job: ChatJob,
   script: ChatScript | undefined,
   reply: ScriptedReply | undefined,
 ): Promise<Draft> {
   const scripted = (await script?.(job.request)) ?? reply;
-  if (scripted !== undefined) return scriptedDraft(scripted, job);
+  if (scripted !== undefined) return draftScripted(scripted, job);
 
-  const subject = subjectOf(job);
+  const subject = readSubject(job);
   const calls = chooseCalls(job);
-  const content = calls.length > 0 ? "" : contentOf(job, subject);
+  const content = calls.length > 0 ? "" : writeContent(job, subject);
   const names = calls.map(({ name }) => name);
-  return { reasoning: thinking(subject, job.effort, names), content, calls };
+  return { reasoning: writeThinking(subject, job.effort, names), content, calls };
 }
 
-function scriptedDraft(scripted: string | ScriptedReply, job: ChatJob): Draft {
+function draftScripted(scripted: string | ScriptedReply, job: ChatJob): Draft {
   const reply = typeof scripted === "string" ? { content: scripted } : scripted;
   const calls = (reply.toolCalls ?? []).map(({ name, arguments: given }) => ({
     name,
     arguments: typeof given === "string" ? given : JSON.stringify(given ?? {}),
   }));
   const reasoning =
-    job.effort === "none" ? "" : (reply.reasoning ?? thinking(subjectOf(job), job.effort, []));
+    job.effort === "none" ? "" : (reply.reasoning ?? writeThinking(readSubject(job), job.effort, []));
   return { reasoning, content: reply.content ?? "", calls };
 }
 
-function contentOf(job: ChatJob, subject: Subject): string {
-  const { answerSchema, answerExample, faults, images, prompt, toolResults } = job;
-  // words of a schema in the question are no values
+function writeContent(job: ChatJob, subject: Subject): string {
+  const { replySchema, replyExample, faults, images, prompt, toolResults } = job;
+  // words of a schema in the prompt are not values
   const words = prompt.replace(/\{.*\}/s, "");
-  if (answerSchema !== undefined) return JSON.stringify(sample(answerSchema, hintsOf(words)), null, 2);
-  if (answerExample !== undefined) return JSON.stringify(answerExample, null, 2);
-  if (job.wantsJSON || faults.names.has("json")) return jsonAnswer(job, subject);
-  if (toolResults.length > 0) return toolAnswer(job, subject);
-  if (images.length > 0) return imageAnswer(job, subject);
+  if (replySchema !== undefined) return JSON.stringify(sample(replySchema, readHints(words)), null, 2);
+  if (replyExample !== undefined) return JSON.stringify(replyExample, null, 2);
+  if (job.wantsJSON || faults.names.has("json")) return writeJSON(job, subject);
+  if (toolResults.length > 0) return writeAboutTools(job, subject);
+  if (images.length > 0) return writeAboutImages(job, subject);
   if (/what (can|do) you do|what you (can )?do|your (faults|abilities)|list .*faults/i.test(prompt))
-    return capabilities();
-  if (/\bmarkdown\b/i.test(prompt)) return markdownAnswer(subject);
+    return listCapabilities();
+  if (/\bmarkdown\b/i.test(prompt)) return writeMarkdown(subject);
   // a fault needs a text that is long enough to cut
-  if (faults.names.size === 0 && isSmallTalk(prompt)) return shortAnswer(subject);
-  return longAnswer(subject);
+  if (faults.names.size === 0 && isSmallTalk(prompt)) return writeShortReply(subject);
+  return writeLongReply(subject);
 }
 
-function jsonAnswer({ images, toolResults }: ChatJob, { topic, turn }: Subject): string {
+function writeJSON({ images, toolResults }: ChatJob, { topic, turn }: Subject): string {
   const answer = {
     topic,
     turn,
@@ -87,12 +87,12 @@ function jsonAnswer({ images, toolResults }: ChatJob, { topic, turn }: Subject):
   return JSON.stringify(answer, null, 2);
 }
 
-function toolAnswer({ toolResults }: ChatJob, { topic }: Subject): string {
+function writeAboutTools({ toolResults }: ChatJob, { topic }: Subject): string {
   const quotes = toolResults.map(({ name, content }) => `The tool ${name} returned: ${content}`);
   return `${quotes.join("\n\n")}\n\nThat is what I know about “${topic}”.`;
 }
 
-function imageAnswer({ images }: ChatJob, { quote }: Subject): string {
+function writeAboutImages({ images }: ChatJob, { quote }: Subject): string {
   const count = images.length === 1 ? "1 image" : `${images.length} images`;
   const asked = quote === "" ? "" : ` You wrote: “${quote}”`;
   return `You sent me ${count}: ${images.map(describeImage).join(", ")}.${asked} I am the emulator and have no eyes, so I can't tell what is in a picture.`;
@@ -105,19 +105,19 @@ function describeImage(url: string): string {
   return `an inline ${type} of ${bytes} bytes`;
 }
 
-function subjectOf({ request, prompt, turn, earlier }: ChatJob): Subject {
-  const spoken = request.messages.map((message) => [message.role, textOf(message)]);
+function readSubject({ request, prompt, turn, earlier }: ChatJob): Subject {
+  const spoken = request.messages.map((message) => [message.role, readText(message)]);
   return {
-    topic: withoutEnd(shorten(prompt.replace(LEAD_IN, ""))) || withoutEnd(shorten(prompt)) || "nothing yet",
+    topic: trimEnd(shorten(prompt.replace(LEAD_IN, ""))) || trimEnd(shorten(prompt)) || "nothing yet",
     quote: shorten(prompt),
     model: request.model,
     seed: hash(JSON.stringify([request.model, spoken])),
     turn,
-    earlier: earlier === undefined ? undefined : withoutEnd(shorten(earlier)),
+    earlier: earlier === undefined ? undefined : trimEnd(shorten(earlier)),
   };
 }
 
-/** Returns the first words of a text on one line, without the signs of Markdown. */
+/** Returns the first words of a text on one line, without Markdown characters. */
 function shorten(text: string): string {
   const line = text.replace(/[\s|`*<>[\]#\\]+/g, " ").trim();
   const words = [...line];
@@ -125,6 +125,6 @@ function shorten(text: string): string {
   return words.length <= TOPIC_CHARACTERS ? start : `${start.replace(/\s\S*$/, "")}…`;
 }
 
-function withoutEnd(text: string): string {
+function trimEnd(text: string): string {
   return text.replace(/[\s.?!:;,。？！]+$/u, "");
 }

@@ -1,36 +1,36 @@
-import { type Hints, hintedString, useUp } from "./hints.js";
-import { isObject, list, number, type Schema, satisfies } from "./json-schema.js";
-import { asSchema, DEEPEST, flatten, merge } from "./merge-schemas.js";
-import { stringLike } from "./pattern.js";
+import { findString, type Hints, removeUsed } from "./hints.js";
+import { isObject, type Schema, satisfies, toList, toNumber } from "./json-schema.js";
+import { flatten, MAX_DEPTH, merge, toSchema } from "./merge-schemas.js";
+import { generateMatch } from "./pattern.js";
 
-interface Place {
-  /** Name of the property; an item has the name of its array. */
+interface Location {
+  /** Name of the property. An item has the name of its array. */
   readonly name: string;
   readonly depth: number;
   /** Position in an array, so that items differ. */
   readonly index: number;
 }
 
-/** Depth below which only required properties are made. */
+/** Below this depth, only required properties are created. */
 const MODEST_DEPTH = 3;
-const MOST_VALUES = 20_000;
+const MAX_VALUES = 20_000;
 
 /**
- * Makes a value that satisfies `schema`, from the prompt where it has one. The same input gives the same value. If no
- * candidate satisfies the schema, the first candidate is returned.
+ * Creates a value that satisfies `schema`, with values from the prompt where they fit. The same input gives the same
+ * value. If no candidate satisfies the schema, returns the first candidate.
  */
 export function sample(schema: unknown, hints: Hints): unknown {
   let values = 0;
-  return valueFor(schema, { name: "", depth: 0, index: 0 });
+  return createValue(schema, { name: "", depth: 0, index: 0 });
 
-  function valueFor(given: unknown, place: Place): unknown {
+  function createValue(given: unknown, place: Location): unknown {
     const plain = flatten(given, schema);
     let nearest: unknown = null;
     let isFirst = true;
-    if (++values > MOST_VALUES || place.depth > DEEPEST) return nearest;
-    for (const candidate of candidates(plain, place)) {
+    if (++values > MAX_VALUES || place.depth > MAX_DEPTH) return nearest;
+    for (const candidate of listCandidates(plain, place)) {
       if (satisfies(given, candidate, schema)) {
-        useUp(candidate, hints);
+        removeUsed(candidate, hints);
         return candidate;
       }
       if (isFirst) nearest = candidate;
@@ -39,73 +39,74 @@ export function sample(schema: unknown, hints: Hints): unknown {
     return nearest;
   }
 
-  function* candidates(plain: Schema, place: Place): Generator<unknown> {
+  function* listCandidates(plain: Schema, place: Location): Generator<unknown> {
     if ("const" in plain) yield plain.const;
-    const options = rotated(list(plain.enum), place.index);
+    const options = rotate(toList(plain.enum), place.index);
     yield* options.filter((option) => isMentioned(option, hints.prompt));
-    if (options.length === 0) yield* hinted(plain, place);
+    if (options.length === 0) yield* listHinted(plain, place);
     if ("default" in plain) yield plain.default;
-    yield* list(plain.examples);
+    yield* toList(plain.examples);
     yield* options;
-    for (const branch of branchesOf(plain, place.depth)) yield valueFor(merge(without(plain), branch), place);
-    if (plain.if !== undefined) yield* conditional(plain, place);
-    for (const type of typesOf(plain)) yield* made(type, plain, place);
+    for (const branch of listAlternatives(plain, place.depth))
+      yield createValue(merge(omitAlternatives(plain), branch), place);
+    if (plain.if !== undefined) yield* listConditional(plain, place);
+    for (const type of listTypes(plain)) yield* listOfType(type, plain, place);
   }
 
-  function* hinted(plain: Schema, { name, index }: Place): Generator<unknown> {
-    // a value with a format, or a later item, is made and not taken from the prompt
+  function* listHinted(plain: Schema, { name, index }: Location): Generator<unknown> {
+    // never use the prompt for a value with a format, or for later items
     if (plain.format !== undefined || index > 0) return;
-    const [type] = typesOf(plain);
-    const text = type === "string" ? hintedString(name, hints) : undefined;
+    const [type] = listTypes(plain);
+    const text = type === "string" ? findString(name, hints) : undefined;
     if (text !== undefined) yield text;
     if ((type === "number" || type === "integer") && hints.numbers.length > 0) yield hints.numbers[0];
   }
 
-  function* conditional(plain: Schema, place: Place): Generator<unknown> {
+  function* listConditional(plain: Schema, place: Location): Generator<unknown> {
     const { if: condition, then = true, else: otherwise = true, ...base } = plain;
-    yield valueFor(merge(merge(base, condition), then), place);
-    yield valueFor(merge(base, otherwise), place);
+    yield createValue(merge(merge(base, condition), then), place);
+    yield createValue(merge(base, otherwise), place);
   }
 
-  function* made(type: unknown, plain: Schema, place: Place): Generator<unknown> {
+  function* listOfType(type: unknown, plain: Schema, place: Location): Generator<unknown> {
     if (type === "null") yield null;
-    if (type === "boolean") yield* rotated([true, false], place.index);
-    if (type === "integer" || type === "number") yield* numbers(plain, type === "integer", place.index);
-    if (type === "string") yield* strings(plain, place);
-    if (type === "array") yield* arrays(plain, place);
-    if (type === "object") yield* objects(plain, place);
+    if (type === "boolean") yield* rotate([true, false], place.index);
+    if (type === "integer" || type === "number") yield* listNumbers(plain, type === "integer", place.index);
+    if (type === "string") yield* listStrings(plain, place);
+    if (type === "array") yield* listArrays(plain, place);
+    if (type === "object") yield* listObjects(plain, place);
   }
 
-  function* arrays(plain: Schema, { name, depth }: Place): Generator<unknown[]> {
-    const tuple = list(plain.prefixItems ?? (Array.isArray(plain.items) ? plain.items : []));
+  function* listArrays(plain: Schema, { name, depth }: Location): Generator<unknown[]> {
+    const tuple = toList(plain.prefixItems ?? (Array.isArray(plain.items) ? plain.items : []));
     const rest = Array.isArray(plain.items) ? plain.additionalItems : plain.items;
-    const least = number(plain.minItems, 0);
-    const item = (index: number) => {
+    const least = toNumber(plain.minItems, 0);
+    const createItem = (index: number) => {
       const part = index < tuple.length ? tuple[index] : rest;
       const both = index === 0 && plain.contains !== undefined ? { allOf: [part, plain.contains] } : part;
-      return valueFor(both, { name, depth: depth + 1, index });
+      return createValue(both, { name, depth: depth + 1, index });
     };
     const wanted =
       depth < MODEST_DEPTH || plain.contains !== undefined ? Math.max(least, tuple.length, 1) : least;
-    const build = (length: number) => Array.from({ length }, (_, index) => item(index));
-    yield build(Math.min(wanted, number(plain.maxItems, wanted), MOST_VALUES));
-    yield build(Math.min(least, MOST_VALUES));
+    const build = (length: number) => Array.from({ length }, (_, index) => createItem(index));
+    yield build(Math.min(wanted, toNumber(plain.maxItems, wanted), MAX_VALUES));
+    yield build(Math.min(least, MAX_VALUES));
   }
 
-  function* objects(plain: Schema, { depth }: Place): Generator<Schema> {
-    const properties = asSchema(plain.properties);
-    const required = list(plain.required).map(String);
+  function* listObjects(plain: Schema, { depth }: Location): Generator<Schema> {
+    const properties = toSchema(plain.properties);
+    const required = toList(plain.required).map(String);
     const all = [...new Set([...required, ...Object.keys(properties)])];
     const others = isObject(plain.additionalProperties) ? plain.additionalProperties : { type: "string" };
-    const missing = number(plain.minProperties, 0);
+    const missing = toNumber(plain.minProperties, 0);
     const build = (given: readonly string[]) => {
-      const names = withDependents(given, plain);
-      const extra = Math.max(0, Math.min(missing, MOST_VALUES) - names.length);
+      const names = addDependents(given, plain);
+      const extra = Math.max(0, Math.min(missing, MAX_VALUES) - names.length);
       const filled = [...names, ...Array.from({ length: extra }, (_, index) => `key${index + 1}`)];
       return Object.fromEntries(
         filled.map((name) => {
           const part = Object.hasOwn(properties, name) ? properties[name] : others;
-          return [name, valueFor(part, { name, depth: depth + 1, index: 0 })];
+          return [name, createValue(part, { name, depth: depth + 1, index: 0 })];
         }),
       );
     };
@@ -115,45 +116,45 @@ export function sample(schema: unknown, hints: Hints): unknown {
   }
 }
 
-/** Adds the names that others need beside them. */
-function withDependents(names: readonly string[], { dependencies, dependentRequired }: Schema): string[] {
-  const needed: Schema = { ...asSchema(dependencies), ...asSchema(dependentRequired) };
+/** Adds the names that other names require. */
+function addDependents(names: readonly string[], { dependencies, dependentRequired }: Schema): string[] {
+  const needed: Schema = { ...toSchema(dependencies), ...toSchema(dependentRequired) };
   const all = new Set(names);
-  // a set takes what is added while it is read
-  for (const name of all) for (const other of list(needed[name])) all.add(String(other));
+  // the loop also visits names that it adds
+  for (const name of all) for (const other of toList(needed[name])) all.add(String(other));
   return [...all];
 }
 
-function* numbers(plain: Schema, isInteger: boolean, index: number): Generator<number> {
+function* listNumbers(plain: Schema, isInteger: boolean, index: number): Generator<number> {
   const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, multipleOf } = plain;
-  const low = Math.max(number(minimum, -Infinity), number(exclusiveMinimum, -Infinity));
-  const high = Math.min(number(maximum, Infinity), number(exclusiveMaximum, Infinity));
+  const low = Math.max(toNumber(minimum, -Infinity), toNumber(exclusiveMinimum, -Infinity));
+  const high = Math.min(toNumber(maximum, Infinity), toNumber(exclusiveMaximum, Infinity));
   const steps = typeof multipleOf === "number" ? [multipleOf] : isInteger ? [1] : [1, 0.1];
   for (const step of steps) {
-    // the number of steps nearest to 1: bounds may be as far away as the largest safe integer
+    // start at the step nearest to 1: bounds may be as large as the largest safe integer
     const start = Math.max(Math.ceil(low / step), Math.min(1, Math.floor(high / step)));
-    for (let offset = 0; offset < 4; offset++) yield tidy((start + index + offset) * step);
-    for (let offset = 0; offset < 4; offset++) yield tidy((start - index - offset) * step);
+    for (let offset = 0; offset < 4; offset++) yield round((start + index + offset) * step);
+    for (let offset = 0; offset < 4; offset++) yield round((start - index - offset) * step);
   }
   if (!isInteger && high < Infinity && low > -Infinity) yield (low + high) / 2;
 }
 
-/** Rounds away the error of binary fractions: 0.1 × 3 is 0.3. */
-function tidy(value: number): number {
+/** Removes the rounding error of binary fractions: 0.1 × 3 becomes 0.3. */
+function round(value: number): number {
   return Number(value.toPrecision(15));
 }
 
-function* strings(plain: Schema, { name, index }: Place): Generator<string> {
+function* listStrings(plain: Schema, { name, index }: Location): Generator<string> {
   const { format, pattern, minLength, maxLength } = plain;
   const nth = index === 0 ? "" : ` ${index + 1}`;
   if (typeof pattern === "string")
-    for (const extra of [0, 1, 2, 4, 8, 16, 32, 64]) yield stringLike(pattern, extra);
+    for (const extra of [0, 1, 2, 4, 8, 16, 32, 64]) yield generateMatch(pattern, extra);
   if (typeof format === "string" && Object.hasOwn(formats, format)) yield formats[format]?.(index) ?? "";
   const words = `${name ? `example ${name.replaceAll("_", " ")}` : "example"}${nth}`;
   yield words;
-  const least = Math.min(number(minLength, 0), 1_000_000);
+  const least = Math.min(toNumber(minLength, 0), 1_000_000);
   const long = `${nth.trim()}${words}`.padEnd(least, " and more").trimEnd().padEnd(least, ".");
-  yield [...long].slice(0, number(maxLength, Infinity)).join("");
+  yield [...long].slice(0, toNumber(maxLength, Infinity)).join("");
 }
 
 const formats: Readonly<Record<string, (index: number) => string>> = {
@@ -175,24 +176,24 @@ const formats: Readonly<Record<string, (index: number) => string>> = {
   regex: () => "^.*$",
 };
 
-function without({ anyOf, oneOf, ...base }: Schema): Schema {
+function omitAlternatives({ anyOf, oneOf, ...base }: Schema): Schema {
   return base;
 }
 
-/** Lists the alternatives, with `null` last; at a great depth with `null` first, so that recursion ends. */
-function branchesOf(plain: Schema, depth: number): readonly unknown[] {
-  const branches = [...list(plain.anyOf), ...list(plain.oneOf)];
-  const rank = (branch: unknown) => {
+/** Lists the alternatives with `null` last. At a great depth `null` comes first, so that recursion ends. */
+function listAlternatives(plain: Schema, depth: number): readonly unknown[] {
+  const branches = [...toList(plain.anyOf), ...toList(plain.oneOf)];
+  const getRank = (branch: unknown) => {
     if (!isObject(branch)) return 1;
     if (branch.type === "null") return depth > MODEST_DEPTH ? 0 : 3;
     return depth > MODEST_DEPTH && (branch.$ref || branch.type === "object" || branch.type === "array")
       ? 2
       : 1;
   };
-  return branches.toSorted((a, b) => rank(a) - rank(b));
+  return branches.toSorted((a, b) => getRank(a) - getRank(b));
 }
 
-function typesOf(plain: Schema): readonly unknown[] {
+function listTypes(plain: Schema): readonly unknown[] {
   if (plain.type !== undefined) return [plain.type].flat();
   if (plain.properties || plain.required || plain.additionalProperties || plain.minProperties)
     return ["object"];
@@ -210,7 +211,7 @@ function isMentioned(option: unknown, prompt: string): boolean {
   return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, "iu").test(prompt);
 }
 
-function rotated(options: readonly unknown[], by: number): unknown[] {
+function rotate(options: readonly unknown[], by: number): unknown[] {
   const start = options.length > 0 ? by % options.length : 0;
   return [...options.slice(start), ...options.slice(0, start)];
 }

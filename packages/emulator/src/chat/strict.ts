@@ -1,15 +1,16 @@
 import type { ChatRequest } from "@sluice/core";
 import type { Issue } from "../server/check.js";
-import { textOf } from "./message-text.js";
+import { readText } from "./message-text.js";
 
 /**
- * Finds what the specification refuses and the schemas of the core accept.
+ * Finds what the specification refuses but the schemas of the core accept.
  *
- * @param reasoningOf thinking of the answer that made a tool call; undefined for a call of another gateway
+ * @param getReasoning returns the thinking of the message with this tool call, or undefined for a call of another
+ * gateway
  */
-export function strictIssues(
+export function findStrictIssues(
   request: ChatRequest,
-  reasoningOf: (callId: string) => string | undefined,
+  getReasoning: (callId: string) => string | undefined,
 ): Issue[] {
   const issues: Issue[] = [];
   const refuse = (path: string, message: string) => issues.push({ path, message, rule: "chat.strict" });
@@ -20,7 +21,7 @@ export function strictIssues(
       if (called.name === "") refuse(`${at}.tool_calls.${nth}.function.name`, "must not be empty");
       if (id === "") refuse(`${at}.tool_calls.${nth}.id`, "must not be empty");
       callIds.add(id);
-      const reasoning = request.model === "alpha-v4.1-flash" ? reasoningOf(id) : undefined;
+      const reasoning = request.model === "alpha-v4.1-flash" ? getReasoning(id) : undefined;
       if (reasoning && message.reasoning_content !== reasoning)
         refuse(`${at}.reasoning_content`, "must be sent back unchanged beside tool calls");
     }
@@ -29,7 +30,7 @@ export function strictIssues(
   }
   const wantsJSON = "response_format" in request && request.response_format?.type === "json_object";
   const prompts = request.messages.filter(({ role }) => role === "system" || role === "user");
-  if (wantsJSON && !prompts.some((message) => /json/i.test(textOf(message))))
+  if (wantsJSON && !prompts.some((message) => /json/i.test(readText(message))))
     refuse("messages", "must ask for JSON in a system or user message, as `json_object` requires");
   return issues;
 }

@@ -1,19 +1,19 @@
 import { pick } from "../server/hash.js";
 import { chatFaults } from "./faults.js";
 import type { Effort } from "./job.js";
-import { knownAnswer } from "./known-answers.js";
+import { findKnownAnswer } from "./known-answers.js";
 
 /** Subject of the texts. */
 export interface Subject {
-  /** Words of the user, shortened, without signs of Markdown. */
+  /** First words of the prompt, without Markdown characters and without a lead-in such as “tell me about”. */
   readonly topic: string;
-  /** What the user wrote, as `topic` is, with its beginning and its last sign. */
+  /** First words of the prompt, with the lead-in and the last character. */
   readonly quote: string;
   readonly model: string;
-  /** Seed of all choices; equal requests have equal seeds. */
+  /** Seed of all choices. Equal requests have equal seeds. */
   readonly seed: string;
   readonly turn: number;
-  /** Words of the user one turn earlier, shortened. */
+  /** First words of the previous prompt. */
   readonly earlier: string | undefined;
 }
 
@@ -31,26 +31,26 @@ const nextSteps: readonly [string, ...string[]] = [
   "To decide the answers yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
 ];
 
-/** Answers in plain sentences: what the emulator knows, or why it does not, and where the text comes from. */
-export function longAnswer(subject: Subject): string {
+/** Replies in plain sentences: the answer if the emulator knows it, and where the text comes from. */
+export function writeLongReply(subject: Subject): string {
   const { seed, turn, quote, model } = subject;
   const answer =
-    knownAnswer(quote) ??
+    findKnownAnswer(quote) ??
     `You wrote: “${quote}” The emulator has no model that could think about it, so it can't answer as ${model} would. It sends these sentences instead, and they are long enough to be read while they come.`;
   const parts = [answer, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
-  return [...(turn > 1 ? [followUp(subject)] : []), ...parts].join("\n\n");
+  return [...(turn > 1 ? [writeFollowUp(subject)] : []), ...parts].join("\n\n");
 }
 
-/** Writes a line or two, for a greeting, thanks or a single word. */
-export function shortAnswer(subject: Subject): string {
+/** Replies to a greeting, thanks or a single word in a line or two. */
+export function writeShortReply(subject: Subject): string {
   const { topic, turn } = subject;
   const answer =
-    greeting(topic) ?? `“${topic}” is one word. Write a question about it, and I answer at length.`;
-  return turn > 1 ? `${answer} ${followUp(subject)}` : answer;
+    findGreeting(topic) ?? `“${topic}” is one word. Write a question about it, and I answer at length.`;
+  return turn > 1 ? `${answer} ${writeFollowUp(subject)}` : answer;
 }
 
-/** Shows the signs of Markdown, for an app that renders them. */
-export function markdownAnswer({ topic }: Subject): string {
+/** Replies with every kind of Markdown, for an app that renders it. */
+export function writeMarkdown({ topic }: Subject): string {
   return `## Markdown about ${topic}
 
 This is **bold**, *italic*, \`code\` and a [link](https://example.com).
@@ -75,12 +75,12 @@ console.log(topic.length);
 Other scripts: 千里之行，始于足下。 خطوة صغيرة كل يوم تكفي. बूँद-बूँद से सागर भरता है। 👨‍👩‍👧‍👦`;
 }
 
-/** Checks if a short answer fits a text. */
+/** Checks if a text needs only a short reply. */
 export function isSmallTalk(text: string): boolean {
-  return greeting(text) !== undefined || (!/\s/.test(text) && text.length <= 16);
+  return findGreeting(text) !== undefined || (!/\s/.test(text) && text.length <= 16);
 }
 
-function greeting(text: string): string | undefined {
+function findGreeting(text: string): string | undefined {
   if (/^(你好|您好|嗨)/.test(text)) return "你好！👋 今天想聊点什么？";
   if (/^(مرحبا|السلام|أهلا)/.test(text)) return "أهلاً وسهلاً! 👋 كيف يمكنني أن أساعدك؟";
   if (/^(नमस्ते|नमस्कार)/.test(text)) return "नमस्ते! 👋 मैं आपकी क्या मदद कर सकता हूँ?";
@@ -93,7 +93,7 @@ function greeting(text: string): string | undefined {
   return undefined;
 }
 
-function followUp({ turn, earlier }: Subject): string {
+function writeFollowUp({ turn, earlier }: Subject): string {
   return `This is turn ${turn} of our conversation.${earlier ? ` Before it you wrote: “${earlier}”` : ""}`;
 }
 
@@ -111,8 +111,8 @@ const thoughts: readonly string[] = [
 
 const thoughtsPerEffort: Readonly<Record<Effort, number>> = { none: 0, low: 1, high: 4, max: 9 };
 
-/** Writes the thinking before an answer or tool calls: longer with more effort, empty for none. */
-export function thinking({ topic, seed }: Subject, effort: Effort, calls: readonly string[]): string {
+/** Writes the thinking before a reply or tool calls. More effort gives a longer text, and no effort an empty one. */
+export function writeThinking({ topic, seed }: Subject, effort: Effort, calls: readonly string[]): string {
   const count = thoughtsPerEffort[effort];
   if (count === 0) return "";
   const start = pick([0, 1, 2], `${seed} thought`);
@@ -122,7 +122,7 @@ export function thinking({ topic, seed }: Subject, effort: Effort, calls: readon
 }
 
 /** Lists the abilities of the emulator, with every fault. */
-export function capabilities(): string {
+export function listCapabilities(): string {
   const faults = Object.entries(chatFaults).map(([name, effect]) => `[[${name}]]: ${effect}.`);
   return `I am the Sluice emulator, a stand-in for the gateway. I answer offline and free of charge. I stream, think before I answer, look at the size of images, answer in JSON, and call the tools that you offer if you say “use the tool”.
 

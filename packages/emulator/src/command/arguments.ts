@@ -41,31 +41,31 @@ const options = {
   help: { type: "boolean", default: false, short: "h" },
 } as const;
 
-/** Checked arguments of the command. */
+/** Validated arguments of the command. */
 export interface Arguments {
   /** Task of the command. */
   readonly task: "emulate" | "record" | "replay" | "check" | "help" | "version";
   readonly port: number;
   readonly host: string;
-  /** Keys to accept; undefined for a random one. */
+  /** Keys to accept. Undefined creates a random key. */
   readonly keys: readonly string[] | undefined;
   readonly speed: number;
   /** Path of a script. */
   readonly script: string | undefined;
   readonly cors: boolean;
   readonly strict: boolean;
-  /** Address of the gateway to record; empty for other tasks. */
+  /** URL of the gateway to record. Empty for other tasks. */
   readonly gateway: string;
-  /** Folder of the recordings; empty for tasks without one. */
+  /** Folder of the recordings. Empty for tasks without recordings. */
   readonly folder: string;
-  /** Command to run beside the emulator, with its arguments; undefined for none. */
+  /** Command to run beside the emulator, with its arguments. */
   readonly command: readonly string[] | undefined;
   readonly quiet: boolean;
 }
 
-/** Reads the arguments of the command. Throws an `Error` that names the wrong one. */
-export function readArguments(args: readonly string[]): Arguments {
-  const [own, command] = partedAt("--", args);
+/** Parses the arguments of the command. Throws an `Error` that names the wrong argument. */
+export function parseArguments(args: readonly string[]): Arguments {
+  const [own, command] = splitAt("--", args);
   const { values, positionals } = parseArgs({ args: own, options, allowPositionals: true });
   const { port, host, key, speed, script, cors, strict, record, recordings, quiet, version, help } = values;
   const [verb, folder, ...more] = positionals;
@@ -93,10 +93,10 @@ export function readArguments(args: readonly string[]): Arguments {
       if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
   return {
     task,
-    port: portFrom(port ?? (command ? "0" : "8788")),
+    port: parsePort(port ?? (command ? "0" : "8788")),
     host,
-    keys: keysFrom(key),
-    speed: speedFrom(speed ?? "1"),
+    keys: checkKeys(key),
+    speed: parseSpeed(speed ?? "1"),
     script,
     cors,
     strict,
@@ -107,8 +107,8 @@ export function readArguments(args: readonly string[]): Arguments {
   };
 }
 
-/** Parts a list at the first such entry, and leaves that out. */
-function partedAt(mark: string, list: readonly string[]): [before: string[], after: string[] | undefined] {
+/** Splits a list at the first `mark`, and drops the mark. */
+function splitAt(mark: string, list: readonly string[]): [before: string[], after: string[] | undefined] {
   const at = list.indexOf(mark);
   if (at === -1) return [[...list], undefined];
   if (at === list.length - 1) throw new Error("-- needs a command after it: sluice-emulator -- vite");
@@ -120,20 +120,20 @@ export function readVersion(): string {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 }
 
-function portFrom(text: string): number {
+function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535)
     throw new Error(`--port must be a number from 0 to 65535, got ${text}.`);
   return port;
 }
 
-function speedFrom(text: string): number {
+function parseSpeed(text: string): number {
   const speed = Number(text);
   if (!(speed > 0)) throw new Error(`--speed must be a number above 0, or Infinity, got ${text}.`);
   return speed;
 }
 
-function keysFrom(keys: readonly string[] | undefined): readonly string[] | undefined {
+function checkKeys(keys: readonly string[] | undefined): readonly string[] | undefined {
   if (keys?.includes(""))
     throw new Error("--key is empty: give a key, --key sk-test, or leave it out for a random one.");
   return keys;

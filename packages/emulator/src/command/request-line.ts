@@ -2,55 +2,71 @@ import { styleText } from "node:util";
 import type { RecordedExchange } from "../recordings/record.js";
 import type { EmulatorRequest } from "../server/request-log.js";
 
-/** One line of the terminal about a request that has ended. */
+/** A terminal line about a finished request. */
 export interface RequestLine {
   readonly at: number;
   readonly ms: number;
   readonly method: string;
   readonly path: string;
   readonly model: string;
-  /** Status of the answer; undefined if there was none. */
+  /** Status of the response. Undefined if the network failed. */
   readonly status: number | undefined;
-  /** Reason for the end, in words. */
+  /** How the request ended, in words. */
   readonly end: string;
 }
 
-const LONGEST_END = 300;
-const LONGEST_NAME = 64;
+const MAX_END_CHARACTERS = 300;
+const MAX_NAME_CHARACTERS = 64;
 
-/** Describes a request of the emulator. */
-export function lineOf(record: EmulatorRequest): RequestLine {
+/** Describes a request to the emulator. */
+export function describeRequest(record: EmulatorRequest): RequestLine {
   const { at, endedAt = at, method, path, status } = record;
-  return { at, ms: endedAt - at, method, path, model: modelOf(record.body), status, end: endOf(record) };
+  return {
+    at,
+    ms: endedAt - at,
+    method,
+    path,
+    model: readModel(record.body),
+    status,
+    end: describeEnd(record),
+  };
 }
 
-/** Describes a request that was recorded, or answered from a recording. */
-export function lineOfExchange({ at, ms, method, path, body, status, note }: RecordedExchange): RequestLine {
-  return { at, ms, method, path, model: modelOf(body), status, end: note };
+/** Describes a recorded or replayed exchange. */
+export function describeExchange({
+  at,
+  ms,
+  method,
+  path,
+  body,
+  status,
+  note,
+}: RecordedExchange): RequestLine {
+  return { at, ms, method, path, model: readModel(body), status, end: note };
 }
 
-/** Writes a line: time, method, path, model, status, duration and the reason for the end. */
+/** Formats a line: time, method, path, model, status, duration and the end. */
 export function format({ at, ms, method, path, model, status, end }: RequestLine): string {
   const time = new Date(at).toTimeString().slice(0, 8);
   const columns = [
-    styled("dim", time),
-    printable(method, LONGEST_NAME).padEnd(4),
-    printable(path, LONGEST_NAME).padEnd(30),
-    printable(model || "-", LONGEST_NAME).padEnd(16),
-    styled(colorOf(status), String(status ?? "---")),
-    durationOf(ms).padStart(7),
-    printable(end, LONGEST_END),
+    style("dim", time),
+    toPrintable(method, MAX_NAME_CHARACTERS).padEnd(4),
+    toPrintable(path, MAX_NAME_CHARACTERS).padEnd(30),
+    toPrintable(model || "-", MAX_NAME_CHARACTERS).padEnd(16),
+    style(pickColor(status), String(status ?? "---")),
+    formatDuration(ms).padStart(7),
+    toPrintable(end, MAX_END_CHARACTERS),
   ];
   return columns.join("  ");
 }
 
 /** Returns the model that a request names. */
-function modelOf(body: unknown): string {
+function readModel(body: unknown): string {
   const model = typeof body === "object" && body !== null && "model" in body ? body.model : undefined;
   return typeof model === "string" ? model : "";
 }
 
-function endOf(record: EmulatorRequest): string {
+function describeEnd(record: EmulatorRequest): string {
   const { error, aborted, finished, deltas, faults, unknownFields, unknownFaults } = record;
   const after = deltas > 0 ? ` after ${deltas} deltas` : "";
   const end =
@@ -62,21 +78,21 @@ function endOf(record: EmulatorRequest): string {
   return `${end}${wanted}${unknown}${unplayed}`;
 }
 
-function durationOf(ms: number): string {
+function formatDuration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-function colorOf(status: number | undefined): "green" | "yellow" | "red" {
+function pickColor(status: number | undefined): "green" | "yellow" | "red" {
   if (status === undefined || status >= 500) return "red";
   return status >= 400 ? "yellow" : "green";
 }
 
-function styled(color: "dim" | "green" | "yellow" | "red", text: string): string {
+function style(color: "dim" | "green" | "yellow" | "red", text: string): string {
   return styleText(color, text, { stream: process.stdout });
 }
 
-/** Cuts a text of a client, and removes what a terminal would obey. */
-function printable(text: string, most: number): string {
+/** Cuts a text from a client, and removes control characters that a terminal would obey. */
+function toPrintable(text: string, max: number): string {
   const clean = text.replace(/[\p{C}]+/gu, " ");
-  return clean.length > most ? `${clean.slice(0, most)}…` : clean;
+  return clean.length > max ? `${clean.slice(0, max)}…` : clean;
 }

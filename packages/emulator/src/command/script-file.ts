@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { describeThrown } from "@sluice/core/internal";
 import { checkScript, type Script } from "../script/script.js";
 
-/** Reads a script from a file. Throws an `Error` that names the file, and the line or the field that is wrong. */
+/** Reads a script from a file. Throws an `Error` that names the file, and the wrong line or field. */
 export function readScript(path: string): Script {
-  const text = orFail(`--script: ${path} can't be read`, () => readFileSync(path, "utf8"));
-  const value: unknown = orFail(`--script: ${path} is not JSON`, () => JSON.parse(text));
-  return orFail(`--script: ${path} is not a script`, () => checkScript(value));
+  const text = runOrThrow(`--script: ${path} can't be read`, () => readFileSync(path, "utf8"));
+  const value: unknown = runOrThrow(`--script: ${path} is not JSON`, () => JSON.parse(text));
+  return runOrThrow(`--script: ${path} is not a script`, () => checkScript(value));
 }
 
-function orFail<Result>(problem: string, attempt: () => Result): Result {
+function runOrThrow<Result>(problem: string, attempt: () => Result): Result {
   try {
     return attempt();
   } catch (error) {

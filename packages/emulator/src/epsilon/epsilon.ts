@@ -1,39 +1,39 @@
 import type { EmulatorClock } from "../base/clock.js";
 import type { Files } from "../files/files.js";
-import { frameSizeOf } from "../files/media.js";
+import { getFrameSize } from "../files/media.js";
 import { parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
-import { answerJSON } from "../server/failure-mode.js";
+import { respondJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
-import { type Answer, json, unknownThing } from "../server/http.js";
-import type { FailureOf, Refuse } from "../server/refusals.js";
-import { createCount, type EmulatorState } from "../server/state.js";
-import { planTask, progressAt, type Timeline } from "../server/timeline.js";
+import { createJSON, createUnknownId, type HandlerResponse } from "../server/http.js";
+import type { Refuse, TakeFailure } from "../server/refusals.js";
+import { createCounter, type EmulatorState } from "../server/state.js";
+import { computeProgress, planTimeline, type Timeline } from "../server/timeline.js";
 import { readEpsilonFaults } from "./faults.js";
 
-/** Parts that the epsilon endpoints use. */
+/** Options of the epsilon endpoints. */
 export interface EpsilonOptions {
   readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
-  readonly failureOf: FailureOf;
+  readonly takeFailure: TakeFailure;
   readonly files: Files;
 }
 
 interface EpsilonTask {
-  /** Texts of the request. */
+  /** Prompt of the request. */
   readonly prompt: string;
   readonly timeline: Timeline;
   readonly fails: boolean;
 }
 
 const DAY_MS = 24 * 3_600_000;
-const MOST = 2000;
+const MAX_TASKS = 2000;
 const SECONDS = 5;
-const MOST_PROMPT = 600;
+const MAX_PROMPT_CHARACTERS = 600;
 const words = {
   submitted: "submitted",
   queued: "submitted",
@@ -42,21 +42,21 @@ const words = {
 } as const;
 
 /**
- * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: any JSON is
- * accepted, and the answers are an assumption.
+ * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: the endpoints
+ * accept any JSON, and the responses are an assumption.
  */
-export function createEpsilon({ state, clock, speed, refuse, failureOf, files }: EpsilonOptions) {
+export function createEpsilon({ state, clock, speed, refuse, takeFailure, files }: EpsilonOptions) {
   const tasks = createExpiringMap<EpsilonTask>({
     clock,
-    most: MOST,
+    maxEntries: MAX_TASKS,
     lifetimeMs: DAY_MS,
     state,
     name: "epsilon",
   });
-  const count = createCount(state, "epsilon");
-  return { create, query, clear };
+  const count = createCounter(state, "epsilon");
+  return { handleCreate, handleQuery, clear };
 
-  async function create(exchange: Exchange): Promise<Answer> {
+  async function handleCreate(exchange: Exchange): Promise<HandlerResponse> {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
     const faults = readEpsilonFaults(exchange.text, exchange.scripted?.faults);
@@ -66,27 +66,27 @@ export function createEpsilon({ state, clock, speed, refuse, failureOf, files }:
 
     const digest = hash(whole);
     const id = `epsilon-${digest}-${count.next()}`;
-    const timeline = planTask(clock.now(), digest, speed, faults.names.has("slow"));
+    const timeline = planTimeline(clock.now(), digest, speed, faults.names.has("slow"));
     const task = {
-      prompt: cut(promptIn(parsed.body), MOST_PROMPT),
+      prompt: cut(readPrompt(parsed.body), MAX_PROMPT_CHARACTERS),
       timeline,
       fails: faults.names.has("fail"),
     };
     tasks.set(id, task);
-    return answerJSON(bodyOf(id, task, exchange), failureOf(faults, exchange), exchange.request.signal);
+    return respondJSON(toBody(id, task, exchange), takeFailure(faults, exchange), exchange.request.signal);
   }
 
-  function query(exchange: Exchange): Answer {
+  function handleQuery(exchange: Exchange): HandlerResponse {
     const task = tasks.get(exchange.param);
-    if (!task) return unknownThing(`There is no task ${exchange.param}.`, "task_not_found");
-    return json(bodyOf(exchange.param, task, exchange));
+    if (!task) return createUnknownId(`There is no task ${exchange.param}.`, "task_not_found");
+    return createJSON(toBody(exchange.param, task, exchange));
   }
 
-  function bodyOf(id: string, { prompt, timeline, fails }: EpsilonTask, { origin, id: requestId }: Exchange) {
-    const { phase } = progressAt(timeline, clock.now());
+  function toBody(id: string, { prompt, timeline, fails }: EpsilonTask, { origin, id: requestId }: Exchange) {
+    const { phase } = computeProgress(timeline, clock.now());
     const isFinal = phase === "finished";
     const at = { origin, expiresAt: timeline.finishedAt + DAY_MS };
-    const video = { ...frameSizeOf("16:9"), prompt, seed: id, index: 0, seconds: SECONDS };
+    const video = { ...getFrameSize("16:9"), prompt, seed: id, index: 0, seconds: SECONDS };
     const result = () => ({
       task_result: {
         videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, video, at), duration: SECONDS }],
@@ -109,8 +109,8 @@ export function createEpsilon({ state, clock, speed, refuse, failureOf, files }:
   }
 }
 
-/** Returns the field `prompt` of a request, if it has one. */
-function promptIn(body: unknown): string {
+/** Returns the field `prompt` of a request, or an empty string. */
+function readPrompt(body: unknown): string {
   const prompt = typeof body === "object" && body !== null && "prompt" in body ? body.prompt : undefined;
   return typeof prompt === "string" ? prompt : "";
 }

@@ -9,7 +9,7 @@ export const epsilonFaults = {
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
-/** Reads the faults of every string in a body of JSON. Outside of a string, `[[500]]` is a list. */
+/** Reads the faults of every JSON string in a body. Outside of a string, `[[500]]` is a list. */
 export function readEpsilonFaults(body: string, added?: string): Faults<keyof typeof epsilonFaults> {
   const texts = (body.match(STRING) ?? []).map((text) => text.slice(1, -1));
   return readFaults(texts, epsilonFaults, added);

@@ -3,41 +3,41 @@ import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { hash } from "../server/hash.js";
-import { type Answer, type Bytes, forbidden, unknownThing } from "../server/http.js";
+import { type Bytes, createForbidden, createUnknownId, type HandlerResponse } from "../server/http.js";
 import type { EmulatorState } from "../server/state.js";
-// imported statically, because a Service Worker has no dynamic import
-import { writeFilm } from "./film.js";
+import { drawBitmap } from "./image.js";
 import type { ImageDescription, MediaScript, VideoDescription } from "./media.js";
-import { bitmapOf } from "./picture.js";
 import { writePNG } from "./png.js";
-import { rangeOf } from "./range.js";
+import { respondWithRange } from "./range.js";
 import { sign, verify } from "./signature.js";
+// a static import, because a Service Worker lacks dynamic imports
+import { writeVideo } from "./video.js";
 
-/** A file: an image or a video, made when it is fetched. */
+/** Description of an image or a video. Its bytes are created when the file is fetched. */
 export type File = ImageDescription | VideoDescription;
 
-/** Files whose URLs are in answers. */
+/** Files behind the URLs of responses. */
 export interface Files {
-  /** Keeps a file under `name`, and returns its URL at `origin`, which is valid until `expiresAt`. */
+  /** Stores a file under `name`. Returns its URL at `origin`, valid until `expiresAt`. */
   readonly publish: (name: string, file: File, at: { origin: string; expiresAt: number }) => string;
-  /** Finds the image behind a URL that `publish` has returned. */
-  readonly imageAt: (url: string) => ImageDescription | undefined;
+  /** Finds the image behind a URL from `publish`. */
+  readonly findImage: (url: string) => ImageDescription | undefined;
   /** `GET` and `HEAD /files/{name}`. */
-  readonly answer: (exchange: Exchange) => Promise<Answer>;
+  readonly handle: (exchange: Exchange) => Promise<HandlerResponse>;
   readonly clear: () => void;
 }
 
-/** A file that was made. */
-interface Made {
+/** The bytes of a file. */
+interface CreatedFile {
   readonly bytes: Bytes;
   readonly type: string;
 }
 
-const MOST = 5000;
-const MOST_MADE = 4;
-const MOST_TEXT = 600;
+const MAX_FILES = 5000;
+const MAX_CREATED = 4;
+const MAX_CAPTION_CHARACTERS = 600;
 
-/** Keeps the last 5,000 files: their descriptions, and the bytes of the last four that were fetched. */
+/** Stores the descriptions of the last 5,000 files, and the bytes of the last four files that were fetched. */
 export function createFiles({
   state,
   clock,
@@ -47,41 +47,41 @@ export function createFiles({
   readonly clock: EmulatorClock;
   readonly media: MediaScript;
 }): Files {
-  const files = createExpiringMap<File>({ clock, most: MOST, state, name: "files" });
-  const made = new Map<string, Promise<Made>>();
-  return { publish, imageAt, answer, clear };
+  const files = createExpiringMap<File>({ clock, maxEntries: MAX_FILES, state, name: "files" });
+  const made = new Map<string, Promise<CreatedFile>>();
+  return { publish, findImage, handle, clear };
 
   function publish(name: string, file: File, { origin, expiresAt }: { origin: string; expiresAt: number }) {
-    const base = file.base === undefined ? {} : { base: cut(file.base, MOST_TEXT) };
-    files.set(name, { ...file, prompt: cut(file.prompt, MOST_TEXT), ...base });
+    const base = file.base === undefined ? {} : { base: cut(file.base, MAX_CAPTION_CHARACTERS) };
+    files.set(name, { ...file, prompt: cut(file.prompt, MAX_CAPTION_CHARACTERS), ...base });
     return `${origin}/files/${name}?${sign(name, expiresAt)}`;
   }
 
-  function imageAt(url: string) {
+  function findImage(url: string) {
     const [, name] = /\/files\/([^/?#]+)\?/.exec(url) ?? [];
     const file = name === undefined ? undefined : files.get(name);
     return file && !("seconds" in file) ? file : undefined;
   }
 
-  async function answer({ param: name, request }: Exchange): Promise<Answer> {
+  async function handle({ param: name, request }: Exchange): Promise<HandlerResponse> {
     const verdict = verify(name, new URL(request.url).searchParams, clock.now());
-    if (verdict === "expired") return forbidden("The address of this file has expired.", "url_expired");
+    if (verdict === "expired") return createForbidden("The address of this file has expired.", "url_expired");
     if (verdict === "wrong")
-      return forbidden("The signature of this address is missing or wrong.", "invalid_signature");
+      return createForbidden("The signature of this address is missing or wrong.", "invalid_signature");
     const file = files.get(name);
-    if (!file) return unknownThing("There is no such file any more.", "file_not_found");
-    const { bytes, type } = await bytesOf(name, file);
+    if (!file) return createUnknownId("There is no such file any more.", "file_not_found");
+    const { bytes, type } = await getBytes(name, file);
     const headers = { "content-type": type, etag: `"${hash(JSON.stringify(file))}"`, ...UNCHANGING };
-    return rangeOf(bytes, request, headers);
+    return respondWithRange(bytes, request, headers);
   }
 
-  function bytesOf(name: string, file: File): Promise<Made> {
-    const bytes = made.get(name) ?? make(file, media);
+  function getBytes(name: string, file: File): Promise<CreatedFile> {
+    const bytes = made.get(name) ?? createFile(file, media);
     made.set(name, bytes);
-    // one that failed is made again
+    // a failed file is created again
     bytes.catch(() => made.delete(name));
     for (const oldest of made.keys()) {
-      if (made.size <= MOST_MADE) break;
+      if (made.size <= MAX_CREATED) break;
       made.delete(oldest);
     }
     return bytes;
@@ -93,9 +93,12 @@ export function createFiles({
   }
 }
 
-const promptOf = ({ prompt }: File) => prompt;
+const getPrompt = ({ prompt }: File) => prompt;
 
-async function make(file: File, { image = promptOf, video = promptOf }: MediaScript): Promise<Made> {
+async function createFile(
+  file: File,
+  { image = getPrompt, video = getPrompt }: MediaScript,
+): Promise<CreatedFile> {
   const made = await ("seconds" in file ? video(file) : image(file));
   const blob = await (typeof made === "string" ? draw({ ...file, prompt: made }) : made);
   const bytes = new Uint8Array(await blob.arrayBuffer());
@@ -104,7 +107,7 @@ async function make(file: File, { image = promptOf, video = promptOf }: MediaScr
 
 /** Draws a file with its prompt as the caption. */
 function draw(file: File): Blob | Promise<Blob> {
-  return "seconds" in file ? writeFilm(file) : writePNG(bitmapOf(file), file.prompt);
+  return "seconds" in file ? writeVideo(file) : writePNG(drawBitmap(file), file.prompt);
 }
 
 const UNCHANGING = { "cache-control": "private, max-age=86400, immutable" };

@@ -1,18 +1,18 @@
-/** Description of an image. Equal requests have equal descriptions, so that they can be given equal images. */
+/** Description of an image. Equal requests have equal descriptions. */
 export interface ImageDescription {
   /** Width in pixels. */
   readonly width: number;
   /** Height in pixels. */
   readonly height: number;
-  /** Prompt without its faults, at most 600 characters. The name, for an asset. */
+  /** Prompt without its faults, at most 600 characters. For an asset, its name. */
   readonly prompt: string;
-  /** Prompt of the emulator's own image that this one starts from. @default none */
+  /** Prompt of the emulator's image that this image edits. @default none */
   readonly base?: string;
-  /** Text that decides what the prompt leaves open. It is derived from the `seed` of the request, if there is one. */
+  /** Text that decides everything the prompt leaves open, derived from the `seed` of the request if it has one. */
   readonly seed: string;
-  /** Place in a set of images, from 0. */
+  /** Index in a set of images, from 0. */
   readonly index: number;
-  /** Three colors of the reference image, `#rrggbb`, from its top to its bottom. @default none */
+  /** Three colors of the reference image, `#rrggbb`, from top to bottom. @default none */
   readonly colors?: readonly string[];
   /** True for the last frame of a video. @default false */
   readonly isLastFrame?: boolean;
@@ -25,8 +25,8 @@ export interface VideoDescription extends Omit<ImageDescription, "isLastFrame"> 
 }
 
 /**
- * Decides what the URLs of images and videos lead to. Both functions are called when a file is fetched, and again after
- * four other files. A rejection breaks that answer as a failure of the network does.
+ * Decides which files the URLs of images and videos return. Both functions run when a file is fetched, and again after
+ * four other files. A rejection breaks the response as a network failure does.
  *
  * @example
  * ```ts
@@ -39,13 +39,15 @@ export interface VideoDescription extends Omit<ImageDescription, "isLastFrame"> 
  */
 export interface MediaScript {
   /**
-   * Makes an image. The `type` of a `Blob` becomes the content type; a text is the caption of the emulator's own image.
+   * Creates an image. The `type` of a `Blob` becomes the content type. A string becomes the caption of the emulator's
+   * own image.
    *
    * @default a PNG: a gradient with the prompt as its caption
    */
   readonly image?: (image: ImageDescription) => Blob | string | Promise<Blob | string>;
   /**
-   * Makes a video. The `type` of a `Blob` becomes the content type; a text is the caption of the emulator's own video.
+   * Creates a video. The `type` of a `Blob` becomes the content type. A string becomes the caption of the emulator's
+   * own video.
    *
    * @default an MP4 (H.264) of the emulator's own image, which moves
    */
@@ -55,7 +57,7 @@ export interface MediaScript {
 const SHORT_SIDE = 480;
 
 /** Returns the size of a video: 480 pixels on the short side. */
-export function frameSizeOf(ratio: string): Pick<VideoDescription, "width" | "height"> {
+export function getFrameSize(ratio: string): Pick<VideoDescription, "width" | "height"> {
   const [across = 16, down = 9] = ratio.split(":").map(Number);
   const shape = Math.min(3, Math.max(1 / 3, across / down || 16 / 9));
   const long = 8 * Math.round((SHORT_SIDE * Math.max(shape, 1 / shape)) / 8);

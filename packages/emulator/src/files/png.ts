@@ -1,5 +1,5 @@
 import type { Bytes } from "../server/http.js";
-import type { Bitmap } from "./picture.js";
+import type { Bitmap } from "./image.js";
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 const BIT_DEPTH = 8;
@@ -15,26 +15,29 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
 });
 
 /**
- * Writes a PNG. Rows are made while they are compressed, so that a large picture needs little memory.
+ * Encodes a PNG. Draws rows during compression, so that a large image needs little memory.
  *
- * @param description text that the file carries but does not show
+ * @param description text stored in the file but not drawn
  */
 export async function writePNG(bitmap: Bitmap, description: string): Promise<Blob> {
   const { width, height } = bitmap;
-  const compressed = rowsOf(bitmap).pipeThrough(new CompressionStream("deflate"));
+  const compressed = encodeRows(bitmap).pipeThrough(new CompressionStream("deflate"));
   const pieces = [
     SIGNATURE,
-    chunk("IHDR", Uint8Array.of(...big(width), ...big(height), BIT_DEPTH, TRUE_COLOR, 0, 0, 0)),
-    chunk("iTXt", textOf("Software", "Sluice emulator")),
-    chunk("iTXt", textOf("Description", description)),
-    chunk("IDAT", new Uint8Array(await new Response(compressed).arrayBuffer())),
-    chunk("IEND", new Uint8Array()),
+    encodeChunk(
+      "IHDR",
+      Uint8Array.of(...encodeNumber(width), ...encodeNumber(height), BIT_DEPTH, TRUE_COLOR, 0, 0, 0),
+    ),
+    encodeChunk("iTXt", encodeText("Software", "Sluice emulator")),
+    encodeChunk("iTXt", encodeText("Description", description)),
+    encodeChunk("IDAT", new Uint8Array(await new Response(compressed).arrayBuffer())),
+    encodeChunk("IEND", new Uint8Array()),
   ];
   return new Blob(pieces, { type: "image/png" });
 }
 
-/** Encodes the rows: the number of the filter, then the difference of each byte from the one above it. */
-function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
+/** Encodes the rows: the number of the filter, then the difference of each byte from the byte above. */
+function encodeRows({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
   const length = 3 * width;
   const rowsAtOnce = Math.ceil(BATCH / (length + 1));
   let [row, above] = [new Uint8Array(length), new Uint8Array(length)];
@@ -55,27 +58,27 @@ function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
   });
 }
 
-/** Makes the content of a text chunk: a keyword, three empty fields, and the text in UTF-8. */
-function textOf(keyword: string, text: string): Bytes {
+/** Creates the content of a text chunk: a keyword, three empty fields, and the text in UTF-8. */
+function encodeText(keyword: string, text: string): Bytes {
   return new TextEncoder().encode(`${keyword}\0\0\0\0\0${text.replaceAll("\0", "")}`);
 }
 
-function chunk(type: string, content: Bytes): Bytes {
+function encodeChunk(type: string, content: Bytes): Bytes {
   const bytes = new Uint8Array(12 + content.length);
-  bytes.set(big(content.length));
+  bytes.set(encodeNumber(content.length));
   bytes.set(new TextEncoder().encode(type), 4);
   bytes.set(content, 8);
-  bytes.set(big(crc(bytes.subarray(4, -4))), 8 + content.length);
+  bytes.set(encodeNumber(computeCRC(bytes.subarray(4, -4))), 8 + content.length);
   return bytes;
 }
 
-function crc(bytes: Uint8Array): number {
+function computeCRC(bytes: Uint8Array): number {
   let value = 0xffffffff;
   for (const byte of bytes) value = (crcTable[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
   return value ^ 0xffffffff;
 }
 
-/** Encodes a number as four bytes, the highest first. */
-function big(number: number): number[] {
+/** Encodes a number as four big-endian bytes. */
+function encodeNumber(number: number): number[] {
   return [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff);
 }

@@ -1,10 +1,14 @@
-import { type Answer, type Bytes, errorBody, json } from "../server/http.js";
+import { type Bytes, createErrorBody, createJSON, type HandlerResponse } from "../server/http.js";
 
 /**
- * Answers with a file, or with the part that `Range` names. For several ranges, and for units other than bytes, it
- * answers with the whole file, as HTTP allows.
+ * Returns a file, or the part that `Range` names. Returns the whole file for several ranges and for units other than
+ * bytes, as HTTP allows.
  */
-export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<string, string>>): Answer {
+export function respondWithRange(
+  file: Bytes,
+  request: Request,
+  headers: Readonly<Record<string, string>>,
+): HandlerResponse {
   const whole = {
     status: 200,
     headers: { ...headers, "accept-ranges": "bytes", "content-length": String(file.length) },
@@ -14,15 +18,15 @@ export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<
   if (request.method !== "GET") return whole;
   const condition = request.headers.get("if-range");
   if (condition !== null && condition !== headers["etag"]) return whole;
-  const part = partOf(request.headers.get("range") ?? "", file.length);
+  const part = parseRange(request.headers.get("range") ?? "", file.length);
   if (part === undefined) return whole;
   if (part === "unsatisfiable") {
-    const body = errorBody(
+    const body = createErrorBody(
       "The range begins behind the end.",
       "invalid_request_error",
       "range_not_satisfiable",
     );
-    return json(body, 416, { "content-range": `bytes */${file.length}` });
+    return createJSON(body, 416, { "content-range": `bytes */${file.length}` });
   }
   const { from, to } = part;
   const content = file.slice(from, to + 1);
@@ -37,8 +41,11 @@ export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<
   };
 }
 
-/** Returns the first and last byte of a range; undefined where the whole file is the answer. */
-function partOf(range: string, length: number): { from: number; to: number } | "unsatisfiable" | undefined {
+/** Parses a range into its first and last byte. Returns undefined if the response must contain the whole file. */
+function parseRange(
+  range: string,
+  length: number,
+): { from: number; to: number } | "unsatisfiable" | undefined {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(range.trim()) ?? [];
   if (first === undefined || last === undefined || (first === "" && last === "")) return undefined;
   const from = first === "" ? Math.max(0, length - Number(last)) : Number(first);

@@ -1,24 +1,24 @@
 import { hash } from "../server/hash.js";
 
-/** Result of checking a URL: made by this emulator and not expired, made elsewhere, or expired. */
+/** Result of a URL check: signed by this emulator and valid, not signed, or expired. */
 export type Verdict = "good" | "wrong" | "expired";
 
 const SECONDS = 1000;
 
-/** Makes the query of a URL that is valid until `expiresAt`, in milliseconds since 1970. */
+/** Signs a URL that is valid until `expiresAt`, in milliseconds since 1970. Returns its query. */
 export function sign(name: string, expiresAt: number): string {
   const expires = Math.floor(expiresAt / SECONDS);
-  return `expires=${expires}&signature=${signatureOf(name, expires)}`;
+  return `expires=${expires}&signature=${computeSignature(name, expires)}`;
 }
 
 /** Checks a URL by its query alone. */
 export function verify(name: string, query: URLSearchParams, now: number): Verdict {
   const expires = Number(query.get("expires"));
-  if (query.get("signature") !== signatureOf(name, expires)) return "wrong";
+  if (query.get("signature") !== computeSignature(name, expires)) return "wrong";
   return now / SECONDS < expires ? "good" : "expired";
 }
 
-// finds URLs that were made up by mistake; it protects no secret
-function signatureOf(name: string, expires: number): string {
+// finds URLs that were made up by mistake; protects no secret
+function computeSignature(name: string, expires: number): string {
   return hash(`${name} until ${expires}`) + hash(`${expires} ${name} emulator`);
 }

@@ -2,27 +2,27 @@ import { checkRequest } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../base/clock.js";
 import type { Files } from "../files/files.js";
 import type { ImageDescription } from "../files/media.js";
-import { colorsOf } from "../files/reference.js";
+import { readColors } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
-import { answerJSON } from "../server/failure-mode.js";
+import { respondJSON } from "../server/failure-mode.js";
+import { type FetchMedia, refuseUnreachable } from "../server/fetch-media.js";
 import { hash } from "../server/hash.js";
-import type { Answer } from "../server/http.js";
-import { type FetchMedia, refuseUnreachable } from "../server/reach.js";
-import type { FailureOf, Refuse } from "../server/refusals.js";
-import { createCount, type EmulatorState } from "../server/state.js";
+import type { HandlerResponse } from "../server/http.js";
+import type { Refuse, TakeFailure } from "../server/refusals.js";
+import { createCounter, type EmulatorState } from "../server/state.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
-/** Parts that the image endpoint uses. */
+/** Options of the image endpoint. */
 export interface ImagesOptions {
   readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
-  readonly failureOf: FailureOf;
+  readonly takeFailure: TakeFailure;
   readonly files: Files;
   readonly fetchMedia: FetchMedia | undefined;
-  /** Milliseconds of an answer that is not slow; undefined for some seconds each image. */
+  /** Milliseconds of a response that is not slow. Undefined for some seconds per image. */
   readonly usualMs: number | undefined;
 }
 
@@ -38,15 +38,15 @@ export function createImages({
   clock,
   speed,
   refuse,
-  failureOf,
+  takeFailure,
   files,
   fetchMedia,
   usualMs,
 }: ImagesOptions) {
-  const count = createCount(state, "images");
-  return { answer, clear };
+  const count = createCounter(state, "images");
+  return { handle, clear };
 
-  async function answer(exchange: Exchange): Promise<Answer> {
+  async function handle(exchange: Exchange): Promise<HandlerResponse> {
     const checked = checkBody<ImageRequestBody>(exchange, checkRequest, "image");
     if ("refusal" in checked) return checked.refusal;
     const job = readImageJob(checked.body, exchange.scripted?.faults);
@@ -58,25 +58,25 @@ export function createImages({
     const id = `img_${hash(exchange.text)}_${count.next()}`;
     const own = START_MS + EACH_MS * job.count;
     const wait = (job.faults.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
-    const reference = await referenceOf(job);
+    const reference = await readReference(job);
     if (wait > 0) await clock.sleep(wait, exchange.request.signal);
-    return answerJSON(
-      resultOf(job, reference, id, exchange.origin),
-      failureOf(job.faults, exchange),
+    return respondJSON(
+      toResult(job, reference, id, exchange.origin),
+      takeFailure(job.faults, exchange),
       exchange.request.signal,
     );
   }
 
-  async function referenceOf({ references: [url], seed }: ImageJob): Promise<Reference> {
+  async function readReference({ references: [url], seed }: ImageJob): Promise<Reference> {
     if (url === undefined) return {};
-    const own = files.imageAt(url);
-    if (!own) return { colors: await colorsOf(url) };
+    const own = files.findImage(url);
+    if (!own) return { colors: await readColors(url) };
     const base = `${own.prompt} ${own.base ?? ""}`;
     const colors = own.colors ? { colors: own.colors } : {};
     return { base, ...colors, ...(seed === undefined ? { seed: own.seed } : {}) };
   }
 
-  function resultOf(job: ImageJob, reference: Reference, id: string, origin: string) {
+  function toResult(job: ImageJob, reference: Reference, id: string, origin: string) {
     const data = Array.from({ length: job.count }, (_, index) => {
       if (index === 1 && job.faults.names.has("partial")) return { error: filtered };
       const at = { origin, expiresAt: clock.now() + LIFETIME_MS };
@@ -96,10 +96,13 @@ export function createImages({
 
 const filtered = { code: "content_filter", message: "This image was withheld by the content filter." };
 
-/** Fields that a reference decides: prompt, colors and seed of an image of this emulator, else the colors alone. */
+/** Fields that a reference image decides: prompt, colors and seed if the emulator created it, else only the colors. */
 type Reference = Pick<ImageDescription, "base" | "colors"> & { readonly seed?: string };
 
-/** Describes one image. Without a seed, every request gets other images; with a reference of ours, it stays similar. */
+/**
+ * Describes one image. Without a seed, every request gets different images. An edit of the emulator's own image stays
+ * similar.
+ */
 function describe(
   { model, prompt, width, height, seed }: ImageJob,
   reference: Reference,
@@ -107,7 +110,7 @@ function describe(
   index: number,
 ) {
   const chosen = seed ?? Number.parseInt(hash(id).slice(0, 7), 16);
-  const ownSeed = hash(`${model} ${prompt} ${chosen}${keepsPlace(prompt) ? "" : ` ${index}`}`);
+  const ownSeed = hash(`${model} ${prompt} ${chosen}${isOnePlace(prompt) ? "" : ` ${index}`}`);
   return {
     width,
     height,
@@ -118,7 +121,7 @@ function describe(
   } satisfies ImageDescription;
 }
 
-/** Checks if the images of a set show one place at several times. */
-function keepsPlace(prompt: string): boolean {
+/** Checks if the images of a set show one place at different times. */
+function isOnePlace(prompt: string): boolean {
   return /\b(?:one|same|through|seasons|times of)\b/i.test(prompt);
 }

@@ -1,6 +1,6 @@
 import { type ImageFaults, readImageFaults } from "./faults.js";
 
-/** Fields of a checked request that decide what is drawn. */
+/** Fields of a validated request that decide the drawing. */
 export interface ImageRequestBody {
   readonly model: string;
   readonly prompt: string;
@@ -28,15 +28,15 @@ export interface ImageJob {
   readonly references: readonly string[];
 }
 
-/** Default size, an assumption: it is in the list of both models, and the spec shows no default. */
+/** Default size. An assumption: both models list it, and the spec shows no default. */
 const DEFAULT_SIZE = "2048x2048";
 const USUAL_SEQUENCE = 4;
-const LONGEST_SEQUENCE = 15;
+const MAX_SEQUENCE = 15;
 const NUMBER = /\b(?:(\d{1,2})|(two|three|four|five|six|seven|eight|nine))\b/i;
 const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
 /**
- * Reads a checked request.
+ * Reads a validated request.
  *
  * @param added faults of the script, `[[drop]]`
  */
@@ -49,17 +49,17 @@ export function readImageJob(request: ImageRequestBody, added?: string): ImageJo
     faults,
     width,
     height,
-    count: countOf(request, faults.text),
+    count: readCount(request, faults.text),
     seed: request.seed,
     references: request.image ?? [],
   };
 }
 
-/** Length of a sequence: the number in the prompt (“three pictures”), else the largest one allowed. */
-function countOf(request: ImageRequestBody, prompt: string): number {
+/** Length of a sequence: the number in the prompt (“three pictures”), else the maximum. */
+function readCount(request: ImageRequestBody, prompt: string): number {
   if (request.sequential_image_generation !== "auto") return 1;
   const most = request.sequential_image_generation_options?.max_images;
   const [, digits, word] = NUMBER.exec(prompt) ?? [];
   const named = word ? words.indexOf(word.toLowerCase()) + 2 : Number(digits ?? 0);
-  return Math.min(named || (most ?? USUAL_SEQUENCE), most ?? LONGEST_SEQUENCE, LONGEST_SEQUENCE);
+  return Math.min(named || (most ?? USUAL_SEQUENCE), most ?? MAX_SEQUENCE, MAX_SEQUENCE);
 }

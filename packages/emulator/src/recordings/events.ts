@@ -1,17 +1,17 @@
 import type { Redactor } from "../server/secrets.js";
 import type { RecordedEvent } from "./recording.js";
 
-/** A piece of a body as it came, and the milliseconds since the one before. */
-export interface Piece {
+/** A chunk of a body as it arrived, and the milliseconds since the chunk before. */
+export interface Chunk {
   readonly afterMs: number;
   readonly text: string;
 }
 
 const END_OF_EVENT = /\r\n\r\n|\n\n|\r\r/g;
 
-/** Splits a body at the ends of its events. An event has the time at which its last byte came. */
-export function splitEvents(pieces: readonly Piece[]): Piece[] {
-  const events: Piece[] = [];
+/** Splits a body at the ends of its events. An event has the arrival time of its last byte. */
+export function splitEvents(pieces: readonly Chunk[]): Chunk[] {
+  const events: Chunk[] = [];
   let open = "";
   let waited = 0;
   for (const { afterMs, text } of pieces) {
@@ -29,11 +29,11 @@ export function splitEvents(pieces: readonly Piece[]): Piece[] {
 }
 
 /**
- * Removes the secrets of events: those within one text, and those that a model writes token by token, over one field of
- * several events.
+ * Removes the secrets of events: secrets within one text, and secrets that a model writes token by token, spread over
+ * one field of several events.
  */
-export function redactEvents(events: readonly Piece[], redactor: Redactor): RecordedEvent[] {
-  const texts = events.map(({ text }) => redactor.text(text));
+export function redactEvents(events: readonly Chunk[], redactor: Redactor): RecordedEvent[] {
+  const texts = events.map(({ text }) => redactor.redactText(text));
   const before = texts.map(readData);
   const after = redactFields(
     before.map((found) => found?.value),
@@ -45,13 +45,13 @@ export function redactEvents(events: readonly Piece[], redactor: Redactor): Reco
     if (!found) return { afterMs, text };
     const data = after[at];
     const written = JSON.stringify(data);
-    // the same value in another spelling is kept as it came
+    // keep the spelling of an event without secrets
     const whole = written === JSON.stringify(found.value) ? text : found.head + written + found.tail;
     return whole === `data: ${written}\n\n` ? { afterMs, data } : { afterMs, text: whole };
   });
 }
 
-/** JSON of an event, between the texts around it. */
+/** JSON of an event, and the texts around it. */
 interface Data {
   readonly head: string;
   readonly value: unknown;
@@ -68,30 +68,30 @@ function readData(text: string): Data | undefined {
   }
 }
 
-/** One text of an event, with the way to replace it. */
+/** A text in an event, with a function that replaces it. */
 interface Field {
   readonly text: string;
   readonly replace: (text: string) => void;
 }
 
-/** Joins the texts of each field over all events, and removes the secrets from the whole. */
+/** Joins the texts of each field over all events, and removes the secrets from the joined text. */
 function redactFields(values: readonly unknown[], redactor: Redactor): unknown[] {
   const copies = structuredClone(values);
   const fields = new Map<string, Field[]>();
   for (const value of copies) if (value !== undefined) collect({ value }, "", fields);
   for (const sameField of fields.values()) {
-    // repeated in each event, as an id is, and not a text in pieces
+    // a field such as an id, repeated in each event
     if (sameField.every(({ text }) => text === sameField[0]?.text)) continue;
-    const clean = redactor.pieces(sameField.map(({ text }) => text));
+    const clean = redactor.redactChunks(sameField.map(({ text }) => text));
     for (const [at, { text, replace }] of sameField.entries())
       if (clean[at] !== text) replace(clean[at] ?? "");
   }
-  return copies.map((value) => redactor.value(value));
+  return copies.map((value) => redactor.redactValue(value));
 }
 
 function collect(parent: object, path: string, fields: Map<string, Field[]>): void {
   for (const [key, value] of Object.entries(parent)) {
-    // an item of a list is known by its `index`, as parallel choices and calls are
+    // parallel choices and calls are identified by their `index`
     const step = Array.isArray(parent) ? String((value as { index?: unknown } | null)?.index ?? key) : key;
     const place = `${path}/${step}`;
     if (typeof value === "object" && value !== null) collect(value, place, fields);

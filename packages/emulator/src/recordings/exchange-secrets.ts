@@ -1,11 +1,11 @@
 import type { Redactor } from "../server/secrets.js";
 
 const SECRET_NAME = /key|token|auth|secret|session|cookie|signature|password|credential/i;
-/** Headers whose values are no secrets, however long. */
+/** Headers whose values are never secrets, however long. */
 const HARMLESS =
   /^(?:accept.*|cache-control|connection|content-.*|date|host|idempotency-key|origin|pragma|referer|sec-.*|te|trace.*|transfer-encoding|user-agent|x-request-id|x-stainless-.*)$/;
 
-/** Adds the secrets that a request carries, so that they are found wherever the gateway repeats them. */
+/** Adds the secrets of a request, so that they are also found where the gateway repeats them. */
 export function addSecrets(request: Request, body: unknown, redactor: Redactor): void {
   request.headers.forEach((value, name) => {
     if (HARMLESS.test(name) || !(SECRET_NAME.test(name) || isLikeSecret(value))) return;
@@ -19,19 +19,19 @@ export function addSecrets(request: Request, body: unknown, redactor: Redactor):
   addFields(body, redactor);
 }
 
-/** Adds the cookies and tokens that an answer sets. */
-export function addAnswerSecrets(headers: Headers, redactor: Redactor): void {
+/** Adds the cookies and tokens that a response sets. */
+export function addResponseSecrets(headers: Headers, redactor: Redactor): void {
   headers.forEach((value, name) => {
     if (SECRET_NAME.test(name)) addHeader(value, redactor);
   });
 }
 
-/** Adds a header: the whole, what stands behind its scheme, each cookie, and the parts of `Basic`. */
+/** Adds a header: the whole, the part after its scheme, each cookie, and the parts of `Basic`. */
 function addHeader(value: string, redactor: Redactor): void {
   redactor.add(value);
   const [, scheme = "", rest = ""] = /^(\w+) +(.+)$/.exec(value) ?? [];
   redactor.add(rest);
-  if (/^basic$/i.test(scheme)) for (const part of decoded(rest).split(":")) redactor.add(part);
+  if (/^basic$/i.test(scheme)) for (const part of decode(rest).split(":")) redactor.add(part);
   for (const cookie of value.split(/; */)) redactor.add(cookie.slice(cookie.indexOf("=") + 1));
 }
 
@@ -47,7 +47,7 @@ function addFields(value: unknown, redactor: Redactor): void {
   }
 }
 
-function decoded(base64: string): string {
+function decode(base64: string): string {
   try {
     return atob(base64);
   } catch {

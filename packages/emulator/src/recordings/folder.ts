@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeThrown } from "@sluice/core/internal";
-import { parseRecording, type Recording, stringifyRecording } from "./recording.js";
+import { formatRecording, parseRecording, type Recording } from "./recording.js";
 
 /** A recording with the name of its file. */
 export interface NamedRecording {
@@ -10,16 +10,17 @@ export interface NamedRecording {
 }
 
 /**
- * Reads all recordings of a folder, in the order of their names.
+ * Reads all recordings of a folder, sorted by name.
  *
- * @throws Error if the folder has no recordings or can't be read, or a file is no recording; it names the file and the field.
+ * @throws Error if the folder is empty or can't be read, or a file is invalid. It names the file and the
+ * field.
  * @example
  * ```ts
  * const { fetch, misses } = createReplay({ recordings: readRecordings("test/recordings") });
  * ```
  */
 export function readRecordings(folder: string): NamedRecording[] {
-  const names = namesIn(folder);
+  const names = listNames(folder);
   if (names.length === 0)
     throw new Error(`${folder} has no recordings. Record some with --record <gateway>.`);
   return names.map((name) => {
@@ -32,7 +33,7 @@ export function readRecordings(folder: string): NamedRecording[] {
 }
 
 /**
- * Adds a recording to a folder, which is created if it does not exist.
+ * Writes a recording into a folder, which is created if it does not exist.
  *
  * @returns the name of the file, `0001-post-v1-chat-completions.json`
  * @example
@@ -45,7 +46,7 @@ export function readRecordings(folder: string): NamedRecording[] {
  */
 export function writeRecording(folder: string, recording: Recording): string {
   mkdirSync(folder, { recursive: true });
-  const last = Math.max(0, ...namesIn(folder).map((name) => Number.parseInt(name, 10) || 0));
+  const last = Math.max(0, ...listNames(folder).map((name) => Number.parseInt(name, 10) || 0));
   const { method, path } = recording.request;
   const slug = `${method} ${path}`
     .replace(/\?.*/, "")
@@ -53,11 +54,11 @@ export function writeRecording(folder: string, recording: Recording): string {
     .replace(/-+$/, "")
     .toLowerCase();
   const name = `${String(last + 1).padStart(4, "0")}-${slug.slice(0, 80)}.json`;
-  writeFileSync(join(folder, name), stringifyRecording(recording), { flag: "wx" });
+  writeFileSync(join(folder, name), formatRecording(recording), { flag: "wx" });
   return name;
 }
 
-function namesIn(folder: string): string[] {
+function listNames(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".json"))
     .sort();

@@ -1,36 +1,36 @@
 import { describeThrown } from "@sluice/core/internal";
 import { type EmulatorClock, systemClock } from "../base/clock.js";
-import { json } from "../server/http.js";
+import { createJSON } from "../server/http.js";
 import { toRequest } from "../server/request.js";
 import { readBody } from "../server/request-body.js";
-import { type BodyEnd, pulledBody } from "../server/response-body.js";
+import { type BodyEnd, createPulledBody } from "../server/response-body.js";
 import { createRedactor } from "../server/secrets.js";
-import { type Piece, redactEvents, splitEvents } from "./events.js";
-import { addAnswerSecrets, addSecrets } from "./exchange-secrets.js";
-import { requestOf } from "./recorded-request.js";
-import { type RecordedResponse, type Recording, stringifyRecording } from "./recording.js";
+import { type Chunk, redactEvents, splitEvents } from "./events.js";
+import { addResponseSecrets, addSecrets } from "./exchange-secrets.js";
+import { toRecordedRequest } from "./recorded-request.js";
+import { formatRecording, type RecordedResponse, type Recording } from "./recording.js";
 
 /** Options of {@link createRecorder}. */
 export interface RecorderOptions {
-  /** Address of the gateway, `https://gateway.example.com`. */
+  /** URL of the gateway, `https://gateway.example.com`. */
   readonly gateway: string;
-  /** Keeps a recording; returns its name. */
+  /** Stores a recording and returns its name. */
   readonly save: (recording: Recording) => string;
-  /** Receives each request whose answer has ended. `note` says under which name it is kept, or why it is not. */
+  /** Runs when a response has ended. `note` has the name of the recording, or the reason why there is none. */
   readonly onEnd?: (exchange: RecordedExchange) => void;
   /** Replacement for the global `fetch`, for tests. @default globalThis.fetch */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** Clock of the times. @default the platform's */
+  /** Source of time. @default the platform's */
   readonly clock?: EmulatorClock;
 }
 
-/** A request that passed the recorder. */
+/** A request that passed through the recorder. */
 export interface RecordedExchange {
   readonly method: string;
   /** Path without its query. */
   readonly path: string;
   readonly body: unknown;
-  /** Status of the gateway's answer; undefined if it gave none. */
+  /** Status of the gateway's response. Undefined if the gateway did not respond. */
   readonly status: number | undefined;
   /** Time of arrival, in milliseconds since 1970. */
   readonly at: number;
@@ -43,10 +43,8 @@ const OWN_HEADERS = /^(?:connection|content-encoding|content-length|keep-alive|t
 const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
 
 /**
- * Creates a handler that sends each request to the gateway with the caller's own key, passes the answer on as it comes,
- * and stores the exchange. Keys, tokens, cookies, passwords, files, data URIs and queries of URLs are replaced by
- * `[redacted]`. Prompts and responses are stored: read a recording before you publish it. Images and videos are passed on,
- * not recorded.
+ * Creates a handler that forwards each request to the gateway with the caller's key, streams the response back, and
+ * stores the exchange without its secrets.
  *
  * @example
  * ```ts run
@@ -70,7 +68,7 @@ export function createRecorder(options: RecorderOptions) {
     const at = clock.now();
     const bytes = await request.clone().arrayBuffer();
     const { text } = await readBody(request);
-    const asked = requestOf(request, text);
+    const asked = toRecordedRequest(request, text);
     addSecrets(request, asked.body, redactor);
     const end = (status: number | undefined, note: string) => {
       const { pathname: path } = new URL(request.url);
@@ -81,46 +79,46 @@ export function createRecorder(options: RecorderOptions) {
     try {
       answer = await send(forward(request, bytes));
     } catch (error) {
-      end(undefined, `not recorded: the gateway can't be reached (${reasonOf(error)})`);
+      end(undefined, `not recorded: the gateway can't be reached (${describeReason(error)})`);
       if (request.signal.aborted) throw request.signal.reason;
-      return unreachable();
+      return createUnreachable();
     }
-    addAnswerSecrets(answer.headers, redactor);
+    addResponseSecrets(answer.headers, redactor);
     const headMs = clock.now() - at;
     const headers = new Headers([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
-    const pieces: Piece[] = [];
-    const body = pulledBody(
+    const pieces: Chunk[] = [];
+    const body = createPulledBody(
       request,
       () => read(answer, pieces),
       (how) => {
-        end(answer.status, keep(how));
+        end(answer.status, saveExchange(how));
       },
     );
     return new Response(isEmpty(answer) ? finishEmpty() : body, { status: answer.status, headers });
 
-    /** Ends an answer that can have no body. */
+    /** Ends a response that must not have a body. */
     function finishEmpty(): null {
-      end(answer.status, keep("finished"));
+      end(answer.status, saveExchange("finished"));
       return null;
     }
 
-    function keep(how: BodyEnd): string {
+    function saveExchange(how: BodyEnd): string {
       const type = answer.headers.get("content-type") ?? "";
       if (pieces.length > 0 && !READABLE.test(type))
         return `not recorded: ${type || "an answer without a type"}`;
-      const response = responseOf(answer, pieces, headMs, how);
+      const response = toRecordedResponse(answer, pieces, headMs, how);
       const recording: Recording = {
         version: 1,
         recordedAt: new Date(at).toISOString(),
         request: {
           method: asked.method,
-          path: redactor.text(asked.path),
-          ...(asked.body === undefined ? {} : { body: redactor.value(asked.body) }),
+          path: redactor.redactText(asked.path),
+          ...(asked.body === undefined ? {} : { body: redactor.redactValue(asked.body) }),
         },
         response,
       };
-      // a form of the secret that no rule knows must not reach the disk
-      if (redactor.hasSecret(stringifyRecording(recording)))
+      // a secret in a form that no rule knows must never reach the disk
+      if (redactor.hasSecret(formatRecording(recording)))
         return "not recorded: a secret could not be removed";
       return `recorded as ${save(recording)}`;
     }
@@ -141,7 +139,7 @@ export function createRecorder(options: RecorderOptions) {
     });
   }
 
-  async function* read(answer: Response, pieces: Piece[]) {
+  async function* read(answer: Response, pieces: Chunk[]) {
     const decoder = new TextDecoder();
     let last = clock.now();
     for await (const bytes of answer.body ?? []) {
@@ -152,16 +150,16 @@ export function createRecorder(options: RecorderOptions) {
     }
   }
 
-  function responseOf(
+  function toRecordedResponse(
     answer: Response,
-    pieces: readonly Piece[],
+    pieces: readonly Chunk[],
     headMs: number,
     how: BodyEnd,
   ): RecordedResponse {
     const headers = Object.fromEntries(
       [...answer.headers]
         .filter(([name]) => KEPT_HEADERS.test(name))
-        .map(([name, value]) => [name, redactor.text(value)]),
+        .map(([name, value]) => [name, redactor.redactText(value)]),
     );
     const head = { status: answer.status, headers, end: how };
     const isStream = /^text\/event-stream/i.test(headers["content-type"] ?? "");
@@ -169,22 +167,22 @@ export function createRecorder(options: RecorderOptions) {
       return { ...head, afterMs: headMs, events: redactEvents(splitEvents(pieces), redactor) };
     const whole = pieces.map(({ text }) => text).join("");
     const afterMs = headMs + pieces.reduce((sum, piece) => sum + piece.afterMs, 0);
-    return { ...head, afterMs, ...bodyOf(whole) };
+    return { ...head, afterMs, ...toRecordedBody(whole) };
   }
 
-  /** Keeps compact JSON as a value, which is sent the same again, and anything else as text. */
-  function bodyOf(whole: string): Pick<RecordedResponse, "body" | "text"> {
+  /** Stores compact JSON as a value, which a replay sends unchanged, and anything else as text. */
+  function toRecordedBody(whole: string): Pick<RecordedResponse, "body" | "text"> {
     if (whole === "") return {};
     try {
       const value: unknown = JSON.parse(whole);
-      if (JSON.stringify(value) === whole) return { body: redactor.value(value) };
-      const clean = redactor.value(value);
-      // with an escape in it, a secret is found in the value alone
+      if (JSON.stringify(value) === whole) return { body: redactor.redactValue(value) };
+      const clean = redactor.redactValue(value);
+      // an escaped secret is only found in the parsed value
       if (JSON.stringify(clean) !== JSON.stringify(value)) return { body: clean };
     } catch {
-      // no JSON
+      // not JSON
     }
-    return { text: redactor.text(whole) };
+    return { text: redactor.redactText(whole) };
   }
 }
 
@@ -192,13 +190,15 @@ function isEmpty(answer: Response): boolean {
   return answer.body === null || [204, 205, 304].includes(answer.status);
 }
 
-function unreachable(): Response {
+function createUnreachable(): Response {
   const message = "The recorder can't reach the gateway. Is the address behind --record right?";
-  const { body, headers } = json({ error: { message, type: "server_error", code: "gateway_unreachable" } });
+  const { body, headers } = createJSON({
+    error: { message, type: "server_error", code: "gateway_unreachable" },
+  });
   return new Response(body as string, { status: 502, headers });
 }
 
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return describeThrown(cause instanceof Error ? cause : error);
 }

@@ -1,15 +1,15 @@
 import type { RecordedRequest } from "./recording.js";
 
-/** Describes a request as a recording has it, with the values of its query redacted. */
-export function requestOf(request: Request, text: string): RecordedRequest {
+/** Converts a request to a recorded request, with the values of its query redacted. */
+export function toRecordedRequest(request: Request, text: string): RecordedRequest {
   const { pathname, searchParams } = new URL(request.url);
   const names = [...searchParams.keys()].map((name) => `${name}=[redacted]`);
   const path = names.length > 0 ? `${pathname}?${names.join("&")}` : pathname;
-  const body = text === "" ? {} : { body: valueFrom(text) };
+  const body = text === "" ? {} : { body: parseBody(text) };
   return { method: request.method, path, ...body };
 }
 
-function valueFrom(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

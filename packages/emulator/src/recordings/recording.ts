@@ -41,37 +41,37 @@ export interface RecordedRequest {
   readonly method: string;
   /** Path and query; the values of the query are redacted. */
   readonly path: string;
-  /** The parsed JSON; of a form, its fields, with files as `{ name, type, size, hash }`; of anything else, its text. */
+  /** Parsed JSON; the fields of a form, with files as `{ name, type, size, hash }`; or the text of any other body. */
   readonly body?: unknown;
 }
 
-/** Recorded answer. It has one of `body`, `text` and `events`, or none if the answer was empty. */
+/** Recorded response. It has `body`, `text` or `events`, or none of them if the response was empty. */
 export interface RecordedResponse {
   readonly status: number;
-  /** Headers that say how to read the answer; no others are kept. */
+  /** Headers that a reader needs. Other headers are not recorded. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds from the request to the head of the answer; of an answer that is not streamed, to its end. */
+  /** Milliseconds from the request to the head of the response, or to the end of a response that is not streamed. */
   readonly afterMs: number;
-  /** End of the answer: whole, broken by the gateway, or left by the client. */
+  /** How the response ended: complete, broken by the gateway, or aborted by the client. */
   readonly end: "finished" | "broken" | "aborted";
-  /** The JSON of an answer that is not streamed. */
+  /** JSON of a response that is not streamed. */
   readonly body?: unknown;
-  /** The text of an answer that is not streamed and no compact JSON. */
+  /** Text of a response that is not streamed and not compact JSON. */
   readonly text?: string;
-  /** Pieces of an answer that is streamed, or that was cut. */
+  /** Events of a response that is streamed or cut. */
   readonly events?: readonly RecordedEvent[];
 }
 
 /**
- * One event of a stream, and the milliseconds since the one before. `data` is its JSON, sent as `data: <JSON>` and an
- * empty line; any other event is `text`, exactly as it came.
+ * An event of a stream, and the milliseconds since the event before. `data` is its JSON, sent as `data: <JSON>` and an
+ * empty line. Any other event is `text`, exactly as it arrived.
  */
 export type RecordedEvent =
   | { readonly afterMs: number; readonly data: unknown }
   | { readonly afterMs: number; readonly text: string };
 
-/** Writes a recording as JSON for people: one field, or one event, a line. */
-export function stringifyRecording(given: Recording): string {
+/** Formats a recording as readable JSON: one field or one event per line. */
+export function formatRecording(given: Recording): string {
   const { events, ...response } = given.response;
   const head = { ...given, response: events ? { ...response, events: [] } : response };
   const lines = (events ?? []).map((one) => `      ${JSON.stringify(one)}`).join(",\n");
@@ -84,24 +84,24 @@ export function stringifyRecording(given: Recording): string {
 }
 
 /**
- * Reads a recording.
+ * Parses a recording.
  *
- * @throws TypeError that says what is wrong, with the field.
+ * @throws TypeError that names the wrong field.
  */
 export function parseRecording(source: string): Recording {
-  const { success, output, issues } = v.safeParse(recording, parsed(source));
+  const { success, output, issues } = v.safeParse(recording, parseJSON(source));
   if (success) return output as Recording;
   throw new TypeError(
     issues.map((issue) => `${v.getDotPath(issue) ?? "the recording"}: ${issue.message}`).join("\n"),
   );
 }
 
-/** Returns the text of an event, as it came. */
-export function textOfEvent(one: RecordedEvent): string {
+/** Returns the text of an event, as it arrived. */
+export function toEventText(one: RecordedEvent): string {
   return "text" in one ? one.text : `data: ${JSON.stringify(one.data)}\n\n`;
 }
 
-function parsed(source: string): unknown {
+function parseJSON(source: string): unknown {
   try {
     return JSON.parse(source);
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Fields of a request of any endpoint that a script looks at. They are not checked yet. */
+/** Fields that a script reads from a request of any endpoint. They are not validated yet. */
 interface AnyRequest {
   readonly messages?: unknown;
   readonly prompt?: unknown;
@@ -15,17 +15,17 @@ interface AnyMessage {
   readonly tool_calls?: unknown;
 }
 
-/** Returns the words of a request: the last user message, the prompt, or the name of an asset. */
-export function lastPrompt(body: object): string {
+/** Returns the prompt of a request: the last user message, the prompt, or the name of an asset. */
+export function readPrompt(body: object): string {
   const { messages, prompt, input, content, Name } = body as AnyRequest;
   if (Array.isArray(messages))
-    return textOf(messagesOf(body).findLast(({ role }) => role === "user")?.content);
-  return [prompt, input?.prompt, content, Name].map(textOf).join("");
+    return readText(readMessages(body).findLast(({ role }) => role === "user")?.content);
+  return [prompt, input?.prompt, content, Name].map(readText).join("");
 }
 
 /** Returns the names of the tools whose results end a chat request. */
-export function resultsOf(body: object): string[] {
-  const messages = messagesOf(body);
+export function listToolResults(body: object): string[] {
+  const messages = readMessages(body);
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   const calls = messages.flatMap(({ tool_calls }) => (Array.isArray(tool_calls) ? tool_calls : []));
   return messages.slice(start).map(({ name, tool_call_id }) => {
@@ -34,13 +34,13 @@ export function resultsOf(body: object): string[] {
   });
 }
 
-function messagesOf(body: object): AnyMessage[] {
+function readMessages(body: object): AnyMessage[] {
   const { messages } = body as AnyRequest;
   return Array.isArray(messages) ? messages.filter((one) => typeof one === "object" && one !== null) : [];
 }
 
-/** Returns the text of a message or prompt; of a list of parts, the texts of all. */
-function textOf(content: unknown): string {
+/** Returns the text of a message or prompt. The texts of a list of parts are joined. */
+function readText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part) => (typeof part?.text === "string" ? part.text : "")).join("\n");

@@ -1,33 +1,33 @@
 import type { Scripted, ScriptedReply } from "../server/scripted.js";
-import { lastPrompt, resultsOf } from "./prompt.js";
+import { listToolResults, readPrompt } from "./prompt.js";
 import type { Script, ScriptedRule } from "./script.js";
 
-/** Creates the rules of a script, with the number of requests that each has answered. */
+/** Creates the rules of a script, and counts the requests that each rule handles. */
 export function createRules({ replies }: Script) {
   const used = new Map<ScriptedRule, number>();
   return { take, clear: () => used.clear() };
 
-  /** Finds the rule that decides the answer to a request body, and counts it. */
+  /** Finds the first rule that matches a request body, and counts it. */
   function take(body: unknown): Scripted | undefined {
     const found = replies.find(
-      (rule) => (used.get(rule) ?? 0) < (rule.times ?? Infinity) && fits(rule, body),
+      (rule) => (used.get(rule) ?? 0) < (rule.times ?? Infinity) && matchesRequest(rule, body),
     );
     if (!found) return undefined;
     used.set(found, (used.get(found) ?? 0) + 1);
-    return { reply: replyOf(found), faults: (found.faults ?? []).map((fault) => `[[${fault}]]`).join("") };
+    return { reply: toReply(found), faults: (found.faults ?? []).map((fault) => `[[${fault}]]`).join("") };
   }
 }
 
-function fits({ model, prompt, tool }: ScriptedRule, body: unknown): boolean {
+function matchesRequest({ model, prompt, tool }: ScriptedRule, body: unknown): boolean {
   if (typeof body !== "object" || body === null) return false;
-  const results = resultsOf(body);
+  const results = listToolResults(body);
   if (tool === undefined ? results.length > 0 : !results.includes(tool)) return false;
   if (model !== undefined && (body as { model?: unknown }).model !== model) return false;
-  return prompt === undefined || lastPrompt(body).toLowerCase().includes(prompt.toLowerCase());
+  return prompt === undefined || readPrompt(body).toLowerCase().includes(prompt.toLowerCase());
 }
 
-/** Returns the reply of a rule; undefined if it has faults alone. */
-function replyOf({ content, reasoning, toolCalls }: ScriptedRule): ScriptedReply | undefined {
+/** Returns the reply of a rule, or undefined if it has only faults. */
+function toReply({ content, reasoning, toolCalls }: ScriptedRule): ScriptedReply | undefined {
   if (content === undefined && reasoning === undefined && toolCalls === undefined) return undefined;
   return {
     ...(content === undefined ? {} : { content }),

@@ -9,25 +9,25 @@ import { videoFaults } from "../videos/faults.js";
 
 /** Replies and faults that a test decides, as plain JSON. */
 export interface Script {
-  /** Rules; the first one that fits a request decides. */
+  /** Rules. The first rule that matches a request decides. */
   readonly replies: readonly ScriptedRule[];
 }
 
-/** One rule of a script: the conditions of a request, then the reply. All conditions that are given must hold. */
+/** A rule of a script: conditions and a reply. A request must meet all conditions that are given. */
 export interface ScriptedRule extends ScriptedReply {
   /** Model of the request. @default any model */
   readonly model?: string;
   /**
-   * Words that the prompt contains, in any case: the last user message of a chat, the prompt of an image or a video, the
-   * name of an asset. @default any prompt
+   * Text that the prompt contains, in any case: the last user message of a chat, the prompt of an image or a video, or
+   * the name of an asset. @default any prompt
    */
   readonly prompt?: string;
   /**
-   * Name of the tool whose result ends the request. A request that ends with the result of a tool needs a rule with
-   * `tool`: a rule that calls a tool would otherwise call it again. @default the request ends with no result
+   * Name of the tool whose result ends the request. A request that ends with a tool result only matches a rule with
+   * `tool`: otherwise a rule that calls a tool would call it forever. @default the request ends without a tool result
    */
   readonly tool?: string;
-  /** Number of requests that the rule answers; then the next one that fits decides. @default no limit */
+  /** Number of requests that the rule handles before the next rule takes over. @default no limit */
   readonly times?: number;
   /** Faults, as in the prompt but without brackets: `["slow", "429:2"]`. @default none */
   readonly faults?: readonly string[];
@@ -83,7 +83,7 @@ const script = v.strictObject(
 );
 
 /**
- * Checks a script that was written as JSON.
+ * Validates a script from JSON.
  *
  * @throws TypeError that names each wrong field, `replies.0.faults.1`.
  */

@@ -1,14 +1,14 @@
-import type { Answer } from "./http.js";
+import type { HandlerResponse } from "./http.js";
 
-/** Headers that let a page of any origin read an answer, its request id, retry time and range included. */
+/** Headers that let a page of any origin read a response, including its request id, retry time and range. */
 export const openToAll = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "x-request-id, x-sluice-unknown-fields, retry-after, content-range, accept-ranges, etag",
 };
 
-/** Answers a preflight request. */
-export function preflight(methods: readonly string[]): Answer {
+/** Handles a preflight request. */
+export function handlePreflight(methods: readonly string[]): HandlerResponse {
   const headers = {
     "access-control-allow-methods": methods.join(", "),
     "access-control-allow-headers": "*, authorization",

@@ -1,6 +1,6 @@
-/** Times that an answer takes, whatever the request. */
+/** Fixed durations, whatever the request. */
 export interface Durations {
-  /** Milliseconds from an image request to its answer. */
+  /** Milliseconds from an image request to its response. */
   readonly imageMs?: number;
   /** Milliseconds from the creation of a video task to its end. */
   readonly videoMs?: number;

@@ -1,23 +1,23 @@
-import type { Answer } from "./http.js";
+import type { HandlerResponse } from "./http.js";
 import type { RequestBody } from "./request-body.js";
 import type { OpenRecord } from "./request-log.js";
 import type { Scripted } from "./scripted.js";
 
-/** One request that is being answered. */
+/** A request that is being handled. */
 export interface Exchange extends RequestBody {
-  /** The `x-request-id` of the answer. */
+  /** The `x-request-id` of the response. */
   readonly id: string;
   readonly request: Request;
-  /** Origin of the URLs of files, `https://gateway.test`. */
+  /** Origin in the URLs of files, `https://gateway.test`. */
   readonly origin: string;
-  /** The segment in place of the path's `{…}`; empty if it has none. */
+  /** The segment in place of the path's `{…}`, or an empty string. */
   readonly param: string;
   readonly record: OpenRecord;
-  /** The part of the script that fits this request. */
+  /** The rule of the script for this request. */
   readonly scripted: Scripted | undefined;
-  /** True where unknown fields are refused. */
+  /** True if unknown fields are refused. */
   readonly strict: boolean;
 }
 
-/** Answers the requests of one path and method. */
-export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+/** Handles the requests of one path and method. */
+export type Handler = (exchange: Exchange) => HandlerResponse | Promise<HandlerResponse>;

@@ -1,11 +1,11 @@
 import type { EmulatorClock } from "../base/clock.js";
-import { type EmulatorState, openShelf } from "./state.js";
+import { createShelf, type EmulatorState } from "./state.js";
 
-/** Bounds of an expiring map, and the place that keeps it. */
+/** Limits of an expiring map, and its storage. */
 export interface ExpiringMapOptions {
   readonly clock: EmulatorClock;
-  /** Largest number of entries; the oldest are deleted. */
-  readonly most: number;
+  /** Maximum number of entries. The oldest are deleted. */
+  readonly maxEntries: number;
   /** Lifetime of an entry, in milliseconds. @default Infinity */
   readonly lifetimeMs?: number;
   readonly state: EmulatorState | undefined;
@@ -13,26 +13,26 @@ export interface ExpiringMapOptions {
   readonly name: string;
 }
 
-/** Creates a map whose entries are deleted when they are too old or too many. */
+/** Creates a map that deletes its oldest entries by age and by number. */
 export function createExpiringMap<Entry>({
   clock,
-  most,
+  maxEntries,
   lifetimeMs = Infinity,
   state,
   name,
 }: ExpiringMapOptions) {
-  const shelf = openShelf<{ readonly entry: Entry; readonly expiresAt: number }>(state, name);
+  const shelf = createShelf<{ readonly entry: Entry; readonly expiresAt: number }>(state, name);
   const entries = new Map(shelf.entries);
   return { set, get, clear };
 
-  /** Adds an entry. An id that is there already keeps its first entry and time. */
+  /** Adds an entry. If the id exists, its first entry and time stay. */
   function set(id: string, entry: Entry): void {
     if (entries.has(id)) return;
     const added = { entry, expiresAt: clock.now() + lifetimeMs };
     entries.set(id, added);
     shelf.set(id, added);
     for (const [oldest, { expiresAt }] of entries) {
-      if (entries.size <= most && clock.now() < expiresAt) break;
+      if (entries.size <= maxEntries && clock.now() < expiresAt) break;
       remove(oldest);
     }
   }

@@ -1,31 +1,31 @@
-import { untilAborted } from "../base/clock.js";
+import { waitForAbort } from "../base/clock.js";
 import type { FailureMode } from "./faults.js";
-import { type Answer, json, jsonBody, serverError } from "./http.js";
-import { reset } from "./network-faults.js";
+import { createJSON, createJSONBody, createServerError, type HandlerResponse } from "./http.js";
+import { createResetError } from "./network-faults.js";
 
-/** Answers with `value` as JSON, or fails in the given mode. */
-export function answerJSON(
+/** Responds with `value` as JSON, or fails in the given mode. */
+export function respondJSON(
   value: object,
   failureMode: FailureMode | undefined,
   signal: AbortSignal,
-): Answer | Promise<Answer> {
+): HandlerResponse | Promise<HandlerResponse> {
   const text = JSON.stringify(value);
   const half = text.slice(0, Math.floor(text.length / 2));
   switch (failureMode) {
     case "stall":
-      return untilAborted(signal);
+      return waitForAbort(signal);
     case "error-frame":
-      return serverError("The model failed while it was answering.");
+      return createServerError("The model failed while it was answering.");
     case "truncate":
-      return jsonBody(half);
+      return createJSONBody(half);
     case "malformed":
-      return jsonBody(`${text.slice(0, -1)},}`);
+      return createJSONBody(`${text.slice(0, -1)},}`);
     case "drop":
-      return jsonBody(async function* () {
+      return createJSONBody(async function* () {
         yield half;
-        throw reset();
+        throw createResetError();
       });
     default:
-      return json(value);
+      return createJSON(value);
   }
 }

@@ -1,7 +1,7 @@
 import { type ModelInfo, models } from "@sluice/core/schemas";
 
 /** Returns the ids of the models of a kind. */
-export function modelIds<Kind extends ModelInfo["kind"]>(kind: Kind) {
+export function listModelIds<Kind extends ModelInfo["kind"]>(kind: Kind) {
   const isOfKind = (model: ModelInfo): model is Extract<ModelInfo, { readonly kind: Kind }> =>
     model.kind === kind;
   return Object.values(models)

@@ -1,43 +1,43 @@
-import type { Answer, BodyWriter } from "./http.js";
+import type { BodyWriter, HandlerResponse } from "./http.js";
 
 /**
- * A failure of the network, not of the gateway. `refuse` rejects as for an unreachable host, `hang` does not answer
- * until the request aborts, and `reset` breaks the connection within the body.
+ * A network failure. `refuse` rejects as for an unreachable host. `hang` never responds. `reset` breaks the connection
+ * within the body.
  */
 export type Fault = "refuse" | "hang" | "reset";
 
 const WHOLE_FRAMES = 3;
 
 /** Creates the error of a `fetch` that could not connect. */
-export function refused(): TypeError {
+export function createRefusedError(): TypeError {
   return new TypeError("fetch failed");
 }
 
 /** Creates the error of a body whose connection broke. */
-export function reset(): TypeError {
+export function createResetError(): TypeError {
   return new TypeError("terminated");
 }
 
-/** Breaks the body of an answer: a stream within its fourth frame, any other halfway. */
-export function breakMidway(answer: Answer): Answer {
+/** Breaks the body of a response: a stream within its fourth frame, any other body halfway. */
+export function breakBody(answer: HandlerResponse): HandlerResponse {
   const { body } = answer;
-  if (typeof body === "function") return { ...answer, body: broken(body, WHOLE_FRAMES) };
+  if (typeof body === "function") return { ...answer, body: breakWriter(body, WHOLE_FRAMES) };
   return {
     ...answer,
-    body: broken(async function* () {
+    body: breakWriter(async function* () {
       yield body;
     }, 0),
   };
 }
 
-function broken(write: BodyWriter, wholePieces: number): BodyWriter {
+function breakWriter(write: BodyWriter, wholePieces: number): BodyWriter {
   return async function* (signal) {
     let remaining = wholePieces;
     for await (const piece of write(signal)) {
       if (remaining-- > 0) yield piece;
       else {
         yield piece.slice(0, Math.ceil(piece.length / 2));
-        throw reset();
+        throw createResetError();
       }
     }
   };

@@ -1,14 +1,19 @@
-import { match, type Routes } from "./router.js";
+import { matchRoute, type Routes } from "./router.js";
 
 /**
- * Says what was probably meant by a path without an endpoint; empty if nothing is near.
+ * Suggests the right path for a path without an endpoint. Returns an empty string if no endpoint is similar.
  *
  * @param origin origin of the gateway, for its base URLs
- * @param models ids that are named where a list of models was asked for
+ * @param models ids to name in place of a list of models
  */
-export function hintAbout(path: string, routes: Routes, origin: string, models: readonly string[]): string {
+export function describePathHint(
+  path: string,
+  routes: Routes,
+  origin: string,
+  models: readonly string[],
+): string {
   const parts = path.split("/").filter((part) => part !== "");
-  const meant = pathWithEndpoint(parts, routes);
+  const meant = findPath(parts, routes);
   if (meant !== undefined) {
     const bases = `An OpenAI client needs the base URL ${origin}/v1, a Sluice client ${origin}.`;
     return `Did you mean ${meant}?${meant === `/${parts.join("/")}` ? "" : ` ${bases}`}`;
@@ -19,13 +24,13 @@ export function hintAbout(path: string, routes: Routes, origin: string, models: 
   return isOtherChat ? "Ask by chat completions: POST /v1/chat/completions." : "";
 }
 
-/** Finds the endpoint at the end of a path: with too much before it, or without its `/v1`. */
-function pathWithEndpoint(parts: readonly string[], routes: Routes): string | undefined {
-  // the others are the emulator's own, and their names are words that other gateways have too
+/** Finds the endpoint at the end of a path with extra segments before it, or without its `/v1`. */
+function findPath(parts: readonly string[], routes: Routes): string | undefined {
+  // names of the emulator's own routes are also words in the paths of other gateways
   const gateway = Object.entries(routes).filter(([route]) => /^\/(?:v1|gamma|epsilon)\//.test(route));
   const known = Object.fromEntries(gateway);
   return parts
     .map((_, start) => `/${parts.slice(start).join("/")}`)
     .flatMap((end) => [end, `/v1${end}`])
-    .find((end) => match(known, end));
+    .find((end) => matchRoute(known, end));
 }

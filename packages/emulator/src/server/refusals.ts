@@ -1,55 +1,58 @@
 import type { Exchange } from "./exchange.js";
 import type { FailureMode, Faults } from "./faults.js";
 import { hash } from "./hash.js";
-import { type Answer, badRequest, rateLimited, serverError } from "./http.js";
+import { createBadRequest, createRateLimited, createServerError, type HandlerResponse } from "./http.js";
 
 /**
- * Notes the faults of a request in its record, and answers it if they ask for a refusal or one is misspelt; undefined
- * lets it pass. Refusals are counted for each path and body.
+ * Records the faults of a request, and refuses it if a fault says so or is misspelled. Otherwise returns undefined.
+ * Refusals are counted for each path and body.
  */
-export type Refuse = (faults: Faults, exchange: Exchange) => Answer | undefined;
+export type Refuse = (faults: Faults, exchange: Exchange) => HandlerResponse | undefined;
 
-/** Returns the way in which this answer fails; undefined for a whole one. Failures are counted as refusals are. */
-export type FailureOf = (faults: Faults, exchange: Exchange) => FailureMode | undefined;
+/** Returns how this response fails, or undefined for a complete response. Counts failures for each path and body. */
+export type TakeFailure = (faults: Faults, exchange: Exchange) => FailureMode | undefined;
 
-const MOST = 1000;
+const MAX_BODIES = 1000;
 
-/** Counts the refusals and failures of each body until its next whole answer, for the last 1,000 bodies. */
+/** Counts the refusals and failures of each body until its next complete response, for the last 1,000 bodies. */
 export function createRefusals() {
   const counts = new Map<string, number>();
-  return { refuse, failureOf, clear: () => counts.clear() };
+  return { refuse, takeFailure, clear: () => counts.clear() };
 
-  function refuse({ refusal, names, unknown, mistake }: Faults, exchange: Exchange): Answer | undefined {
+  function refuse(
+    { refusal, names, unknown, mistake }: Faults,
+    exchange: Exchange,
+  ): HandlerResponse | undefined {
     exchange.record.faults = [...names];
     exchange.record.unknownFaults = unknown;
-    if (mistake !== undefined) return badRequest(mistake, undefined, "unknown_fault");
+    if (mistake !== undefined) return createBadRequest(mistake, undefined, "unknown_fault");
     if (!refusal || !isDue(refusal.times, "refusal", exchange)) return undefined;
-    return refusal.status === 429 ? rateLimited(1) : serverError();
+    return refusal.status === 429 ? createRateLimited(1) : createServerError();
   }
 
-  function failureOf({ failure, refusal }: Faults, exchange: Exchange): FailureMode | undefined {
+  function takeFailure({ failure, refusal }: Faults, exchange: Exchange): FailureMode | undefined {
     if (failure && isDue(failure.times, "failure", exchange)) return failure.mode;
-    // a whole answer ends the counts: an equal request that comes later fails again
+    // a complete response resets the counts: a later equal request fails again
     if (!failure && !refusal) return undefined;
-    for (const kind of ["refusal", "failure"] as const) counts.delete(keyOf(kind, exchange));
+    for (const kind of ["refusal", "failure"] as const) counts.delete(computeKey(kind, exchange));
     return undefined;
   }
 
-  /** Counts, and says if this is one of the first `times`. */
+  /** Counts, and checks if this is one of the first `times`. */
   function isDue(times: number, kind: "refusal" | "failure", exchange: Exchange): boolean {
-    const key = keyOf(kind, exchange);
+    const key = computeKey(kind, exchange);
     const already = counts.get(key) ?? 0;
     if (already >= times) return false;
     counts.delete(key);
     counts.set(key, already + 1);
     for (const oldest of counts.keys()) {
-      if (counts.size <= MOST) break;
+      if (counts.size <= MAX_BODIES) break;
       counts.delete(oldest);
     }
     return true;
   }
 }
 
-function keyOf(kind: "refusal" | "failure", { record, text }: Exchange): string {
+function computeKey(kind: "refusal" | "failure", { record, text }: Exchange): string {
   return hash(`${kind} ${record.path} ${text}`);
 }

@@ -1,10 +1,10 @@
 import { hash } from "./hash.js";
 
-/** The body of a request, read. */
+/** The body of a request. */
 export interface RequestBody {
-  /** The text. Of a form, its fields as JSON, with files as `{ name, type, size, hash }`. */
+  /** The text. For a form, its fields as JSON, with files as `{ name, type, size, hash }`. */
   readonly text: string;
-  /** The form; absent if the body was no readable `multipart/form-data`. */
+  /** The form. Absent if the body was not valid `multipart/form-data`. */
   readonly form?: FormData;
 }
 
@@ -15,13 +15,16 @@ export async function readBody(request: Request): Promise<RequestBody> {
   const bytes = await request.arrayBuffer();
   try {
     const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
-    return { text: JSON.stringify(Object.fromEntries(await Promise.all([...form].map(described)))), form };
+    return {
+      text: JSON.stringify(Object.fromEntries(await Promise.all([...form].map(describeField)))),
+      form,
+    };
   } catch {
     return { text: new TextDecoder().decode(bytes) };
   }
 }
 
-async function described([name, value]: [string, FormDataEntryValue]): Promise<[string, unknown]> {
+async function describeField([name, value]: [string, FormDataEntryValue]): Promise<[string, unknown]> {
   if (typeof value === "string") return [name, value];
   const bytes = new TextDecoder("latin1").decode(await value.arrayBuffer());
   return [name, { name: value.name, type: value.type, size: value.size, hash: hash(bytes) }];

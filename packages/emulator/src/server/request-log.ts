@@ -1,8 +1,8 @@
 import type { BodyEnd } from "./response-body.js";
 
-/** One request that the emulator received, with its result. It is updated while the answer streams. */
+/** A request that the emulator received, with its result. It is updated while the response streams. */
 export interface EmulatorRequest {
-  /** The `x-request-id` of the answer. */
+  /** The `x-request-id` of the response. */
   readonly id: string;
   readonly method: string;
   /** The path without host and query, `/v1/chat/completions`. */
@@ -10,8 +10,8 @@ export interface EmulatorRequest {
   /** Headers by lower-case name; `authorization` and `cookie` are redacted. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The parsed JSON. Of a form, its fields, with files as `{ name, type, size, hash }`. Of any other body, its text.
-   * Undefined if there was none.
+   * Parsed JSON; the fields of a form, with files as `{ name, type, size, hash }`; or the text of any other body.
+   * Undefined without a body.
    */
   readonly body: unknown;
   /**
@@ -19,33 +19,33 @@ export interface EmulatorRequest {
    * fields in a list, only the first is named. Empty for a request that was refused for another reason.
    */
   readonly unknownFields: readonly string[];
-  /** Names of the faults that the request or the script asks for, `["slow", "drop"]`. */
+  /** Names of the faults in the request or the script, `["slow", "drop"]`. */
   readonly faults: readonly string[];
-  /** Words in double brackets that are no faults, `["strem"]`. */
+  /** Words in double brackets that are not faults, `["strem"]`. */
   readonly unknownFaults: readonly string[];
   /** Time of arrival, in milliseconds of the emulator's clock. */
   readonly at: number;
-  /** Time at which the answer ended, on the same clock; undefined while it has not. */
+  /** Time at which the response ended, on the same clock. Undefined while it streams. */
   readonly endedAt: number | undefined;
-  /** HTTP status of the answer; undefined while there is none. */
+  /** HTTP status. Undefined before the response. */
   readonly status: number | undefined;
-  /** Message of a refusal, as the answer has it; undefined for an answer below 400. */
+  /** Message of a refusal. Undefined for a response below 400. */
   readonly error: string | undefined;
-  /** Number of deltas (text, reasoning, tool arguments) of a streamed answer so far. */
+  /** Number of deltas (text, reasoning, tool arguments) of a streamed response so far. */
   readonly deltas: number;
-  /** True if the client left before the end: it aborted, cancelled the body, or closed the connection. */
+  /** True if the client disconnected early: it aborted, cancelled the body, or closed the connection. */
   readonly aborted: boolean;
-  /** True once the whole answer was handed over. */
+  /** True once the whole response was sent. */
   readonly finished: boolean;
 }
 
-/** A record whose request is being answered. */
+/** A record whose request is being handled. */
 export type OpenRecord = { -readonly [Field in keyof EmulatorRequest]: EmulatorRequest[Field] };
 
 const SECRET_HEADERS = ["authorization", "cookie"];
-const MOST_CHARACTERS = 64_000_000;
+const MAX_CHARACTERS = 64_000_000;
 
-/** Keeps the last `max` requests, with at most 64 million characters of bodies. */
+/** Stores the last `max` requests, with at most 64 million characters of bodies. */
 export function createRequestLog(max: number) {
   const requests: OpenRecord[] = [];
   const sizes = new WeakMap<OpenRecord, number>();
@@ -58,8 +58,8 @@ export function createRequestLog(max: number) {
       id,
       method: request.method,
       path: new URL(request.url).pathname,
-      headers: redacted(request.headers),
-      body: parsed(text),
+      headers: redactHeaders(request.headers),
+      body: parseBody(text),
       unknownFields: [],
       faults: [],
       unknownFaults: [],
@@ -74,7 +74,7 @@ export function createRequestLog(max: number) {
     requests.push(record);
     sizes.set(record, text.length);
     characters += text.length;
-    while (requests.length > max || (characters > MOST_CHARACTERS && requests.length > 1)) dropOldest();
+    while (requests.length > max || (characters > MAX_CHARACTERS && requests.length > 1)) dropOldest();
     return record;
   }
 
@@ -89,7 +89,7 @@ export function createRequestLog(max: number) {
   }
 }
 
-/** Notes the end of an answer. Returns false if it had ended already: a broken body is cancelled too. */
+/** Records the end of a response. Returns false if it had ended before: a broken body is also cancelled. */
 export function closeRecord(record: OpenRecord, end: BodyEnd, now: number): boolean {
   if (record.endedAt !== undefined) return false;
   record.endedAt = now;
@@ -98,7 +98,7 @@ export function closeRecord(record: OpenRecord, end: BodyEnd, now: number): bool
   return true;
 }
 
-function redacted(headers: Headers): Record<string, string> {
+function redactHeaders(headers: Headers): Record<string, string> {
   const seen: Record<string, string> = {};
   headers.forEach((value, name) => {
     seen[name] = SECRET_HEADERS.includes(name) ? "[redacted]" : value;
@@ -106,7 +106,7 @@ function redacted(headers: Headers): Record<string, string> {
   return seen;
 }
 
-function parsed(text: string): unknown {
+function parseBody(text: string): unknown {
   if (text === "") return undefined;
   try {
     return JSON.parse(text);

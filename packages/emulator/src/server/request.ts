@@ -1,13 +1,13 @@
 const MEANT_AS_INIT = ["method", "headers", "body", "signal"];
 
 /**
- * Returns the request of a call `fetch(input, init)`. A server gives its handler another second argument (an
+ * Returns the request of a `fetch(input, init)` call. Servers pass another second argument to their handler (an
  * environment, connection details): an object without a field of an `init` is ignored.
  */
 export function toRequest(input: Request | URL | string, init?: RequestInit): Request {
   const isRequest = typeof input === "object" && "headers" in input;
   const isInit = typeof init === "object" && init !== null && MEANT_AS_INIT.some((word) => word in init);
-  // used as it is: the requests of some servers only look like the platform's
+  // the requests of some servers only look like the platform's, so return them unchanged
   if (isRequest && !isInit) return input;
   return new Request(input, init);
 }

@@ -6,12 +6,12 @@ export type BodyEnd = "finished" | "aborted" | "broken";
 const encoder = new TextEncoder();
 
 /**
- * Creates a response body that makes a piece only when the reader pulls one. It fails when `request` aborts, as a body
+ * Creates a response body that writes a chunk only when the reader pulls. It fails when `request` aborts, as a body
  * from the network does, and stops its source when it is cancelled.
  *
- * @param write makes the pieces; its signal aborts when the reader has left
+ * @param write writes the chunks; its signal aborts when the reader disconnects
  */
-export function pulledBody(
+export function createPulledBody(
   request: { readonly signal: AbortSignal },
   write: BodyWriter,
   onEnd: (end: BodyEnd) => void,
@@ -23,10 +23,10 @@ export function pulledBody(
   return new ReadableStream({ start, pull, cancel }, { highWaterMark: 0 });
 
   function start(controller: ReadableStreamDefaultController) {
-    // the closure holds the request: platforms drop the signal of a request that nothing holds
+    // the closure references the request: platforms drop the signal of an unreferenced request
     const abort = () => {
       controller.error(request.signal.reason);
-      leave(request.signal.reason);
+      abandon(request.signal.reason);
     };
     if (request.signal.aborted) return abort();
     request.signal.addEventListener("abort", abort);
@@ -48,13 +48,13 @@ export function pulledBody(
   }
 
   function cancel(reason: unknown) {
-    leave(reason);
+    abandon(reason);
   }
 
-  function leave(reason: unknown) {
+  function abandon(reason: unknown) {
     end("aborted");
     gone.abort(reason);
-    // the signal ends a generator that waits for its clock; one that waits for a pull needs `return`
+    // the signal ends a generator that waits for its clock; `return` ends a generator that waits for a pull
     pieces.return(undefined).catch(() => {});
   }
 

@@ -9,14 +9,14 @@ export interface Match {
   readonly param: string;
 }
 
-/** Finds the route of `path`: the same path, or one that ends in `{name}`. */
-export function match(routes: Routes, path: string): Match | undefined {
-  if (Object.hasOwn(routes, path)) return matched(path, "");
+/** Finds the route of `path`: the same path, or a path that ends in `{name}`. */
+export function matchRoute(routes: Routes, path: string): Match | undefined {
+  if (Object.hasOwn(routes, path)) return matchKey(path, "");
   const [, start = "", segment = ""] = /^(.*\/)([^/]+)$/.exec(path) ?? [];
   const route = Object.keys(routes).find((key) => key.startsWith(`${start}{`));
-  return route === undefined ? undefined : matched(route, segment);
+  return route === undefined ? undefined : matchKey(route, segment);
 
-  function matched(key: string, param: string): Match | undefined {
+  function matchKey(key: string, param: string): Match | undefined {
     const methods = routes[key];
     return methods && { methods, param };
   }

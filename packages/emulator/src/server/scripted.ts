@@ -1,17 +1,17 @@
-/** A reply that a test decides. */
+/** A scripted reply. */
 export interface ScriptedReply {
-  /** Text of the answer. @default "" */
+  /** Text of the reply. @default "" */
   readonly content?: string;
-  /** Thinking; sent only if the model and the request think. @default a text of the emulator */
+  /** Thinking. Sent only if the model and the request think. @default a text of the emulator */
   readonly reasoning?: string;
-  /** Tool calls. `arguments` is a value that is sent as JSON, or a string that is sent as it is. @default none */
+  /** Tool calls. `arguments` is a value to send as JSON, or a string to send unchanged. @default none */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments?: unknown }[];
 }
 
-/** Part of a script that one request gets. */
+/** The rule of a script for one request. */
 export interface Scripted {
-  /** Reply of a chat; undefined leaves it to the emulator. */
+  /** Reply of a chat. Undefined leaves the reply to the emulator. */
   readonly reply: ScriptedReply | undefined;
-  /** Faults as a prompt has them, `[[slow]][[drop]]`. */
+  /** Faults in the syntax of prompts, `[[slow]][[drop]]`. */
   readonly faults: string;
 }

@@ -1,33 +1,36 @@
 import { hash } from "./hash.js";
 
-/** Part of a text, from its first character to the one after its last. */
+/** Range of a text, from its first character to the character after its last. */
 interface Span {
   readonly start: number;
   readonly end: number;
-  /** Written in place of the part. */
+  /** Replacement for the text. */
   readonly sign: string;
 }
 
 /** Removes secrets from texts and values: keys, tokens, data URIs, and the queries and passwords of URLs. */
 export interface Redactor {
-  /** Adds a secret, so that it is found in every form in which it may be written. Shorter than 6 characters is ignored. */
+  /** Adds a secret, which is then found in every encoding. Secrets shorter than 6 characters are ignored. */
   readonly add: (secret: string) => void;
   /** Returns `text` without secrets. */
-  readonly text: (text: string) => string;
-  /** Returns the pieces of a text without its secrets; one that lies over several pieces is found too. */
-  readonly pieces: (pieces: readonly string[]) => string[];
-  /** Returns a copy of plain JSON without secrets, field names included. */
-  readonly value: (value: unknown) => unknown;
-  /** Checks if a text has a secret that was added. */
+  readonly redactText: (text: string) => string;
+  /** Returns the chunks of a text without its secrets, including secrets that span several chunks. */
+  readonly redactChunks: (pieces: readonly string[]) => string[];
+  /** Returns a copy of plain JSON without secrets. Field names are redacted too. */
+  readonly redactValue: (value: unknown) => unknown;
+  /** Checks if a text contains an added secret. */
   readonly hasSecret: (text: string) => boolean;
 }
 
 const REDACTED = "[redacted]";
-const LEAST_SECRET = 6;
-/** Characters of a file from which it gets a hash. The content of a shorter one could be guessed by its hash. */
-const LEAST_FILE = 32;
+const MIN_SECRET_CHARACTERS = 6;
+/**
+ * Minimum number of characters of a file that gets a hash. The content of a shorter file could be guessed from its
+ * hash.
+ */
+const MIN_FILE_CHARACTERS = 32;
 
-/** Patterns of secrets. Where one has a group `shown`, only the text behind it is removed. */
+/** Patterns of secrets. If a pattern has a group `shown`, only the text after the group is removed. */
 const patterns: readonly RegExp[] = [
   /(?<shown>\b(?:bearer|basic)\s+)[^\s"',;`<>\\[\]]+/gi,
   /(?<shown>\bsk-)[\w-]{6,}/g,
@@ -37,7 +40,10 @@ const patterns: readonly RegExp[] = [
   /(?<shown>\bhttps?:\/\/[^\s"'\\?]+\?)[^\s"'\\)<>[\]]+/gi,
 ];
 
-/** Patterns of files: data URIs and plain Base64. Their sign has a hash, so that two files can be told apart. */
+/**
+ * Patterns of files: data URIs and plain Base64. Their replacement contains a hash, so that two files can be told
+ * apart.
+ */
 const files: readonly RegExp[] = [
   /(?<shown>\bdata:[\w.+/-]{0,128}(?:;[^,;\s"']{0,64}){0,4},)[^\s"'\\)<>[\]]+/gi,
   /[\w+/-]{200,}={0,2}/g,
@@ -46,39 +52,39 @@ const files: readonly RegExp[] = [
 const SECRET_NAME =
   /authorization|cookie|password|secret|credential|api[-_]?key|(?:^|[-_]|access|refresh|auth|session)token$|^signature$/i;
 
-/** Creates a redactor that knows `secrets`, beside the patterns of keys and tokens. */
+/** Creates a redactor for `secrets`, and for the patterns of keys and tokens. */
 export function createRedactor(secrets: readonly string[] = []): Redactor {
   const known = new Set<string>();
   for (const secret of secrets) add(secret);
-  return { add, text, pieces, value, hasSecret };
+  return { add, redactText, redactChunks, redactValue, hasSecret };
 
   function add(secret: string) {
-    if (secret.length < LEAST_SECRET) return;
+    if (secret.length < MIN_SECRET_CHARACTERS) return;
     const escaped = JSON.stringify(secret).slice(1, -1);
     for (const form of [secret, encodeURIComponent(secret), escaped]) known.add(form);
   }
 
-  function text(whole: string): string {
-    return pieces([whole])[0] ?? "";
+  function redactText(whole: string): string {
+    return redactChunks([whole])[0] ?? "";
   }
 
-  function pieces(parts: readonly string[]): string[] {
-    const spans = spansOf(parts.join(""));
+  function redactChunks(parts: readonly string[]): string[] {
+    const spans = findSpans(parts.join(""));
     let offset = 0;
     return parts.map((part) => {
       const start = offset;
       offset += part.length;
-      return without(part, start, spans);
+      return removeSpans(part, start, spans);
     });
   }
 
-  function value(given: unknown): unknown {
-    if (typeof given === "string") return text(given);
+  function redactValue(given: unknown): unknown {
+    if (typeof given === "string") return redactText(given);
     if (typeof given !== "object" || given === null) return given;
-    if (Array.isArray(given)) return given.map(value);
+    if (Array.isArray(given)) return given.map(redactValue);
     const entries = Object.entries(given).map(([name, field]) => [
-      text(name),
-      typeof field === "string" && SECRET_NAME.test(name) ? REDACTED : value(field),
+      redactText(name),
+      typeof field === "string" && SECRET_NAME.test(name) ? REDACTED : redactValue(field),
     ]);
     return Object.fromEntries(entries);
   }
@@ -87,11 +93,11 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     return [...known].some((secret) => whole.includes(secret));
   }
 
-  function spansOf(whole: string): Span[] {
-    const found = [...known].flatMap((secret) => occurrences(whole, secret));
+  function findSpans(whole: string): Span[] {
+    const found = [...known].flatMap((secret) => findOccurrences(whole, secret));
     for (const pattern of patterns) found.push(...matches(whole, pattern, () => REDACTED));
-    for (const pattern of files) found.push(...matches(whole, pattern, signOfFile));
-    return merged(found);
+    for (const pattern of files) found.push(...matches(whole, pattern, describeFile));
+    return mergeSpans(found);
   }
 }
 
@@ -102,19 +108,19 @@ function matches(whole: string, pattern: RegExp, signOf: (secret: string) => str
   });
 }
 
-function signOfFile(file: string): string {
-  return file.length < LEAST_FILE ? REDACTED : `[redacted ${hash(file)}]`;
+function describeFile(file: string): string {
+  return file.length < MIN_FILE_CHARACTERS ? REDACTED : `[redacted ${hash(file)}]`;
 }
 
-function occurrences(whole: string, secret: string): Span[] {
+function findOccurrences(whole: string, secret: string): Span[] {
   const found: Span[] = [];
   for (let at = whole.indexOf(secret); at >= 0; at = whole.indexOf(secret, at + secret.length))
     found.push({ start: at, end: at + secret.length, sign: REDACTED });
   return found;
 }
 
-/** Sorts spans, and joins those that overlap or touch. The longest one gives its sign. */
-function merged(spans: readonly Span[]): Span[] {
+/** Sorts spans, and merges spans that overlap or touch. The longest span decides the replacement. */
+function mergeSpans(spans: readonly Span[]): Span[] {
   const joined: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     const last = joined.at(-1);
@@ -127,8 +133,8 @@ function merged(spans: readonly Span[]): Span[] {
   return joined;
 }
 
-/** Cuts the spans out of a part that begins at `offset`. The part in which a span begins gets the sign for it. */
-function without(part: string, offset: number, spans: readonly Span[]): string {
+/** Removes the spans from a chunk that begins at `offset`. The chunk where a span begins gets the replacement. */
+function removeSpans(part: string, offset: number, spans: readonly Span[]): string {
   const end = offset + part.length;
   let at = offset;
   let kept = "";

@@ -1,32 +1,32 @@
 /**
- * Keeps what an emulator has made where its process may end at any time, as a Service Worker does. A `Map` is one; what
- * is set survives if you copy it elsewhere. Values are data that `structuredClone` copies.
+ * Stores what an emulator has created, for a process that may end at any time, such as a Service Worker. A `Map` fits;
+ * copy its entries elsewhere to persist them. `structuredClone` can copy all values.
  */
 export type EmulatorState = Pick<Map<string, unknown>, "set" | "delete" | typeof Symbol.iterator>;
 
-/** The part of a state that one endpoint has. */
+/** The part of a state that belongs to one endpoint. */
 export interface Shelf<Value> {
-  /** Entries that were kept before, in the order in which they were set. */
+  /** Stored entries in insertion order. */
   readonly entries: readonly (readonly [id: string, value: Value])[];
   set(id: string, value: Value): void;
   delete(id: string): void;
 }
 
-/** Opens the part of an endpoint; without a state nothing is kept. */
-export function openShelf<Value>(state: EmulatorState | undefined, name: string): Shelf<Value> {
+/** Creates the shelf of an endpoint. Without a state, nothing is stored. */
+export function createShelf<Value>(state: EmulatorState | undefined, name: string): Shelf<Value> {
   const prefix = `${name}/`;
   const kept = [...(state ?? [])].filter(([key]) => key.startsWith(prefix));
   return {
-    // only this shelf has set them
+    // only this shelf has set these values
     entries: kept.map(([key, value]) => [key.slice(prefix.length), value as Value]),
     set: (id, value) => void state?.set(prefix + id, value),
     delete: (id) => void state?.delete(prefix + id),
   };
 }
 
-/** Creates a count of what an endpoint has made, which goes on where the last process ended: no id comes twice. */
-export function createCount(state: EmulatorState | undefined, name: string) {
-  const shelf = openShelf<number>(state, "counts");
+/** Creates a counter that continues where the last process ended. Ids never repeat. */
+export function createCounter(state: EmulatorState | undefined, name: string) {
+  const shelf = createShelf<number>(state, "counts");
   let count = shelf.entries.find(([id]) => id === name)?.[1] ?? 0;
   return {
     next(): number {

@@ -3,7 +3,7 @@ import { models } from "@sluice/core/schemas";
 import { cut } from "../server/cut.js";
 import { readVideoFaults, type VideoFaults } from "./faults.js";
 
-/** Fields of a checked request that decide what is made. */
+/** Fields of a validated request that decide the video. */
 export interface VideoRequestBody {
   readonly model: VideoModel;
   readonly input?: { readonly prompt?: string; readonly media?: readonly MediaItem[] };
@@ -21,7 +21,7 @@ interface MediaItem {
   readonly url: string;
 }
 
-/** Item of `content`; its URL is in the field that `type` names. */
+/** Item of `content`. Its URL is in the field that `type` names. */
 export interface ContentItem {
   readonly type: string;
   readonly text?: string;
@@ -40,7 +40,7 @@ export interface VideoJob {
   readonly family: VideoFamily;
   /** Prompt with its faults, cut to 5,000 characters, the limit of `beta`. */
   readonly prompt: string;
-  /** Faults of the prompt; their text is cut too, because tasks are kept. */
+  /** Faults of the prompt. Their text is cut too, because tasks are stored. */
   readonly faults: VideoFaults;
   readonly action: "generate" | "firstTailGenerate";
   readonly resolution: string;
@@ -53,16 +53,16 @@ export interface VideoJob {
   readonly returnsLastFrame: boolean;
 }
 
-const MOST_PROMPT = 5000;
-/** Duration where neither the request nor the table of models says one. */
+const MAX_PROMPT_CHARACTERS = 5000;
+/** Duration if neither the request nor the table of models has one. */
 const USUAL_SECONDS = 5;
-/** Duration of a request that leaves it to the model (-1). */
+/** Duration of a request that leaves the choice to the model (-1). */
 const CHOSEN_SECONDS = 8;
-/** Assumed length of a reference video: none is downloaded. */
+/** Assumed length of a reference video. No video is downloaded. */
 const REFERENCE_SECONDS = 3;
 
 /**
- * Reads a checked request.
+ * Reads a validated request.
  *
  * @param added faults of the script, `[[drop]]`
  */
@@ -80,11 +80,11 @@ export function readVideoJob(request: VideoRequestBody, added?: string): VideoJo
   return {
     model,
     family: row.family,
-    prompt: cut(prompt, MOST_PROMPT),
-    faults: { ...faults, text: cut(faults.text, MOST_PROMPT) },
+    prompt: cut(prompt, MAX_PROMPT_CHARACTERS),
+    faults: { ...faults, text: cut(faults.text, MAX_PROMPT_CHARACTERS) },
     action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
     resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
-    // the one clip has this ratio
+    // the emulator's only clip has this ratio
     ratio: settings.ratio === undefined || settings.ratio === "adaptive" ? "16:9" : settings.ratio,
     duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? durationDefault),
     inputDuration: videos * REFERENCE_SECONDS,

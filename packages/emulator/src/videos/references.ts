@@ -1,43 +1,42 @@
 import type { AssetStatus } from "../assets/assets.js";
-import { type Answer, badRequest } from "../server/http.js";
+import { createBadRequest, type HandlerResponse } from "../server/http.js";
 import type { VideoRequestBody } from "./job.js";
 
 const ASSET = "asset://";
 const LOOKUP_URL = /\/files\/asset-[^/?]+\.png\?/;
 
 /**
- * Refuses a request that uses an asset that does not exist or is not ready, or the temporary URL of a lookup (spec,
- * Asset). The schemas have checked everything else.
+ * Refuses a request with an asset that does not exist or is not ready, or with the temporary URL of a lookup (spec,
+ * Asset). The schemas have validated everything else.
  */
 export function refuseReferences(
   request: VideoRequestBody,
   statusOf: (id: string) => AssetStatus | undefined,
-): Answer | undefined {
-  for (const { path, url } of addressesOf(request)) {
+): HandlerResponse | undefined {
+  for (const { path, url } of readURLs(request)) {
     if (LOOKUP_URL.test(url)) {
       const message = `${path} is the temporary URL of an asset lookup; use asset://<Id> instead.`;
-      return badRequest(message, path, "asset_url_not_accepted");
+      return createBadRequest(message, path, "asset_url_not_accepted");
     }
     if (!url.startsWith(ASSET)) continue;
     const status = statusOf(url.slice(ASSET.length));
     if (status === undefined)
-      return badRequest(`${path} names an asset that does not exist.`, path, "asset_not_found");
+      return createBadRequest(`${path} names an asset that does not exist.`, path, "asset_not_found");
     if (status !== "Active") {
       const message = `${path} names an asset that is ${status}; only Active ones can be used.`;
-      return badRequest(message, path, "asset_not_active");
+      return createBadRequest(message, path, "asset_not_active");
     }
   }
   return undefined;
 }
 
-/** Returns the URL of the first image of a request that is not an asset. */
-export function firstImageOf(request: VideoRequestBody): string | undefined {
-  return addressesOf(request).find(({ url, type }) => !/video|audio/.test(type) && !url.startsWith(ASSET))
-    ?.url;
+/** Finds the URL of the first image of a request. Skips assets. */
+export function findFirstImage(request: VideoRequestBody): string | undefined {
+  return readURLs(request).find(({ url, type }) => !/video|audio/.test(type) && !url.startsWith(ASSET))?.url;
 }
 
-/** Returns the addresses in a request, with the paths of their fields. */
-export function addressesOf({
+/** Returns the URLs in a request, with the paths of their fields. */
+export function readURLs({
   input,
   content = [],
 }: VideoRequestBody): { path: string; type: string; url: string }[] {

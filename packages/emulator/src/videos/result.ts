@@ -7,16 +7,16 @@ export interface Task {
   readonly id: string;
   readonly job: VideoJob;
   readonly timeline: Timeline;
-  /** True if a success repeats its URL in `fail_reason`, as some do. */
+  /** True if a success repeats its URL in `fail_reason`, as some successes do. */
   readonly repeatsURL: boolean;
 }
 
-/** State of a task at the time of one query. */
+/** State of a task at the time of a query. */
 export interface View extends Progress {
-  /** True if the status is a word that the spec does not have. */
+  /** True if the status is a word that the spec does not list. */
   readonly oddStatus: boolean;
   readonly failed: boolean;
-  /** URL of the finished video; undefined before, and if there is none. */
+  /** URL of the finished video. */
   readonly url: string | undefined;
   readonly lastFrameURL: string | undefined;
 }
@@ -54,61 +54,64 @@ const statusWords = {
   },
 } as const;
 
-/** Form of the answers about a task. */
+/** Form of the responses about a task. */
 interface TaskForm {
   /** Status of the receipt. */
   readonly receipt: string;
   readonly words: keyof typeof statusWords;
-  /** Makes the upstream's own answer, `data.data`. */
-  readonly upstreamOf: (task: Task, view: View) => object;
-  /** True where the fault `flat` leaves out the envelope. */
+  /** Creates the upstream's own result, `data.data`. */
+  readonly toUpstream: (task: Task, view: View) => object;
+  /** True if the fault `flat` removes the envelope. */
   readonly canBeBare?: boolean;
 }
 
-const usual: TaskForm = { receipt: "queued", words: "upper", upstreamOf: () => ({}) };
-const gamma2: TaskForm = { receipt: "", words: "lower", upstreamOf: bareOf, canBeBare: true };
+const usual: TaskForm = { receipt: "queued", words: "upper", toUpstream: () => ({}) };
+const gamma2: TaskForm = { receipt: "", words: "lower", toUpstream: toBareResult, canBeBare: true };
 
-/** The forms of the families whose tasks differ from the usual ones (spec, Video task). */
+/** Forms of the families whose tasks differ from the default (spec, Video task). */
 const forms: { readonly [Family in VideoFamily]?: TaskForm } = {
-  beta: { ...usual, upstreamOf: betaOf },
+  beta: { ...usual, toUpstream: toBetaResult },
   "2-0": gamma2,
   fast: gamma2,
 };
 
-/** Returns the form of the answers about a task. */
-export function formOf({ family }: VideoJob): TaskForm {
+/** Returns the form of the responses about a task. */
+export function getForm({ family }: VideoJob): TaskForm {
   return forms[family] ?? usual;
 }
 
-/** Makes a query result: in its envelope, or bare where the fault `flat` is in the prompt and the model has that form. */
-export function resultOf(task: Task, view: View) {
-  const isBare = formOf(task.job).canBeBare && task.job.faults.names.has("flat");
-  return isBare ? bareOf(task, view) : envelopeOf(task, view);
+/**
+ * Creates a query result in its envelope. The result is bare if the prompt has the fault `flat` and the model supports
+ * it.
+ */
+export function toResult(task: Task, view: View) {
+  const isBare = getForm(task.job).canBeBare && task.job.faults.names.has("flat");
+  return isBare ? toBareResult(task, view) : toEnvelope(task, view);
 }
 
-function envelopeOf(task: Task, view: View) {
+function toEnvelope(task: Task, view: View) {
   const { id, job, timeline, repeatsURL } = task;
-  const form = formOf(job);
+  const form = getForm(job);
   const isFinal = view.phase === "finished";
   const repeated = repeatsURL && view.url !== undefined ? view.url : "";
   const data = {
     task_id: id,
     action: job.action,
-    status: wordOf(view, form.words),
+    status: getStatusWord(view, form.words),
     fail_reason: isFinal && view.failed ? FAILURE.message : repeated,
     ...(isFinal ? { result_url: view.url ?? null } : {}),
-    submit_time: seconds(timeline.submittedAt),
-    start_time: isStarted(view) ? seconds(timeline.startedAt) : 0,
-    finish_time: isFinal ? seconds(timeline.finishedAt) : 0,
+    submit_time: toSeconds(timeline.submittedAt),
+    start_time: isStarted(view) ? toSeconds(timeline.startedAt) : 0,
+    finish_time: isFinal ? toSeconds(timeline.finishedAt) : 0,
     progress: `${Math.floor(view.share * 100)}%`,
     request_id: `req_${hash(`${id} query`)}`,
-    data: form.upstreamOf(task, view),
+    data: form.toUpstream(task, view),
   };
   return { code: "success", message: "", data };
 }
 
-/** Makes a query result without an envelope. The spec does not show it: it is an assumption (wire, 3.2). */
-function bareOf({ id, job, timeline }: Task, view: View) {
+/** Creates a query result without an envelope. The spec does not show this form: it is an assumption (wire, 3.2). */
+function toBareResult({ id, job, timeline }: Task, view: View) {
   const isFinal = view.phase === "finished";
   const tokens = job.duration * FPS * 900;
   const content = view.url !== undefined && {
@@ -118,7 +121,7 @@ function bareOf({ id, job, timeline }: Task, view: View) {
   return {
     id,
     model: job.model,
-    status: wordOf(view, "lower"),
+    status: getStatusWord(view, "lower"),
     ...(content ? { content } : {}),
     ...(isFinal && view.failed ? { error: FAILURE } : {}),
     ...(isFinal && !view.failed ? { usage: { completion_tokens: tokens, total_tokens: tokens } } : {}),
@@ -127,28 +130,28 @@ function bareOf({ id, job, timeline }: Task, view: View) {
     ratio: job.ratio,
     duration: job.duration,
     framespersecond: FPS,
-    created_at: seconds(timeline.submittedAt),
-    updated_at: seconds(isFinal ? timeline.finishedAt : timeline.submittedAt),
+    created_at: toSeconds(timeline.submittedAt),
+    updated_at: toSeconds(isFinal ? timeline.finishedAt : timeline.submittedAt),
   };
 }
 
-function betaOf({ id, job, timeline }: Task, view: View) {
+function toBetaResult({ id, job, timeline }: Task, view: View) {
   const succeeded = view.phase === "finished" && !view.failed;
   return {
     output: {
       task_id: hash(`${id} upstream`) + hash(`${id} upstream task`),
-      task_status: wordOf(view, "upstream"),
-      submit_time: stamp(timeline.submittedAt),
-      ...(isStarted(view) ? { scheduled_time: stamp(timeline.startedAt) } : {}),
-      ...(succeeded ? { end_time: stamp(timeline.finishedAt), orig_prompt: job.prompt } : {}),
+      task_status: getStatusWord(view, "upstream"),
+      submit_time: formatTime(timeline.submittedAt),
+      ...(isStarted(view) ? { scheduled_time: formatTime(timeline.startedAt) } : {}),
+      ...(succeeded ? { end_time: formatTime(timeline.finishedAt), orig_prompt: job.prompt } : {}),
       ...(view.url === undefined ? {} : { video_url: view.url }),
     },
     request_id: hash(`${id} upstream request`),
-    ...(succeeded ? { usage: usageOf(job) } : {}),
+    ...(succeeded ? { usage: toUsage(job) } : {}),
   };
 }
 
-function usageOf(job: VideoJob) {
+function toUsage(job: VideoJob) {
   return {
     SR: Number.parseInt(job.resolution, 10),
     duration: job.duration,
@@ -160,7 +163,7 @@ function usageOf(job: VideoJob) {
   };
 }
 
-function wordOf({ phase, failed, oddStatus }: View, style: keyof typeof statusWords): string {
+function getStatusWord({ phase, failed, oddStatus }: View, style: keyof typeof statusWords): string {
   const words = statusWords[style];
   if (oddStatus) return words.odd;
   return phase === "finished" && failed ? words.failed : words[phase];
@@ -170,11 +173,11 @@ function isStarted({ phase }: View): boolean {
   return phase === "running" || phase === "finished";
 }
 
-function seconds(ms: number): number {
+function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
 /** Formats a time as `2026-03-14 09:26:53.589`. */
-function stamp(ms: number): string {
+function formatTime(ms: number): string {
   return new Date(ms).toISOString().replace("T", " ").replace("Z", "");
 }

@@ -2,51 +2,52 @@ import { isRecord } from "./is-record.js";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Keywords that are left out: the client checks their rules anyway. */
-const LEFT_OUT = ["contains", "minContains", "maxContains", "allOf", "default"];
+/** Keywords to drop. The client checks their rules anyway. */
+const DROPPED = ["contains", "minContains", "maxContains", "allOf", "default"];
 
-/** Length of a description that says no more than the name of its field: "Opacity of the logo." */
+/** Maximum length of a description that only repeats the name of its field: "Opacity of the logo." */
 const MAX_LABEL = 40;
 
-/** Fields of messages that are accepted, and are not worth their place in the list. */
+/** Fields of messages that the server accepts but does not list, to keep the schema short. */
 const UNLISTED = ["tool_calls", "tool_call_id", "reasoning_content", "name"];
 
 /**
- * Makes a schema short, because the agent reads the schemas of all tools: the kinds of an object become one object with the
- * fields of all kinds, a description is one sentence, and `null` and rules across fields are left out. A flat schema accepts
- * each request that the client accepts, but for `null`.
+ * Shortens a schema, because the agent reads the schemas of all tools. The variants of an object become one object with
+ * the fields of all variants. A description is one sentence. `null` and rules across fields are dropped. A flat schema
+ * accepts every request that the client accepts, except for `null`.
  */
 export function flatten(schema: Schema): Record<string, unknown> {
   const { anyOf, properties, items, ...rest } = schema;
-  const short = Object.fromEntries(Object.entries(rest).filter(([name]) => !LEFT_OUT.includes(name)));
-  if (typeof short["description"] === "string") short["description"] = firstSentence(short["description"]);
+  const short = Object.fromEntries(Object.entries(rest).filter(([name]) => !DROPPED.includes(name)));
+  if (typeof short["description"] === "string")
+    short["description"] = readFirstSentence(short["description"]);
   if (isRecord(properties)) {
     const fields = Object.entries(properties).filter(
       ([name, field]) => isRecord(field) && !("not" in field) && !UNLISTED.includes(name),
     );
-    const listed = listOf(short["required"]).filter((name) => !UNLISTED.includes(String(name)));
+    const listed = toList(short["required"]).filter((name) => !UNLISTED.includes(String(name)));
     if (short["required"]) short["required"] = listed;
     short["properties"] = Object.fromEntries(
-      fields.map(([name, field]) => [name, withoutLabel(flatten(field as Schema))]),
+      fields.map(([name, field]) => [name, removeLabel(flatten(field as Schema))]),
     );
   }
   if (isRecord(items)) short["items"] = flatten(items);
   if (!Array.isArray(anyOf)) return short;
-  const kinds = merged(anyOf.filter(({ type }) => type !== "null").map(flatten));
+  const kinds = mergeAll(anyOf.filter(({ type }) => type !== "null").map(flatten));
   return kinds.length === 1 ? { ...kinds[0], ...short } : { anyOf: kinds, ...short };
 }
 
-/** Removes a description that says no more than the name of its field. */
-function withoutLabel({ description, ...rest }: Record<string, unknown>): Record<string, unknown> {
+/** Removes a description that only repeats the name of its field. */
+function removeLabel({ description, ...rest }: Record<string, unknown>): Record<string, unknown> {
   return typeof description === "string" && description.length > MAX_LABEL ? { ...rest, description } : rest;
 }
 
-function firstSentence(text: string): string {
+function readFirstSentence(text: string): string {
   return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
 }
 
-/** Merges the objects of a list of schemas, and the lists; values stay apart. */
-function merged(schemas: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+/** Merges the objects of a list of schemas, and its arrays. Other schemas stay separate. */
+function mergeAll(schemas: readonly Record<string, unknown>[]): Record<string, unknown>[] {
   const result: Record<string, unknown>[] = [];
   for (const schema of schemas) {
     const { type } = schema;
@@ -55,35 +56,35 @@ function merged(schemas: readonly Record<string, unknown>[]): Record<string, unk
     );
     const other = result[index];
     if (!other) result.push(schema);
-    else result[index] = type === "object" ? mergedObjects(other, schema) : mergedLists(other, schema);
+    else result[index] = type === "object" ? mergeObjects(other, schema) : mergeLists(other, schema);
   }
   return result;
 }
 
-function mergedObjects(one: Schema, other: Schema): Record<string, unknown> {
+function mergeObjects(one: Schema, other: Schema): Record<string, unknown> {
   const fields: Record<string, unknown> = { ...(one["properties"] as object) };
   for (const [name, field] of Object.entries((other["properties"] ?? {}) as Record<string, Schema>))
-    fields[name] = name in fields ? mergedFields(fields[name] as Schema, field) : field;
-  const required = listOf(one["required"]).filter((name) => listOf(other["required"]).includes(name));
+    fields[name] = name in fields ? mergeFields(fields[name] as Schema, field) : field;
+  const required = toList(one["required"]).filter((name) => toList(other["required"]).includes(name));
   return { ...one, properties: fields, ...(one["required"] !== undefined && { required }) };
 }
 
-function mergedLists(one: Schema, other: Schema): Record<string, unknown> {
+function mergeLists(one: Schema, other: Schema): Record<string, unknown> {
   const items = flatten({ anyOf: [one["items"], other["items"]].filter(isRecord) });
   const { minItems: _, maxItems: __, ...rest } = one;
   return { ...rest, ...(Object.keys(items).length > 0 && { items }) };
 }
 
 /** Merges two schemas of one field. */
-function mergedFields(one: Schema, other: Schema): Record<string, unknown> {
-  const values = [...valuesOf(one), ...valuesOf(other)];
-  const isListed = valuesOf(one).length > 0 && valuesOf(other).length > 0;
+function mergeFields(one: Schema, other: Schema): Record<string, unknown> {
+  const values = [...listValues(one), ...listValues(other)];
+  const isListed = listValues(one).length > 0 && listValues(other).length > 0;
   const { const: _, ...rest } = one;
   if (isListed) return { ...rest, enum: [...new Set(values)] };
   const { description, ...bare } = one;
   const { description: __, ...otherBare } = other;
   if (JSON.stringify(bare) === JSON.stringify(otherBare)) return { ...one };
-  const kinds = merged([...kindsOf(bare), ...kindsOf(otherBare)]);
+  const kinds = mergeAll([...listVariants(bare), ...listVariants(otherBare)]);
   const different = [...new Map(kinds.map((kind) => [JSON.stringify(kind), kind])).values()];
   return {
     ...(different.length === 1 ? different[0] : { anyOf: different }),
@@ -91,15 +92,15 @@ function mergedFields(one: Schema, other: Schema): Record<string, unknown> {
   };
 }
 
-function kindsOf(schema: Schema): Record<string, unknown>[] {
+function listVariants(schema: Schema): Record<string, unknown>[] {
   return Array.isArray(schema["anyOf"]) ? (schema["anyOf"] as Record<string, unknown>[]) : [{ ...schema }];
 }
 
-/** Values of an `enum` or a `const`. */
-function valuesOf(schema: Schema): readonly unknown[] {
-  return "const" in schema ? [schema["const"]] : listOf(schema["enum"]);
+/** Lists the values of an `enum` or a `const`. */
+function listValues(schema: Schema): readonly unknown[] {
+  return "const" in schema ? [schema["const"]] : toList(schema["enum"]);
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -2,8 +2,8 @@ import { access, constants, mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder and those above it, and tries that files can be made in it. `mkdir` with `recursive` is not used: it never
- * returns for some paths, such as `/proc/x`.
+ * Creates a folder and its parents, and checks that files can be created in it. Does not use `mkdir` with `recursive`,
+ * which never returns for some paths, such as `/proc/x`.
  *
  * @throws {Error} that names the folder
  */
@@ -24,7 +24,7 @@ async function makeAll(path: string): Promise<void> {
   if (dirname(path) === path) throw new Error(`there is no ${path}`);
   await makeAll(dirname(path));
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
-    // another process has made it
+    // another process has created it
     if (error.code !== "EEXIST") throw error;
   });
 }

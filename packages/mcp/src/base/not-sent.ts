@@ -1,4 +1,4 @@
-/** A call that was not sent. Its message says why, and what to do. */
+/** A call that was not sent. Its message has the reason and the next step. */
 export class NotSent extends Error {
   override readonly name = "NotSent";
 }

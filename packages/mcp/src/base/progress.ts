@@ -1,16 +1,16 @@
-/** Progress of a call, sent to the caller so that it goes on waiting. */
+/** Sends progress notifications so that the client does not time out. */
 export interface Report {
-  /** Reports a number that grows. */
+  /** Reports a growing number. */
   at(progress: number, message: string): void;
-  /** Changes the message of a wait whose end is not known. */
+  /** Changes the message of a wait without a known end. */
   waiting(message: string): void;
 }
 
 type Send = (progress: number, message: string) => void;
 
 /**
- * Sends progress at most once in `everyMs`, and also where nothing new is known: a caller takes silence for a failure,
- * and cancels what is paid. The number always grows, as the protocol asks for.
+ * Sends progress at most once in `everyMs`, even without news: a caller treats silence as a failure and cancels a paid
+ * call. The number always grows, as the protocol requires.
  */
 export function reportEvery(everyMs: number, send: Send): Report & { end(): void } {
   let sent = 0;

@@ -8,11 +8,11 @@ import { fetchMedia } from "@sluice/media";
 import { makeFolder } from "./make-folder.js";
 import type { Content } from "./tool.js";
 
-/** A file of a result: its link, and what a reader is told of it. */
+/** A file of a result: its link, and a sentence for the reader. */
 export interface Saved {
   readonly link: Content;
   readonly says: string;
-  /** Path of the file; absent where it is only a link. */
+  /** Path of the file. Absent if the result is only a link. */
   readonly path?: string;
   /** Reason why the file could not be saved. */
   readonly error?: string;
@@ -20,9 +20,9 @@ export interface Saved {
 
 /** Options of {@link saveMedia}. */
 export interface SaveOptions {
-  /** Folder of the files; undefined leaves them at their links. */
+  /** Folder for the files. Undefined returns only links. */
   readonly folder: string | undefined;
-  /** Largest file, in bytes. */
+  /** Maximum size of a file in bytes. */
   readonly maxBytes: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -37,9 +37,9 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Saves the file at `url` in the folder, under its name only when it is whole. The name ends in a hash of the gateway and
- * `name`, so that a file of another task is never taken for this file. A file with the name is left as it is. A file that
- * can't be saved keeps its link: it is paid for, and is no error of the call.
+ * Saves the file at `url` in the folder. The file gets its name only when it is complete. The name ends in a hash of
+ * the gateway and `name`, so that a file of another task is never mistaken for this file. An existing file is not
+ * overwritten. A file that can't be saved keeps its link: it is paid for, so the call does not fail.
  */
 export async function saveMedia(
   client: Client,
@@ -53,8 +53,8 @@ export async function saveMedia(
   const hash = createHash("sha256").update(`${client.baseURL}\n${name}`).digest("hex").slice(0, 8);
   const base = resolve(folder, `${name.replace(/[^\w-]/g, "_").slice(0, 100)}-${hash}`);
   try {
-    const found = await savedBefore(base);
-    if (found) return fileOf(found);
+    const found = await findSaved(base);
+    if (found) return toSaved(found);
     const file = await fetchMedia(client, url, { signal, maxBytes });
     await makeFolder(folder);
     const path = `${base}.${ENDINGS[file.type] ?? "bin"}`;
@@ -65,14 +65,14 @@ export async function saveMedia(
         await rm(part, { force: true });
         throw error;
       });
-    return fileOf(path, file.type);
+    return toSaved(path, file.type);
   } catch (cause) {
     const error = describeThrown(cause);
     return { link, says: `${url} (it could not be saved: ${error}. The link ends in about a day)`, error };
   }
 }
 
-async function savedBefore(base: string): Promise<string | undefined> {
+async function findSaved(base: string): Promise<string | undefined> {
   for (const ending of [...Object.values(ENDINGS), "bin"]) {
     const path = `${base}.${ending}`;
     if (await stat(path).catch(() => undefined)) return path;
@@ -80,7 +80,7 @@ async function savedBefore(base: string): Promise<string | undefined> {
   return undefined;
 }
 
-function fileOf(path: string, mimeType?: string): Saved {
+function toSaved(path: string, mimeType?: string): Saved {
   const uri = pathToFileURL(path).href;
   return {
     link: { type: "resource_link", uri, name: basename(path), ...(mimeType && { mimeType }) },

@@ -5,7 +5,7 @@ import { NotSent } from "./not-sent.js";
 import type { Report } from "./progress.js";
 import type { Saved } from "./save.js";
 
-/** Part of a result: a text, the address of a file, or a small image as Base64. */
+/** Part of a result: a text, the URL of a file, or a small image as Base64. */
 export type Content =
   | { type: "text"; text: string }
   | { type: "resource_link"; uri: string; name: string; mimeType?: string }
@@ -14,7 +14,7 @@ export type Content =
 /** Result of a tool. */
 export interface Result {
   readonly content: Content[];
-  /** The same as data, for programs. */
+  /** The result as data, for programs. */
   readonly structuredContent?: Record<string, unknown>;
 }
 
@@ -26,10 +26,10 @@ export interface Call {
   readonly client: Client;
   /** Aborts when the caller cancels. */
   readonly signal: AbortSignal;
-  /** Name of what is paid for; undefined for a call that costs nothing. */
+  /** Key of a paid call. Undefined for a free call. */
   readonly idempotencyKey: string | undefined;
   readonly report: Report;
-  /** Saves the file at a link in the folder, if there is one. */
+  /** Saves the file at a URL in the folder, if there is a folder. */
   readonly save: (url: string, name: string) => Promise<Saved>;
 }
 
@@ -39,11 +39,11 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: ObjectSchema;
-  /** Schema of `structuredContent`; absent for a tool without it. */
+  /** Schema of `structuredContent`. Absent for a tool without it. */
   readonly outputSchema?: ObjectSchema;
-  /** Offer of a proxy that knows the calls of this tool by their keys; absent for a tool that costs nothing. */
+  /** Feature of a proxy that stores the keys of this tool. Absent for a free tool. */
   readonly paid?: "once" | "chat-once";
-  /** True if the images of a result are shown, too. */
+  /** True if the result shows its images. */
   readonly showsImages?: true;
   run(input: Input, call: Call): Promise<Result>;
 }
@@ -57,7 +57,7 @@ export type ObjectSchema = {
 
 /** Fields that the server sets. */
 const OWN = ["model", "stream", "stream_options"];
-/** Fields of chats that are accepted, and are not worth their place in the list: an agent has its own tools. */
+/** Fields of chats that the server accepts but does not list: an agent has its own tools. */
 const UNLISTED = ["tools", "tool_choice"];
 const KEY = {
   type: "string",
@@ -66,10 +66,11 @@ const KEY = {
 };
 
 /**
- * Returns the arguments of a paid tool: the request of a model, without what the server sets, and with a key. The schema is
- * flat and short, because the agent reads all of them: the client checks each rule of the model before it sends.
+ * Creates the schema of a paid tool: the request of a model, without the fields that the server sets, and with a key.
+ * The schema is flat and short, because the agent reads all schemas. The client checks each rule of the model before it
+ * sends a request.
  */
-export function requestSchema(model: string): ObjectSchema {
+export function createRequestSchema(model: string): ObjectSchema {
   const { properties = {}, required = [] } = toJSONSchema(model) ?? {};
   const hidden = "messages" in properties ? [...OWN, ...UNLISTED] : OWN;
   const fields = Object.entries(properties)
@@ -82,23 +83,23 @@ export function requestSchema(model: string): ObjectSchema {
   };
 }
 
-/** Returns the name of the tool of a model. Hosts take letters, digits, `_` and `-` alone. */
-export function toolName(verb: string, model: string): string {
+/** Creates the name of a model's tool. Hosts accept only letters, digits, `_` and `-`. */
+export function createToolName(verb: string, model: string): string {
   return `${verb}_${model.replace(/[^\w-]/g, "_")}`;
 }
 
-export function text(value: string): Content {
+export function createText(value: string): Content {
   return { type: "text", text: value };
 }
 
-/** Returns the schema of a result whose fields are texts that are always there. */
-export function outputOf(...names: readonly string[]): ObjectSchema {
+/** Creates the schema of a result with required string fields. */
+export function createOutputSchema(...names: readonly string[]): ObjectSchema {
   const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
   return { type: "object", properties, required: [...names] };
 }
 
 /**
- * Reads a text of the arguments.
+ * Reads a string argument.
  *
  * @throws {NotSent} for another value
  */

@@ -8,9 +8,9 @@ import {
 } from "@sluice/core";
 import { isAbsent } from "@sluice/core/internal";
 
-/** Number of answers in a row by which the gateway does not know a task, after which the watching ends. */
+/** Maximum number of 404 responses in a row before the watch ends. */
 const MAX_ABSENT = 3;
-/** Time between two polls before the first answer, in milliseconds. */
+/** Time between two polls before the first task, in milliseconds. */
 const FIRST_MS = 3000;
 const INTERVAL_MS = 15_000;
 
@@ -26,9 +26,9 @@ export class NoTask extends Error {
 }
 
 /**
- * Watches a video task whose id came from outside: it may be wrong, or of another gateway.
+ * Watches a video task with an id from outside: the id may be wrong, or belong to another gateway.
  *
- * @throws {NoTask} after three answers by which there is no such task
+ * @throws {NoTask} after three 404 responses in a row
  * @throws the errors of `watchVideoTask`
  */
 export async function* watchTask(
@@ -55,7 +55,7 @@ export async function* watchTask(
   yield* tasks;
 }
 
-/** True for an answer of the gateway itself, not of a server on the way, by which it does not know the task. */
+/** Checks for a 404 about the task from the gateway, not from a server in between. */
 export function isUnknown(error: unknown): boolean {
   return isGatewayError(error) && error.name === "APIError" && isAbsent(error);
 }

@@ -23,15 +23,15 @@ const options = {
 export const optionNames: readonly string[] = Object.keys(options);
 
 /** Arguments of a command. */
-export type Arguments = ReturnType<typeof readArguments>;
+export type Arguments = ReturnType<typeof parseArguments>;
 
 /**
- * Reads the arguments.
+ * Parses the arguments.
  *
- * @throws {UsageError} that names the wrong one
+ * @throws {UsageError} that names the wrong argument
  */
-export function readArguments(args: readonly string[]) {
-  const { values, positionals } = parsed(args);
+export function parseArguments(args: readonly string[]) {
+  const { values, positionals } = parse(args);
   const [command = "", ...words] = positionals;
   const isKnown = Object.hasOwn(commands, command);
   if (!isKnown && !((values.help || values.version) && !command)) {
@@ -54,7 +54,7 @@ function isGiven(values: Readonly<Record<string, unknown>>, name: string): boole
   return value !== undefined && value !== false && !(name === "out" && value === options.out.default);
 }
 
-function parsed(args: readonly string[]) {
+function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
@@ -77,11 +77,11 @@ function parsed(args: readonly string[]) {
 }
 
 /**
- * Writes the fields of `--set` into a request: `parameters.duration=5`. A value that is JSON is taken as JSON.
+ * Writes the fields of `--set` into a request: `parameters.duration=5`. A value that is JSON is parsed.
  *
  * @throws {UsageError} for a field without a value
  */
-export function withFields(request: object, set: readonly string[] = []): Record<string, unknown> {
+export function setFields(request: object, set: readonly string[] = []): Record<string, unknown> {
   const result = structuredClone(request) as Record<string, unknown>;
   for (const field of set) {
     const [, path = "", value = ""] = /^([\w.-]+)=(.*)$/s.exec(field) ?? [];
@@ -95,12 +95,12 @@ export function withFields(request: object, set: readonly string[] = []): Record
       inside[name] = typeof next === "object" && next !== null ? next : {};
       inside = inside[name] as Record<string, unknown>;
     }
-    inside[last] = jsonOr(value);
+    inside[last] = parseJSON(value);
   }
   return result;
 }
 
-function jsonOr(text: string): unknown {
+function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

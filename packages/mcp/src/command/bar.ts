@@ -2,15 +2,15 @@ const WIDTH = 24;
 const MIN_WIDTH = 6;
 
 /**
- * Writes a bar: `[######------------------]  25 %  running  1:05`. It fits into the columns of the terminal, since a line
- * that wraps can't be replaced.
+ * Formats a bar: `[######------------------] 25 % running 1:05`. The bar fits into the columns of the terminal, since a
+ * wrapped line can't be replaced.
  */
-export function bar(
+export function formatBar(
   progress: number | undefined,
   says: string,
   { seconds, columns = 80 }: { seconds?: number | undefined; columns?: number | undefined } = {},
 ): string {
-  const time = seconds === undefined ? "" : `  ${timeOf(seconds)}`;
+  const time = seconds === undefined ? "" : `  ${formatTime(seconds)}`;
   const limit = columns - 1;
   if (progress === undefined) return `${says}${time}`.slice(0, limit);
   const share = Math.min(Math.max(progress, 0), 1);
@@ -21,6 +21,6 @@ export function bar(
   return `[${"#".repeat(full)}${"-".repeat(width - full)}] ${rest}`;
 }
 
-function timeOf(seconds: number): string {
+function formatTime(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

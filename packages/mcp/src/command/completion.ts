@@ -4,11 +4,11 @@ import { UsageError } from "./connect.js";
 import { commands } from "./help.js";
 
 /**
- * Writes the script that a shell reads for the Tab key.
+ * Creates the completion script of a shell.
  *
- * @throws {UsageError} for another shell
+ * @throws {UsageError} for an unknown shell
  */
-export function completionFor(shell: string | undefined): string {
+export function createCompletion(shell: string | undefined): string {
   const verbs = Object.keys(commands).join(" ");
   const flags = optionNames.map((name) => `--${name}`).join(" ");
   const ids = allModels.join(" ");

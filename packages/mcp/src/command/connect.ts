@@ -1,8 +1,8 @@
 import { type Client, type ClientOptions, createClient } from "@sluice/core";
 
-/** Environment of the commands. Keys come from here alone: arguments are seen by other programs. */
+/** Environment of the commands. Keys come only from here, since other programs can see arguments. */
 export interface Environment {
-  /** Address of the gateway or the proxy. */
+  /** URL of the gateway or the proxy. */
   readonly GATEWAY_URL?: string | undefined;
   /** Key of the gateway. */
   readonly GATEWAY_API_KEY?: string | undefined;
@@ -15,7 +15,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Creates the client of a command. Its warnings go to the error stream, since the other one may carry data. */
+/** Creates the client of a command. Warnings go to the error stream, since the output may contain data. */
 export function connect(
   baseURL: string | undefined,
   env: Environment,
@@ -35,7 +35,7 @@ export function connect(
     ...more,
     baseURL: address,
     ...(secret && { apiKey: secret }),
-    // a proxy may know requests by their keys; the gateway does not
+    // a proxy may store keys; the gateway does not
     idempotencyKeys: !key,
     onEvent(event) {
       if (event.type === "warning") warn(`${event.issue.path}: ${event.issue.message}`);

@@ -1,4 +1,4 @@
-/** What `sluice --help` and the help of a command say of a command. */
+/** Help of one command. */
 interface CommandHelp {
   /** Examples, each with its meaning. */
   readonly usage: readonly (readonly [example: string, meaning: string])[];
@@ -36,7 +36,7 @@ export const commands: Readonly<Record<string, CommandHelp>> = {
   },
 };
 
-/** The options, with what they take and what they do. */
+/** The options, with their values and effects. */
 const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> = {
   model: ["<id>", "the model (default: the newest of its kind)"],
   set: ["<field>=<value>", "any other field of the request: parameters.duration=5"],
@@ -52,7 +52,7 @@ const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> 
   version: ["", "the version"],
   help: ["", "this text; sluice <command> --help has one command"],
 };
-/** Options of every command but `completion`. */
+/** Options of every command except `completion`. */
 export const common: readonly string[] = ["base-url", "version", "help"];
 
 const ENVIRONMENT = `Environment:
@@ -61,7 +61,7 @@ const ENVIRONMENT = `Environment:
   PROXY_TOKEN       token for a proxy, which has the key itself
 `;
 
-/** The codes, with the one command that each is for. */
+/** Exit codes. A code with a third field belongs to one command. */
 const CODES: readonly (readonly [code: string, text: string, command?: string])[] = [
   ["0", "done"],
   ["1", "refused or failed; nothing was billed"],
@@ -78,31 +78,31 @@ const CODES: readonly (readonly [code: string, text: string, command?: string])[
   ["130", "stopped by Ctrl+C before anything was sent, or while a video is made"],
 ];
 
-function codesFor(command?: string): string {
+function formatCodes(command?: string): string {
   const rows = CODES.filter(([, , only]) => !only || !command || only === command);
   return `It ends with\n${rows.map(([code, text]) => `  ${code.padEnd(3)} ${text}\n`).join("")}`;
 }
 
-/** Text of `sluice --help`. */
-export function help(): string {
+/** Creates the text of `sluice --help`. */
+export function createHelp(): string {
   return `Chats, draws and makes videos through the gateway.
 
-${usageOf(Object.keys(commands))}
+${formatUsage(Object.keys(commands))}
 
-${optionsOf(Object.keys(OPTIONS))}
+${formatOptions(Object.keys(OPTIONS))}
 
 ${ENVIRONMENT}
-${codesFor()}
+${formatCodes()}
 Without a key and free of charge, from the emulator's package:
   npx sluice-emulator -- npx -p @sluice/mcp sluice image "A reef at dawn"
 `;
 }
 
-/** Text of `sluice <command> --help`. */
-export function helpOf(command: string): string {
+/** Creates the text of `sluice <command> --help`. */
+export function createCommandHelp(command: string): string {
   const { options = [] } = commands[command] ?? {};
-  if (command === "completion") return `${usageOf([command])}\n`;
-  return `${usageOf([command])}\n\n${optionsOf([...options, ...common])}\n\n${ENVIRONMENT}${command === "mcp" ? "" : `\n${codesFor(command)}`}`;
+  if (command === "completion") return `${formatUsage([command])}\n`;
+  return `${formatUsage([command])}\n\n${formatOptions([...options, ...common])}\n\n${ENVIRONMENT}${command === "mcp" ? "" : `\n${formatCodes(command)}`}`;
 }
 
 /** Text of `sluice-mcp --help`. */
@@ -121,13 +121,13 @@ The key is in the environment alone: GATEWAY_API_KEY for the gateway, or
 PROXY_TOKEN for a proxy.
 `;
 
-function usageOf(names: readonly string[]): string {
+function formatUsage(names: readonly string[]): string {
   const rows = names.flatMap((name) => commands[name]?.usage ?? []);
-  return table(rows.map(([example, meaning]) => [example, meaning]));
+  return formatTable(rows.map(([example, meaning]) => [example, meaning]));
 }
 
-function optionsOf(names: readonly string[]): string {
-  return table(
+function formatOptions(names: readonly string[]): string {
+  return formatTable(
     names.map((name) => {
       const [value = "", text = ""] = OPTIONS[name] ?? [];
       return [`--${name}${value && ` ${value}`}`, text];
@@ -135,7 +135,7 @@ function optionsOf(names: readonly string[]): string {
   );
 }
 
-function table(rows: readonly (readonly [string, string])[]): string {
+function formatTable(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length));
   return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`).join("\n");
 }

@@ -1,18 +1,18 @@
 import { generateImages, type ImageRequest } from "@sluice/core";
-import { onRequest } from "../base/on-request.js";
+import { listenToRequests } from "../base/listen-to-requests.js";
 import { saveMedia } from "../base/save.js";
-import { withFields } from "./arguments.js";
-import { checkFolder, IN_PART, json, modelOf, promptOf, type Task } from "./task.js";
+import { setFields } from "./arguments.js";
+import { checkFolder, chooseModel, formatJSON, PARTIAL, readPrompt, type Task } from "./task.js";
 
-/** Draws images, and saves them. */
-export async function image(task: Task): Promise<number> {
+/** Generates images and saves them. */
+export async function runImage(task: Task): Promise<number> {
   const { args, signal, out, err } = task;
-  const { model, checks } = modelOf("image", task);
+  const { model, checks } = chooseModel("image", task);
   const size = args.size === undefined ? {} : { size: args.size };
-  const request = withFields({ model, prompt: await promptOf(task), ...size }, args.set);
+  const request = setFields({ model, prompt: await readPrompt(task), ...size }, args.set);
   await checkFolder(args.out);
   const idempotencyKey = crypto.randomUUID();
-  const { images } = await generateImages(sayingWhenSent(task), request as unknown as ImageRequest, {
+  const { images } = await generateImages(announceWait(task), request as unknown as ImageRequest, {
     signal,
     checks,
     idempotencyKey,
@@ -31,19 +31,19 @@ export async function image(task: Task): Promise<number> {
   const shortfall = `${failed.length} of ${results.length} images were not made or not saved.`;
   if (args.json) {
     const error = failed.length > 0 && { error: { name: "InPart", message: shortfall } };
-    out.write(json({ model, images: results.map(({ says: _, ...rest }) => rest), ...error }));
+    out.write(formatJSON({ model, images: results.map(({ says: _, ...rest }) => rest), ...error }));
   } else {
     for (const { says } of results) out.write(`${says}\n`);
     if (failed.length > 0) err.write(`${shortfall}\n`);
   }
-  return failed.length > 0 ? IN_PART : 0;
+  return failed.length > 0 ? PARTIAL : 0;
 }
 
-/** Says that it takes a while once the request has left, and not before it is refused by its own rules. */
-function sayingWhenSent({ args, client, err }: Task): Task["client"] {
-  let isSaid = args.json;
-  return onRequest(client, () => {
-    if (!isSaid) err.write("Drawing … this can take a few minutes.\n");
-    isSaid = true;
+/** Tells the user about the wait once a request is sent. A request that breaks a rule is never sent. */
+function announceWait({ args, client, err }: Task): Task["client"] {
+  let isAnnounced = args.json;
+  return listenToRequests(client, () => {
+    if (!isAnnounced) err.write("Drawing … this can take a few minutes.\n");
+    isAnnounced = true;
   });
 }

@@ -2,12 +2,12 @@ import { fstatSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { run } from "./run.js";
 
-/** Runs a command in this process. Ctrl+C ends it in order once, and at once the second time. */
+/** Runs a command in this process. The first Ctrl+C stops it in order, the second at once. */
 export async function runHere(args: readonly string[], help?: string): Promise<void> {
   const stopped = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.once(name, () => stopped.abort(new Error(`Stopped by ${name}.`)));
-  // a reader such as `head` may leave early
+  // a reader such as `head` may close the output early
   process.stdout.on("error", () => stopped.abort(new Error("The output was closed.")));
   process.exitCode = await run({
     args,
@@ -21,7 +21,10 @@ export async function runHere(args: readonly string[], help?: string): Promise<v
   });
 }
 
-/** True if a pipe or a file is the input, as in `cat notes | sluice`. */
+/**
+ * Checks if the input is a pipe or a file, as in `cat notes
+ * sluice`.
+ */
 function hasInput(): boolean {
   try {
     const stats = fstatSync(0);

@@ -3,7 +3,7 @@ import { createMcpServer } from "../server/server.js";
 import { UsageError } from "./connect.js";
 import { checkFolder, type Task } from "./task.js";
 
-/** Serves the Model Context Protocol over the input and the output of this process, until the input ends. */
+/** Serves the Model Context Protocol over standard input and output until the input ends. */
 export async function serveMcp({
   args,
   client,
@@ -13,13 +13,13 @@ export async function serveMcp({
     ?.split(",")
     .map((id) => id.trim())
     .filter(Boolean);
-  // a wrong model or folder is told at the start, and not to the first caller
+  // report a wrong model or folder at the start, not to the first caller
   if (args.folder !== undefined) await checkFolder(args.folder);
   createServer();
   const served = serveStdio(createServer);
   await new Promise<void>((resolve) => {
     signal.addEventListener("abort", () => resolve());
-    // a host that ends closes the input first
+    // a host that exits closes the input first
     process.stdin.on("end", resolve);
     process.stdin.on("close", resolve);
   });

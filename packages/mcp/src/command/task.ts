@@ -21,10 +21,10 @@ export interface Task {
   readonly hasInput?: boolean;
 }
 
-/** Code of a command whose result is paid for and not whole. */
-export const IN_PART = 5;
+/** Exit code for a result that is paid for but incomplete. */
+export const PARTIAL = 5;
 
-/** A video that is not ready: it goes on. */
+/** A video that is not ready but continues. */
 export class NotReady extends Error {
   override readonly name = "NotReady";
   /** Id of the task. */
@@ -36,7 +36,7 @@ export class NotReady extends Error {
   }
 }
 
-/** A video that will never be there. */
+/** A video that failed. */
 export class TaskFailed extends Error {
   override readonly name = "TaskFailed";
 }
@@ -49,11 +49,11 @@ const EXAMPLES = {
 } as const;
 
 /**
- * Returns the model of a command. `checks` is false for a model that no table has: its rules are not checked.
+ * Returns the model of a command. `checks` is false for an unknown model, whose rules can't be checked.
  *
  * @throws {UsageError} for a model of another kind
  */
-export function modelOf(kind: keyof typeof USUAL, { args, err }: Task) {
+export function chooseModel(kind: keyof typeof USUAL, { args, err }: Task) {
   const { model = USUAL[kind] } = args;
   const known: readonly string[] = Object.values(models)
     .filter((row) => row.kind === kind)
@@ -68,11 +68,11 @@ export function modelOf(kind: keyof typeof USUAL, { args, err }: Task) {
 }
 
 /**
- * Returns the words of a command. A `-` as the first or the last of them stands for the input.
+ * Returns the prompt of a command. A `-` as the first or last word is replaced by the input.
  *
- * @throws {UsageError} where there are none
+ * @throws {UsageError} without a prompt
  */
-export async function promptOf({ args, input, hasInput, err }: Task): Promise<string> {
+export async function readPrompt({ args, input, hasInput, err }: Task): Promise<string> {
   const { words, command } = args;
   const at = words[0] === "-" ? 0 : words.at(-1) === "-" ? words.length - 1 : -1;
   const parts = [words.join(" ").trim()];
@@ -88,7 +88,7 @@ export async function promptOf({ args, input, hasInput, err }: Task): Promise<st
 }
 
 /**
- * Makes the folder of the files, before anything is paid.
+ * Creates the folder of the files before anything is paid.
  *
  * @throws {UsageError}
  */
@@ -98,7 +98,7 @@ export async function checkFolder(folder: string): Promise<void> {
   });
 }
 
-/** Writes a JSON value as one line. */
-export function json(value: unknown): string {
+/** Formats a JSON value as one line. */
+export function formatJSON(value: unknown): string {
   return `${JSON.stringify(value)}\n`;
 }

@@ -9,24 +9,26 @@ export interface Output {
 
 /** Output for people. */
 export interface ProgressOutput extends Output {
-  /** Writes a line of progress, in the place of the last one. */
+  /** Writes a line of progress in place of the previous line. */
   replace(line: string): void;
-  /** Ends the line of progress, before anything is written to another output of the same terminal. */
+  /** Ends the line of progress before another output writes to the same terminal. */
   endLine(): void;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-/** Removes from what a terminal shows the characters that steer it: texts come from a model. */
-export function withoutControls(output: Output): Output {
+/** Removes control characters that would steer a terminal, since texts come from a model. */
+export function removeControls(output: Output): Output {
   if (!output.isTTY) return output;
   return { isTTY: true, write: (text) => output.write(text.replace(CONTROLS, "")) };
 }
 
-/** Output for people, with a line of progress: it changes on a terminal, and is a line for each change elsewhere. */
-export function withProgress(output: Output): ProgressOutput {
-  const plain = withoutControls(output);
+/**
+ * Creates an output with a line of progress. On a terminal the line is replaced, elsewhere each change is a new line.
+ */
+export function addProgress(output: Output): ProgressOutput {
+  const plain = removeControls(output);
   let shown = "";
   const endLine = () => {
     if (shown && output.isTTY) output.write("\n");

@@ -9,26 +9,35 @@ import {
 import { describeThrown } from "@sluice/core/internal";
 import { saveMedia } from "../base/save.js";
 import { NoTask, watchTask } from "../base/watch.js";
-import { withFields } from "./arguments.js";
-import { bar } from "./bar.js";
+import { setFields } from "./arguments.js";
+import { formatBar } from "./bar.js";
 import { UsageError } from "./connect.js";
-import { checkFolder, IN_PART, json, modelOf, NotReady, promptOf, type Task, TaskFailed } from "./task.js";
+import {
+  checkFolder,
+  chooseModel,
+  formatJSON,
+  NotReady,
+  PARTIAL,
+  readPrompt,
+  type Task,
+  TaskFailed,
+} from "./task.js";
 
 const TICK_MS = 1000;
 
-/** Starts a video or finds one again, waits for it, and saves it. */
-export async function video(task: Task): Promise<number> {
+/** Starts or resumes a video, waits for it, and saves it. */
+export async function runVideo(task: Task): Promise<number> {
   const { args, out, err } = task;
   if (args.resume !== undefined && args.words.length > 0)
     throw new UsageError("--resume takes the id of a video that is started: leave the words out.");
   if (args.resume === "")
     throw new UsageError("--resume needs the id of a video: sluice video --resume <id>");
-  const handle = args.resume === undefined ? await started(task) : { id: args.resume };
-  if (args.json && args["no-wait"]) return written(json(handle));
+  const handle = args.resume === undefined ? await startVideo(task) : { id: args.resume };
+  if (args.json && args["no-wait"]) return write(formatJSON(handle));
   if (args.resume === undefined) err.write(`The video is started and paid for. Its id is ${handle.id}\n`);
-  if (args["no-wait"]) return written(`${handle.id}\n`);
+  if (args["no-wait"]) return write(`${handle.id}\n`);
   if (args.resume !== undefined) await checkFolder(args.out);
-  const done = await ended(task, handle);
+  const done = await waitForVideo(task, handle);
   if (done.state === "failed")
     throw new TaskFailed(`The video failed: ${done.reason ?? "no reason is given"}`);
   if (done.state !== "succeeded") throw new NotReady(`The video is ${done.state}`, handle.id);
@@ -36,36 +45,36 @@ export async function video(task: Task): Promise<number> {
   const options = { folder: args.out, maxBytes: 2 ** 30, signal: task.signal };
   const { path, says, error } = await saveMedia(task.client, url, `video-${id}`, options);
   const shortfall = error !== undefined && { error: { name: "NotSaved", message: error } };
-  written(args.json ? json({ id, state: done.state, url, path, ...shortfall }) : `${says}\n`);
-  return error === undefined ? 0 : IN_PART;
+  write(args.json ? formatJSON({ id, state: done.state, url, path, ...shortfall }) : `${says}\n`);
+  return error === undefined ? 0 : PARTIAL;
 
-  function written(text: string): number {
+  function write(text: string): number {
     out.write(text);
     return 0;
   }
 }
 
-async function started(task: Task): Promise<VideoTaskHandle> {
+async function startVideo(task: Task): Promise<VideoTaskHandle> {
   const { args, client, signal } = task;
-  const { model, checks } = modelOf("video", task);
-  const prompt = await promptOf(task);
+  const { model, checks } = chooseModel("video", task);
+  const prompt = await readPrompt(task);
   const content = model.startsWith("beta")
     ? { input: { prompt } }
     : { content: [{ type: "text", text: prompt }] };
-  const request = withFields({ model, ...content }, args.set) as unknown as VideoRequest;
+  const request = setFields({ model, ...content }, args.set) as unknown as VideoRequest;
   if (!args["no-wait"]) await checkFolder(args.out);
   return createVideoTask(client, request, { signal, checks });
 }
 
-async function ended(task: Task, handle: VideoTaskHandle): Promise<VideoTask> {
+async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoTask> {
   const { client, signal, args, err } = task;
   const startedAt = client.clock.now();
   let last: VideoTask | undefined;
   const show = () => {
     if (!last || args.json) return;
-    // a line in a file is written for each change, and not for each second
+    // a file gets a line for each change, not for each second
     const seconds = err.isTTY ? Math.round((client.clock.now() - startedAt) / 1000) : undefined;
-    err.replace(bar(last.progress, last.state, { seconds, columns: err.columns }));
+    err.replace(formatBar(last.progress, last.state, { seconds, columns: err.columns }));
   };
   const ticks = err.isTTY ? setInterval(show, TICK_MS) : undefined;
   const isKnown = args.resume === undefined;

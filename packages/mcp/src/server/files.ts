@@ -5,18 +5,18 @@ import { toDataURI } from "@sluice/media";
 import { NotSent } from "../base/not-sent.js";
 import type { Input } from "../base/tool.js";
 
-/** Largest file that a request takes, in bytes. */
+/** Maximum size of a file in a request, in bytes. */
 const MAX_BYTES = 20_000_000;
-/** Fields that have the address of a file. */
+/** Fields that may contain the URL of a file. */
 const FIELDS = ["url", "URL", "image"];
 
 /**
- * Puts pictures of the folder into a request, in the place of their `file:` addresses. A model writes the addresses, so
- * that no other file of this machine is read: no link in the folder leads out of it, and it has to be a picture.
+ * Replaces the `file:` URLs of a request with images from the folder. A model writes these URLs, so no other file of
+ * this machine is read: the file must be an image, and no link may lead out of the folder.
  *
  * @throws {NotSent} for any other file
  */
-export async function withFiles(input: Input, folder: string | undefined): Promise<Input> {
+export async function insertFiles(input: Input, folder: string | undefined): Promise<Input> {
   const read = async (value: unknown, field: string): Promise<unknown> => {
     if (Array.isArray(value)) return Promise.all(value.map((item) => read(item, field)));
     if (typeof value === "object" && value !== null) {
@@ -24,15 +24,15 @@ export async function withFiles(input: Input, folder: string | undefined): Promi
       return Object.fromEntries(await Promise.all(fields));
     }
     if (typeof value !== "string" || !FIELDS.includes(field) || !/^file:/i.test(value)) return value;
-    return dataURIOf(value, folder);
+    return readDataURI(value, folder);
   };
   return (await read(input, "")) as Input;
 }
 
-async function dataURIOf(address: string, folder: string | undefined): Promise<string> {
+async function readDataURI(address: string, folder: string | undefined): Promise<string> {
   const refuse = (why: string) => new NotSent(`Nothing was sent: ${address} ${why}`);
   if (folder === undefined) throw refuse("can't be read, since this server has no folder. Give a link.");
-  const found = await pathOf(address, folder).catch(() => undefined);
+  const found = await findPath(address, folder).catch(() => undefined);
   if (found === undefined) throw refuse(`is no file in the folder ${resolve(folder)}.`);
   const file = await open(found);
   try {
@@ -48,8 +48,8 @@ async function dataURIOf(address: string, folder: string | undefined): Promise<s
   }
 }
 
-/** Returns the real path of a file in the folder; undefined for one outside of it. */
-async function pathOf(address: string, folder: string): Promise<string | undefined> {
+/** Returns the real path of a file in the folder. Returns undefined for a file outside of it. */
+async function findPath(address: string, folder: string): Promise<string | undefined> {
   const [path, root] = await Promise.all([realpath(fileURLToPath(address)), realpath(folder)]);
   const inside = relative(root, path);
   return inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || resolve(inside) === inside

@@ -8,7 +8,7 @@ import { makeFolder } from "../base/make-folder.js";
 import { NotSent } from "../base/not-sent.js";
 import type { Input, Result } from "../base/tool.js";
 
-/** One paid call in the ledger. A call without a result may be billed. */
+/** A paid call in the ledger. A call without a result may be billed. */
 interface Call {
   /** Hash of the gateway, the tool and its arguments. */
   readonly request: string;
@@ -18,10 +18,10 @@ interface Call {
   readonly result?: Result;
 }
 
-/** The calls of a ledger, by their keys. */
+/** The calls of a ledger, by key. */
 type Calls = ReadonlyMap<string, Call>;
 
-/** A paid call that runs in this process. */
+/** A paid call in progress in this process. */
 interface RunningCall {
   readonly request: string;
   /** Aborts when the caller cancels. */
@@ -29,16 +29,16 @@ interface RunningCall {
   readonly result: Promise<Result>;
 }
 
-/** The memory that all servers with the same client and folder share. */
+/** State shared by all servers with the same client and folder. */
 interface Memory {
   readonly storage: Pick<RecordStorage, "read" | "write" | "lock">;
   readonly running: Map<string, RunningCall>;
 }
 
-/** One request for a paid call. */
+/** A request for a paid call. */
 interface PaidRequest {
   readonly tool: string;
-  /** Offer of a proxy that remembers the keys of this tool. */
+  /** Feature of a proxy that stores the keys of this tool. */
   readonly offer: string;
   readonly input: Input;
   readonly signal: AbortSignal;
@@ -47,27 +47,30 @@ interface PaidRequest {
 /** Name of the ledger in the folder. */
 const LEDGER = "sluice-calls.jsonl";
 const COLLECTION = "calls";
-/** Number of calls that the ledger remembers. */
-const MOST = 1000;
-/** Time between two looks at a call of another process, in milliseconds. */
-const AGAIN_MS = 1000;
-/** Time for which a proxy surely remembers a streamed chat, in milliseconds: ten minutes after its end, less one. */
-const CHAT_MS = 9 * 60_000;
+/** Maximum number of calls in the ledger. */
+const MAX_CALLS = 1000;
+/** Time between two attempts to lock a call of another process, in milliseconds. */
+const RETRY_MS = 1000;
+/** Minimum time for which a proxy stores a streamed chat, in milliseconds: ten minutes after its end, minus one. */
+const CHAT_RETENTION_MS = 9 * 60_000;
 
-/** An HTTP endpoint creates a server for each request, so the memory belongs to the client. */
+/** An HTTP endpoint creates a server for each request, so the state belongs to the client. */
 const memories = new WeakMap<Client, Map<string, Memory>>();
 
-function memoryOf(client: Client, folder: string | undefined): Memory {
+function getMemory(client: Client, folder: string | undefined): Memory {
   const known = memories.get(client) ?? new Map<string, Memory>();
   memories.set(client, known);
   const path = folder === undefined ? "" : join(resolve(folder), LEDGER);
-  const memory = known.get(path) ?? { storage: path ? fileStorage(path) : inMemory(), running: new Map() };
+  const memory = known.get(path) ?? {
+    storage: path ? fileStorage(path) : createMemoryStorage(),
+    running: new Map(),
+  };
   known.set(path, memory);
   return memory;
 }
 
-/** A storage in memory. Unlike `memoryStorage` it does not parse all records for each read. */
-function inMemory(): Memory["storage"] {
+/** Creates a storage in memory. Unlike `memoryStorage`, it does not parse all records for each read. */
+function createMemoryStorage(): Memory["storage"] {
   const records = new Map<string, unknown>();
   return {
     read: async () => records,
@@ -81,16 +84,19 @@ function inMemory(): Memory["storage"] {
 }
 
 /**
- * Remembers the paid calls, so that no call is paid twice. The ledger in the folder has a record of each call before it is
- * sent: a process that is killed, and other processes, find it there. Without a folder the record is in memory.
+ * Records the paid calls, so that no call is paid twice. Each call is written to the ledger in the folder before it is
+ * sent: other processes find it there, even if this process is killed. Without a folder, the ledger is in memory.
  *
- * A call with a known key gets the result of the first call. A call that may be billed is sent again, under its key, only
- * where a proxy surely remembers the key. This holds for the same call without a key, too.
+ * A call with a known key gets the result of the first call. A call that may be billed is sent again under its key only
+ * if a proxy still stores the key. The same holds for an equal call without a key.
  */
 export function createPaidCalls(client: Client, folder: string | undefined) {
-  const { storage, running } = memoryOf(client, folder);
+  const { storage, running } = getMemory(client, folder);
 
-  /** Sends a call, unless the ledger knows it. `send` gets the key; `wasSent` is true if the gateway may have the request. */
+  /**
+   * Sends a call unless the ledger contains it. `send` gets the key. `wasSent` is true if the gateway may have the
+   * request.
+   */
   return async function run(
     { tool, offer, input, signal }: PaidRequest,
     send: (key: string) => Promise<Result>,
@@ -98,32 +104,32 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
   ): Promise<Result> {
     const { idempotency_key, ...fields } = input;
     const given = readKey(idempotency_key);
-    const request = hashOf(JSON.stringify([client.baseURL, tool, sorted(fields)]));
+    const request = computeHash(JSON.stringify([client.baseURL, tool, sortKeys(fields)]));
     for (;;) {
       signal.throwIfAborted();
-      // a file that is no ledger is an error here, before anything is written to it
+      // fail here for a damaged ledger, before anything is written to it
       const calls = await read();
       const key = given ?? findLost(calls, request) ?? crypto.randomUUID();
       const other = running.get(key);
       if (!other) return start(key, calls);
       if (other.request !== request) throw new NotSent(OTHER);
-      if (!other.signal.aborted) return rejectOnAbort(other.result, signal);
-      // its caller has cancelled it: the ledger then says if it may be billed
-      await rejectOnAbort(
+      if (!other.signal.aborted) return unlessAborted(other.result, signal);
+      // its caller cancelled it, and the ledger says if it may be billed
+      await unlessAborted(
         other.result.catch(() => {}),
         signal,
       );
     }
 
     function start(key: string, calls: Calls): Promise<Result> {
-      const result = attempt(key, calls).finally(() => running.delete(key));
+      const result = sendOnce(key, calls).finally(() => running.delete(key));
       running.set(key, { request, signal, result });
       return result;
     }
 
-    async function attempt(key: string, before: Calls): Promise<Result> {
-      // without a folder this process alone uses the memory
-      const lock = folder === undefined ? undefined : await lockOf(key, signal);
+    async function sendOnce(key: string, before: Calls): Promise<Result> {
+      // without a folder, only this process uses the memory
+      const lock = folder === undefined ? undefined : await lockCall(key, signal);
       const write = lock?.write ?? storage.write;
       try {
         const calls = lock ? await read() : before;
@@ -132,13 +138,13 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
         if (known?.result) return known.result;
         if (known && !(await canRepeat(known))) throw new NotSent(LOST);
         const call: Call = { request, sentAt: known?.sentAt ?? Date.now() };
-        await record(new Map([...forgotten(calls, key), [key, call]]), write);
+        await record(new Map([...listForgotten(calls, key), [key, call]]), write);
         const result = await send(key).catch(async (error) => {
-          // an earlier attempt with this key may be billed, whatever became of this one
+          // an earlier attempt with this key may be billed, whatever this attempt did
           if (!known && !mayBeBilled(error, wasSent)) await record(new Map([[key, undefined]]), write);
           throw error;
         });
-        // the result is paid: it is returned also where the disk is full, and a repetition is refused then
+        // the result is paid: return it even if the disk is full; a repetition is then refused
         await write(COLLECTION, new Map([[key, { ...call, result }]])).catch(() => {});
         return result;
       } finally {
@@ -147,19 +153,22 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
     }
 
     async function canRepeat({ sentAt }: Call): Promise<boolean> {
-      return isRemembered(sentAt, offer === "chat-once" ? CHAT_MS : undefined) && hasOffer(client, offer);
+      return (
+        isRemembered(sentAt, offer === "chat-once" ? CHAT_RETENTION_MS : undefined) && hasOffer(client, offer)
+      );
     }
   };
 
   /** Finds a call with the same arguments that may be billed. */
   function findLost(calls: Calls, request: string): string | undefined {
     const isRunning = (key: string) => running.get(key)?.signal.aborted === false;
-    const lost = ([key, call]: [string, Call]) => call.request === request && !call.result && !isRunning(key);
-    return [...calls].find(lost)?.[0];
+    const isLost = ([key, call]: [string, Call]) =>
+      call.request === request && !call.result && !isRunning(key);
+    return [...calls].find(isLost)?.[0];
   }
 
   async function read(): Promise<Calls> {
-    const records = await attemptOn(async () => {
+    const records = await useLedger(async () => {
       if (folder !== undefined) await makeFolder(folder);
       return storage.read(COLLECTION);
     });
@@ -170,15 +179,15 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
     changes: ReadonlyMap<string, Call | undefined>,
     write: RecordStorage["write"],
   ): Promise<void> {
-    return attemptOn(() => write(COLLECTION, changes));
+    return useLedger(() => write(COLLECTION, changes));
   }
 
-  /** Takes the lock of a call. Waits while another process works on it. */
-  async function lockOf(key: string, signal: AbortSignal) {
+  /** Locks a call. Waits while another process works on it. */
+  async function lockCall(key: string, signal: AbortSignal) {
     for (;;) {
-      const lock = await attemptOn(async () => storage.lock?.(`${COLLECTION}/${key}`));
+      const lock = await useLedger(async () => storage.lock?.(`${COLLECTION}/${key}`));
       if (lock || !storage.lock) return lock;
-      await client.clock.sleep(AGAIN_MS, signal);
+      await client.clock.sleep(RETRY_MS, signal);
       signal.throwIfAborted();
     }
   }
@@ -189,8 +198,8 @@ const OTHER =
 const LOST =
   "Nothing was sent: an earlier call with the same arguments may have been billed, and nobody knows how it ended. Tell the user, who can look at the account. If the user wants to pay again, call with a new idempotency_key.";
 
-/** Uses the ledger. Nothing is sent where it fails. */
-async function attemptOn<Value>(act: () => Promise<Value>): Promise<Value> {
+/** Reads or writes the ledger. If that fails, nothing is sent. */
+async function useLedger<Value>(act: () => Promise<Value>): Promise<Value> {
   try {
     return await act();
   } catch (cause) {
@@ -204,7 +213,7 @@ async function attemptOn<Value>(act: () => Promise<Value>): Promise<Value> {
 /**
  * Reads the key of a call.
  *
- * @throws {NotSent} for a value that is no key: without its key a repeated call would be paid again
+ * @throws {NotSent} for an invalid key: without a valid key, a repeated call would be paid again
  */
 function readKey(given: unknown): string | undefined {
   if (given === undefined) return undefined;
@@ -214,15 +223,15 @@ function readKey(given: unknown): string | undefined {
   );
 }
 
-/** Finds the call that makes room for a new one: the oldest with a result, or else the oldest. */
-function forgotten(calls: Calls, key: string): [string, undefined][] {
-  if (calls.size < MOST || calls.has(key)) return [];
+/** Finds the call to remove for a new call: the oldest with a result, or else the oldest. */
+function listForgotten(calls: Calls, key: string): [string, undefined][] {
+  if (calls.size < MAX_CALLS || calls.has(key)) return [];
   const byAge = [...calls].toSorted(([, a], [, b]) => a.sentAt - b.sentAt);
   const oldest = byAge.find(([, { result }]) => result) ?? byAge[0];
   return oldest ? [[oldest[0], undefined]] : [];
 }
 
-/** Reads a record. A damaged record is a call with unknown arguments: its key is never sent again. */
+/** Reads a record. A damaged record becomes a call with unknown arguments, whose key is never sent again. */
 function readCall(value: unknown): Call {
   const { request, sentAt, result } = isRecord(value) ? value : {};
   if (typeof request !== "string" || typeof sentAt !== "number") return { request: "", sentAt: 0 };
@@ -230,20 +239,20 @@ function readCall(value: unknown): Call {
   return { request, sentAt, ...(isWhole && { result: result as unknown as Result }) };
 }
 
-/** True where the gateway may have acted on a call that failed. */
+/** Checks if the gateway may have acted on a failed call. */
 export function mayBeBilled(error: unknown, wasSent: () => boolean): boolean {
   if (!isGatewayError(error)) return wasSent();
   return error.billing === "maybe" || (error.billing === undefined && wasSent());
 }
 
-function hashOf(text: string): string {
+function computeHash(text: string): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
 /** Sorts the keys of objects, so that equal arguments have equal JSON. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([key, one]) => [key, sorted(one)]));
+  return Object.fromEntries(fields.map(([key, one]) => [key, sortKeys(one)]));
 }

@@ -1,15 +1,15 @@
 import { type CallToolResult, type ListToolsResult, Server } from "@modelcontextprotocol/server";
 import type { Client } from "@sluice/core";
-import { onRequest } from "../base/on-request.js";
+import { listenToRequests } from "../base/listen-to-requests.js";
 import { reportEvery } from "../base/progress.js";
 import { saveMedia } from "../base/save.js";
-import { type Call, type Input, type Result, type Tool, text } from "../base/tool.js";
+import { type Call, createText, type Input, type Result, type Tool } from "../base/tool.js";
 import { readVersion } from "../base/version.js";
-import { allModels, toolsOf } from "../tools/all.js";
-import { withFiles } from "./files.js";
+import { allModels, createTools } from "../tools/all.js";
+import { insertFiles } from "./files.js";
 import { createPaidCalls, mayBeBilled } from "./paid-calls.js";
-import { withImages } from "./shown-images.js";
-import { textOf } from "./texts.js";
+import { addImages } from "./shown-images.js";
+import { describeFailure } from "./texts.js";
 
 /** Options of {@link createMcpServer}. */
 export interface McpServerOptions {
@@ -20,15 +20,17 @@ export interface McpServerOptions {
    */
   readonly models?: readonly string[] | undefined;
   /**
-   * Folder for images, videos and the ledger of paid calls, `sluice-calls.jsonl`. Results have the paths of their files. It
-   * is made when it is needed. Requests can use its images, by `file:` addresses of at most 20 MB. No other file is read.
+   * Folder for images, videos and the ledger of paid calls, `sluice-calls.jsonl`. Results contain the paths of their
+   * files. It is created on demand. Requests can use its images through `file:` URLs of at most 20 MB. No other file is
+   * read.
    *
-   * @default none: results have links, which end in about a day, and paid calls are remembered until the process ends
+   * @default none: results contain links, which expire in about a day, and paid calls are recorded until the process
+   * ends
    */
   readonly folder?: string | undefined;
-  /** Largest file that is saved, in bytes. A larger one keeps its link. @default 104_857_600 */
+  /** Maximum size of a saved file in bytes. A larger file stays a link. @default 104_857_600 */
   readonly maxBytes?: number | undefined;
-  /** Milliseconds between two notifications of progress. Hosts cancel a call that is silent. @default 5_000 */
+  /** Milliseconds between two progress notifications. Hosts cancel a silent call. @default 5_000 */
   readonly progressMs?: number | undefined;
 }
 
@@ -36,16 +38,16 @@ const INSTRUCTIONS =
   "Tools that cost money say so. Give each of their calls an idempotency_key that you choose at random. After an error that says that a call may be billed, do not repeat it with another key unless the user asks for it. Videos are started by video_start_… and fetched by video_wait.";
 
 /**
- * Creates an MCP server whose tools chat, draw, make videos and register assets with `client`. Each connection needs its
- * own server: give a function that creates one to `serveStdio` or `createMcpHandler` of the official SDK. Both serve
- * clients of the protocol's old and new revisions.
+ * Creates an MCP server whose tools chat, draw, make videos and register assets with `client`. Each connection needs
+ * its own server: pass a function that creates a server to `serveStdio` or `createMcpHandler` of the official SDK. Both
+ * serve clients of the protocol's old and new revisions.
  *
- * No call is paid twice. A call with a known `idempotency_key` gets the result of the first call. A call that may have been
- * billed is sent again only where a proxy with `once` (chats: a stream log) remembers its key. The ledger in `folder`
- * remembers the last 1,000 calls for all servers and processes that use the folder. Without a folder all servers of one
- * `client` remember them until the process ends.
+ * No call is paid twice. A call with a known `idempotency_key` gets the result of the first call. A call that may have
+ * been billed is sent again only if a proxy with `once` (chats: a stream log) stores its key. The ledger in `folder`
+ * records the last 1,000 calls for all servers and processes that use the folder. Without a folder, all servers of one
+ * `client` record them until the process ends.
  *
- * @throws {TypeError} for a model that is not known
+ * @throws {TypeError} for an unknown model
  * @example
  * ```ts
  * import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -59,7 +61,7 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   const unknown = models.find((model) => !allModels.includes(model));
   if (unknown !== undefined)
     throw new TypeError(`models: ${unknown} is not known; there are ${allModels.join(", ")}`);
-  const tools = new Map(toolsOf(client, models).map((tool) => [tool.name, tool]));
+  const tools = new Map(createTools(client, models).map((tool) => [tool.name, tool]));
   const runPaid = createPaidCalls(client, folder);
   const server = new Server(
     { name: "sluice", version: readVersion() },
@@ -67,17 +69,18 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   );
   server.setRequestHandler(
     "tools/list",
-    () => ({ tools: [...tools.values()].map(shown) }) as ListToolsResult,
+    () => ({ tools: [...tools.values()].map(describeTool) }) as ListToolsResult,
   );
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq: { signal, notify, _meta } }) => {
     const tool = tools.get(params.name);
-    if (!tool) return failed(`There is no tool ${params.name}. There are ${[...tools.keys()].join(", ")}.`);
+    if (!tool)
+      return createFailure(`There is no tool ${params.name}. There are ${[...tools.keys()].join(", ")}.`);
     const progressToken = _meta?.progressToken;
     const report = reportEvery(progressMs, (progress, message) => {
       if (progressToken === undefined) return;
-      const notice = { progressToken, progress, message };
-      // a caller that is gone is noticed by the signal
-      notify({ method: "notifications/progress", params: notice }).catch(() => {});
+      const notification = { progressToken, progress, message };
+      // the signal reports a caller that disconnected
+      notify({ method: "notifications/progress", params: notification }).catch(() => {});
     });
     try {
       return await call(tool, params.arguments ?? {}, signal, report);
@@ -87,7 +90,7 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   });
   return server;
 
-  /** Removes the gateway's key from a result, whatever repeats it. */
+  /** Removes the gateway's key from a result, wherever the result repeats it. */
   function clean<Value extends object>(result: Value): Value {
     return JSON.parse(client.scrub(JSON.stringify(result)));
   }
@@ -100,34 +103,38 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   ): Promise<CallToolResult> {
     let isSent = false;
     let key: string | undefined;
-    const tracked = onRequest(client, () => {
+    const tracked = listenToRequests(client, () => {
       isSent = true;
     });
     const send = async (idempotencyKey?: string) => {
       key = idempotencyKey;
       const { idempotency_key: _, ...given } = input;
-      const fields = tool.paid ? await withFiles(given, folder) : given;
+      const fields = tool.paid ? await insertFiles(given, folder) : given;
       const save: Call["save"] = (url, name) => saveMedia(client, url, name, { folder, maxBytes, signal });
       return clean(await tool.run(fields, { client: tracked, signal, idempotencyKey, report, save }));
     };
     try {
       const asked = { tool: tool.name, offer: tool.paid ?? "", input, signal };
       const result: Result = await (tool.paid ? runPaid(asked, send, () => isSent) : send());
-      return { ...(tool.showsImages ? await withImages(client, result, signal) : result) };
+      return { ...(tool.showsImages ? await addImages(client, result, signal) : result) };
     } catch (error) {
       signal.throwIfAborted();
-      const facts = { key, mayBeBilled: mayBeBilled(error, () => isSent), hasProxy: client.idempotencyKeys };
-      return clean(failed(textOf(error, facts)));
+      const metadata = {
+        key,
+        mayBeBilled: mayBeBilled(error, () => isSent),
+        hasProxy: client.idempotencyKeys,
+      };
+      return clean(createFailure(describeFailure(error, metadata)));
     }
   }
 }
 
-function failed(says: string) {
-  return { isError: true, content: [text(says)] };
+function createFailure(says: string) {
+  return { isError: true, content: [createText(says)] };
 }
 
-/** Describes a tool. Hints with their default value are left out. */
-function shown({ name, title, description, inputSchema, outputSchema, paid }: Tool) {
+/** Describes a tool. Omits hints with their default value. */
+function describeTool({ name, title, description, inputSchema, outputSchema, paid }: Tool) {
   const annotations = paid ? { destructiveHint: false } : { readOnlyHint: true, idempotentHint: true };
   return { name, title, description, inputSchema, ...(outputSchema && { outputSchema }), annotations };
 }

@@ -4,16 +4,16 @@ import type { Client } from "@sluice/core";
 import { fetchMedia, toDataURI } from "@sluice/media";
 import type { Content, Result } from "../base/tool.js";
 
-/** Largest size of the images that one result shows, in bytes, all together. Hosts refuse results of more than about 1 MB. */
+/** Maximum total size of the images in one result, in bytes. Hosts refuse results of more than about 1 MB. */
 const MAX_BYTES = 750_000;
-/** Longest time that the images of one result may take, in milliseconds. */
+/** Maximum time for the images of one result, in milliseconds. */
 const MAX_MS = 15_000;
 
 /**
- * Adds the images of a result as content, so that the agent sees what it drew. An image that is too large or can't be read
- * stays a link.
+ * Adds the images of a result as content, so that the agent sees them. An image that is too large or unreadable stays a
+ * link.
  */
-export async function withImages(client: Client, result: Result, signal: AbortSignal): Promise<Result> {
+export async function addImages(client: Client, result: Result, signal: AbortSignal): Promise<Result> {
   const content: Content[] = [];
   let left = MAX_BYTES;
   for (const part of result.content) {

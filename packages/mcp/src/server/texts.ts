@@ -3,31 +3,31 @@ import { describeThrown } from "@sluice/core/internal";
 import { NotSent } from "../base/not-sent.js";
 import { isUnknown, NoTask } from "../base/watch.js";
 
-/** Facts of a call that failed. */
+/** Metadata of a failed call. */
 interface Failed {
-  /** Key of a paid call; undefined for one that costs nothing. */
+  /** Key of a paid call. Undefined for a free call. */
   readonly key: string | undefined;
   /** True if the gateway may have acted. */
   readonly mayBeBilled: boolean;
-  /** True where a server in between may know the key. */
+  /** True if a server in between may store the key. */
   readonly hasProxy: boolean;
 }
 
-/** Writes an error for a model: what happened, if it may be billed, and what to do. */
-export function textOf(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
+/** Describes an error for a model: what happened, if it may be billed, and what to do. */
+export function describeFailure(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
   const message = describeThrown(error);
   if (error instanceof NotSent || error instanceof NoTask) return message;
   if (isGatewayError(error) && error.handle && isUnknown(error)) return new NoTask(error.handle.id).message;
-  if (key === undefined) return `${message}\n${nextStep(error)}`;
-  if (!mayBeBilled) return `${message}\nNothing was billed. ${nextStep(error)}`;
-  const partial = partialOf(error);
+  if (key === undefined) return `${message}\n${describeNextStep(error)}`;
+  if (!mayBeBilled) return `${message}\nNothing was billed. ${describeNextStep(error)}`;
+  const partial = describePartial(error);
   const repeat = hasProxy
     ? `If the user agrees, call again with the same arguments and idempotency_key ${JSON.stringify(key)}: it is sent only where nothing is paid twice.`
     : "Do not call it again by yourself: each call would be paid for.";
   return `${message}\nIt may have been done, and may be billed. ${repeat} Tell the user.${partial}`;
 }
 
-function nextStep(error: unknown): string {
+function describeNextStep(error: unknown): string {
   if (!isGatewayError(error)) return "";
   if (error.name === "ValidationError" || error.name === "ConfigurationError")
     return "Nothing was sent. Correct the arguments.";
@@ -42,7 +42,7 @@ function nextStep(error: unknown): string {
     : "Change the arguments before you call it again.";
 }
 
-function partialOf(error: unknown): string {
+function describePartial(error: unknown): string {
   const partial = (error as { partial?: { content?: unknown } }).partial?.content;
   return typeof partial === "string" && partial !== "" ? `\nThe answer so far:\n${partial}` : "";
 }

@@ -1,25 +1,25 @@
 import { type AssetRequest, createAsset, getAsset } from "@sluice/core";
-import { outputOf, readText, requestSchema, type Tool, text } from "../base/tool.js";
+import { createOutputSchema, createRequestSchema, createText, readText, type Tool } from "../base/tool.js";
 
 export const assetCreate: Tool = {
   name: "asset_create",
   title: "Register an image",
   description:
     "Registers an image as an asset, which videos of gamma-video-2.0 and gamma-video-fast can use as asset://<id>. Costs money.",
-  inputSchema: requestSchema("gamma-asset"),
-  outputSchema: outputOf("id", "uri"),
+  inputSchema: createRequestSchema("gamma-asset"),
+  outputSchema: createOutputSchema("id", "uri"),
   paid: "once",
   async run(input, { client, signal, idempotencyKey }) {
     const request = { ...input, model: "gamma-asset" } as unknown as AssetRequest;
     const { id, uri } = await createAsset(client, request, { signal, idempotencyKey });
     return {
-      content: [text(`The asset ${id} is registered. Videos name it ${uri}, once it is active.`)],
+      content: [createText(`The asset ${id} is registered. Videos name it ${uri}, once it is active.`)],
       structuredContent: { id, uri },
     };
   },
 };
 
-/** For a client that has an `assetLookup`. */
+/** The tool for a client with an `assetLookup`. */
 export const assetStatus: Tool = {
   name: "asset_status",
   title: "State of an asset",
@@ -29,9 +29,9 @@ export const assetStatus: Tool = {
     properties: { id: { type: "string", minLength: 1, description: "Id of the asset." } },
     required: ["id"],
   },
-  outputSchema: outputOf("id", "state", "uri"),
+  outputSchema: createOutputSchema("id", "state", "uri"),
   async run(input, { client, signal }) {
     const { id, state, uri } = await getAsset(client, readText(input, "id"), { signal });
-    return { content: [text(`The asset ${id} is ${state}.`)], structuredContent: { id, state, uri } };
+    return { content: [createText(`The asset ${id} is ${state}.`)], structuredContent: { id, state, uri } };
   },
 };

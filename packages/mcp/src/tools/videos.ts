@@ -9,31 +9,31 @@ import type { models } from "@sluice/core/schemas";
 import { NotSent } from "../base/not-sent.js";
 import {
   type Call,
+  createOutputSchema,
+  createRequestSchema,
+  createText,
+  createToolName,
   type Input,
   type ObjectSchema,
-  outputOf,
   readText,
-  requestSchema,
   type Tool,
-  text,
-  toolName,
 } from "../base/tool.js";
 import { watchTask } from "../base/watch.js";
 
-/** Makes the tool that starts a video of a model. */
-export function videoTool(model: keyof typeof models): Tool {
+/** Creates the tool that starts a video of a model. */
+export function createVideoTool(model: keyof typeof models): Tool {
   return {
-    name: toolName("video_start", model),
+    name: createToolName("video_start", model),
     title: `Start a video with ${model}`,
     description: `Starts a video and returns the id of its task at once. Costs money, and cannot be cancelled. Then call video_wait with the id.`,
-    inputSchema: requestSchema(model),
-    outputSchema: outputOf("id", "model"),
+    inputSchema: createRequestSchema(model),
+    outputSchema: createOutputSchema("id", "model"),
     paid: "once",
     async run(input, { client, signal, idempotencyKey }) {
       const request = { ...input, model } as unknown as VideoRequest;
       const handle = await createVideoTask(client, request, { signal, idempotencyKey });
       const says = `The video is started and paid for. Its task is ${handle.id}. Call video_wait with this id and model to get the video. Do not start it again.`;
-      return { content: [text(says)], structuredContent: { id: handle.id, model } };
+      return { content: [createText(says)], structuredContent: { id: handle.id, model } };
     },
   };
 }
@@ -62,7 +62,7 @@ export const videoStatus: Tool = {
   inputSchema: { type: "object", properties: TASK, required: ["id"] },
   outputSchema: STATE,
   run: async (input, call) =>
-    resultOf(await getVideoTask(call.client, taskOf(input), { signal: call.signal }), call),
+    toResult(await getVideoTask(call.client, readTask(input), { signal: call.signal }), call),
 };
 
 export const videoWait: Tool = {
@@ -76,46 +76,49 @@ export const videoWait: Tool = {
     const { client, signal, report } = call;
     const deadlineMs = readSeconds(input) * 1000;
     let last: VideoTask | undefined;
-    for await (const task of watchTask(client, taskOf(input), { signal, deadlineMs })) {
+    for await (const task of watchTask(client, readTask(input), { signal, deadlineMs })) {
       last = task;
-      report.waiting(stateOf(task));
+      report.waiting(describeState(task));
     }
-    return resultOf(last as VideoTask, call);
+    return toResult(last as VideoTask, call);
   },
 };
 
-function taskOf(input: Input): VideoTaskHandle {
+function readTask(input: Input): VideoTaskHandle {
   const id = readText(input, "id");
   return input["model"] === undefined ? { id } : { id, model: readText(input, "model") };
 }
 
-/** Reads the longest wait; a number outside of the bounds counts as the nearest one. */
+/** Reads the maximum wait, and clamps it to its bounds. */
 function readSeconds({ seconds = WAIT.default }: Input): number {
   if (typeof seconds === "number") return Math.min(Math.max(seconds, WAIT.minimum), WAIT.maximum);
   throw new NotSent(`Nothing was sent: seconds must be a number, got ${JSON.stringify(seconds)}.`);
 }
 
-/** Writes the state of a task for a reader. */
-function stateOf({ state, progress }: VideoTask): string {
+/** Describes the state of a task for a reader. */
+function describeState({ state, progress }: VideoTask): string {
   return progress === undefined ? state : `${state}, ${Math.round(progress * 100)} %`;
 }
 
-async function resultOf(task: VideoTask, { save }: Call) {
+async function toResult(task: VideoTask, { save }: Call) {
   const { id, state, progress } = task;
   const structuredContent = { id, state, ...(progress !== undefined && { progress }) };
   if (task.state === "failed") {
     const says = `The task ${id} failed: ${task.reason ?? "the gateway gives no reason"}. There will be no video.`;
-    return { content: [text(says)], structuredContent };
+    return { content: [createText(says)], structuredContent };
   }
   if (task.state !== "succeeded")
-    return { content: [text(`The task ${id} is ${stateOf(task)}. Call video_wait.`)], structuredContent };
+    return {
+      content: [createText(`The task ${id} is ${describeState(task)}. Call video_wait.`)],
+      structuredContent,
+    };
   const { link, says } = await save(task.url, `video-${id}`);
   const frame = task.lastFrameURL ? [await save(task.lastFrameURL, `video-${id}-last-frame`)] : [];
   return {
     content: [
-      text(`The video ${id} is ready: ${says}`),
+      createText(`The video ${id} is ready: ${says}`),
       link,
-      ...frame.flatMap((last) => [text(`Its last frame: ${last.says}`), last.link]),
+      ...frame.flatMap((last) => [createText(`Its last frame: ${last.says}`), last.link]),
     ],
     structuredContent,
   };

@@ -5,16 +5,16 @@ import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createMcpServer, type McpServerOptions } from "@sluice/mcp";
 import { onTestFinished } from "vitest";
 
-/** Settings of {@link connected}. */
+/** Settings of {@link connect}. */
 export interface World {
   readonly emulator?: EmulatorOptions;
   readonly client?: Partial<ClientOptions>;
   readonly server?: McpServerOptions;
-  /** Revision of the protocol that the caller speaks: with a handshake, or of 2026-07-28. */
+  /** Revision of the caller's protocol: with a handshake, or of 2026-07-28. */
   readonly era?: "old" | "new";
 }
 
-/** Answer of an MCP tool. */
+/** Result of an MCP tool. */
 export interface Answer {
   readonly isError?: boolean;
   readonly content: readonly {
@@ -28,12 +28,7 @@ export interface Answer {
 }
 
 /** Connects the official MCP client to the server, and the server to an emulator. */
-export async function connected({
-  emulator: gateway,
-  client: more,
-  server: options,
-  era = "new",
-}: World = {}) {
+export async function connect({ emulator: gateway, client: more, server: options, era = "new" }: World = {}) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...gateway });
   const client = createClient({ ...emulator.clientOptions, random: () => 0, retry: { limit: 0 }, ...more });
   const mcp = new McpClient(
@@ -47,13 +42,13 @@ export async function connected({
   onTestFinished(() => mcp.close());
   const call = async (name: string, args: object, limits?: Parameters<McpClient["callTool"]>[1]) =>
     (await mcp.callTool({ name, arguments: { ...args } }, limits)) as unknown as Answer;
-  /** Requests that the gateway has got and that would be billed. */
-  const bills = () => emulator.requests.filter(({ method }) => method === "POST").length;
-  return { emulator, client, mcp, call, bills };
+  /** Lists the requests to the gateway that would be billed. */
+  const listBills = () => emulator.requests.filter(({ method }) => method === "POST").length;
+  return { emulator, client, mcp, call, listBills };
 }
 
-/** Joins the texts of an answer. */
-export function textOf({ content }: Answer): string {
+/** Joins the texts of a result. */
+export function joinTexts({ content }: Answer): string {
   return content.flatMap(({ text }) => text ?? []).join("\n");
 }
 

@@ -6,26 +6,26 @@ const WINDOW = 65_536;
 /** Reads parts of a blob, never the whole blob. */
 export interface BlobReader {
   readonly size: number;
-  /** Reads the bytes from `start` to `end`; fewer where the blob ends before. */
+  /** Reads the bytes from `start` to `end`, or to the end of the blob. */
   read(start: number, end: number): Promise<Bytes>;
 }
 
-/** Creates a reader that keeps the last part it read. */
-export function readerOf(blob: Blob, signal: AbortSignal | undefined): BlobReader {
+/** Creates a reader that caches the last part it read. */
+export function createBlobReader(blob: Blob, signal: AbortSignal | undefined): BlobReader {
   const { size } = blob;
-  let heldFrom = 0;
-  let held: Bytes = new Uint8Array();
+  let cachedFrom = 0;
+  let cached: Bytes = new Uint8Array();
   return { size, read };
 
   async function read(start: number, end: number): Promise<Bytes> {
     const to = Math.min(end, size);
     if (start >= to) return new Uint8Array();
-    if (start >= heldFrom && to <= heldFrom + held.length)
-      return held.subarray(start - heldFrom, to - heldFrom);
+    if (start >= cachedFrom && to <= cachedFrom + cached.length)
+      return cached.subarray(start - cachedFrom, to - cachedFrom);
 
-    const bytes = await readBytes(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
-    held = bytes;
-    heldFrom = start;
+    const bytes = await bytesOf(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
+    cached = bytes;
+    cachedFrom = start;
     return bytes.subarray(0, to - start);
   }
 }

@@ -1,33 +1,33 @@
 import { createView, readASCII } from "@sluice/core/internal/media";
 import type { BlobReader } from "./blob-reader.js";
 
-/** Limit that a film of one hour does not reach. */
-const MOST_INDEX_BYTES = 33_554_432;
-const MOST_BOXES = 65_536;
-const MOST_DEPTH = 8;
-/** Limit that a film of two hours with sound does not reach. */
-const MOST_SAMPLES = 2_000_000;
+/** An index of a one-hour video is smaller. */
+const MAX_INDEX_BYTES = 33_554_432;
+const MAX_BOXES = 65_536;
+const MAX_DEPTH = 8;
+/** A two-hour video with sound has fewer samples. */
+const MAX_SAMPLES = 2_000_000;
 
 const containers = ["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"];
 
 /**
- * Checks the boxes of an MP4 or MOV file before it is measured, and returns the problem. The demuxer trusts the counts
- * in a file. A file of a few hundred bytes that declares 4 billion samples would keep it busy until the memory is full.
- * So the counts are added up first.
+ * Checks the boxes of an MP4 or MOV file before the demuxer measures it, and returns the problem. The demuxer trusts
+ * the counts in a file: a file of a few hundred bytes that declares 4 billion samples would fill the memory. So add up
+ * the counts first.
  */
-export async function boxesProblem(reader: BlobReader): Promise<string | undefined> {
+export async function findBoxProblem(reader: BlobReader): Promise<string | undefined> {
   let at = 0;
   let hasIndex = false;
   let samples = 0;
   for (let boxes = 0; at + 8 <= reader.size; boxes += 1) {
     const head = await reader.read(at, at + 16);
-    const box = boxAt(head, 0, reader.size - at);
-    if (!box || boxes === MOST_BOXES) return "has boxes that contradict each other";
+    const box = readBox(head, 0, reader.size - at);
+    if (!box || boxes === MAX_BOXES) return "has boxes that contradict each other";
     if (box.name === "moov" || box.name === "moof") {
       if (at + box.size > reader.size) return "ends within its index";
-      if (box.size > MOST_INDEX_BYTES) return `declares an index of ${box.size} bytes`;
-      samples += samplesIn(await reader.read(at + box.headerSize, at + box.size), 0);
-      if (samples > MOST_SAMPLES) return `declares more than ${MOST_SAMPLES} samples`;
+      if (box.size > MAX_INDEX_BYTES) return `declares an index of ${box.size} bytes`;
+      samples += countSamples(await reader.read(at + box.headerSize, at + box.size), 0);
+      if (samples > MAX_SAMPLES) return `declares more than ${MAX_SAMPLES} samples`;
       hasIndex ||= box.name === "moov";
     }
     at += box.size;
@@ -41,7 +41,7 @@ interface Box {
   readonly headerSize: number;
 }
 
-function boxAt(bytes: Uint8Array<ArrayBuffer>, at: number, left: number): Box | undefined {
+function readBox(bytes: Uint8Array<ArrayBuffer>, at: number, left: number): Box | undefined {
   if (bytes.length - at < 8) return undefined;
   const view = createView(bytes);
   const name = readASCII(bytes, at + 4, 4);
@@ -54,14 +54,16 @@ function boxAt(bytes: Uint8Array<ArrayBuffer>, at: number, left: number): Box | 
 }
 
 /** Counts the samples that a demuxer reads for the tables in a run of boxes. */
-function samplesIn(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
-  if (depth > MOST_DEPTH) return Number.POSITIVE_INFINITY;
+function countSamples(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
+  if (depth > MAX_DEPTH) return Number.POSITIVE_INFINITY;
   const counts: Record<string, number> = {};
   for (let at = 0; at < bytes.length; ) {
-    const box = boxAt(bytes, at, bytes.length - at);
+    const box = readBox(bytes, at, bytes.length - at);
     if (!box) break;
     const content = bytes.subarray(at + box.headerSize, at + box.size);
-    const count = containers.includes(box.name) ? samplesIn(content, depth + 1) : countOf(box.name, content);
+    const count = containers.includes(box.name)
+      ? countSamples(content, depth + 1)
+      : readCount(box.name, content);
     counts[box.name] = (counts[box.name] ?? 0) + count;
     at += box.size;
   }
@@ -70,8 +72,8 @@ function samplesIn(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
   return Object.values(others).reduce((sum, count) => sum + count, ctts > 0 ? stts + ctts : 0);
 }
 
-function countOf(name: string, content: Uint8Array<ArrayBuffer>): number {
-  const view = createView(content);
+function readCount(name: string, content: Uint8Array<ArrayBuffer>): number {
+  const view = viewOf(content);
   if (name === "trun") return content.length >= 8 ? view.getUint32(4) : 0;
   const columns = { stts: [2, [0]], ctts: [2, [0]], stsc: [3, [0, 1]] } as const;
   if (!(name in columns)) return 0;

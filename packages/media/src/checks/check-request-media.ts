@@ -1,7 +1,7 @@
 import type { Issue, VideoRequest } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
-import { checkMedia, issuesOfProbe, type MediaEntry } from "./check.js";
-import { blobOfDataURI } from "./data-uri.js";
+import { checkMedia, checkProbe, type MediaEntry } from "./check.js";
+import { parseDataURI } from "./data-uri.js";
 import { signedFormats } from "./formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia, probeWherePossible } from "./probe.js";
@@ -9,9 +9,8 @@ import { type MediaProbe, type ProbeOptions, probeMedia, probeWherePossible } fr
 /** Options of {@link checkRequestMedia}. */
 export interface RequestMediaOptions extends ProbeOptions {
   /**
-   * Returns the file at an address of the request: the file that the app uploaded or downloads, or the result of
-   * `probeMedia` for it. If it returns undefined, the gateway checks the file. Without this function no address is
-   * checked.
+   * Returns the file at a URL of the request: the uploaded file, or the result of `probeMedia` for it. If it returns
+   * undefined, the gateway checks the file. Without this function, no URL is checked.
    */
   readonly mediaAt?:
     | ((
@@ -22,16 +21,16 @@ export interface RequestMediaOptions extends ProbeOptions {
 }
 
 /**
- * Checks the media of a whole video request, as far as they can be read: data URIs directly, addresses through
- * `mediaAt`. Nothing is downloaded. For `beta` models (`input.media`) it checks the limits of each file, and the total
- * seconds of all videos, of all audios, and of videos and result together (spec, Family `beta`). For `gamma` models
- * (`content`) the spec has no limits: it checks that the bytes are whole and of the declared type. For the option `check`
- * of `uploads`, which runs after the check of the request itself.
+ * Checks the media of a video request, as far as they can be read: data URIs directly, URLs through `mediaAt`. Nothing
+ * is downloaded. For `beta` models (`input.media`) it checks the limits of each file, and the total seconds of all
+ * videos, of all audios, and of videos and result together (spec, Family `beta`). For `gamma` models (`content`) the
+ * spec lists no limits: it checks that the bytes are complete and have the declared type. For the option `check` of
+ * `uploads`, which runs after the check of the request.
  *
- * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`; empty when there are none, and for
- * a model that the tables don't know.
- * @throws {ValidationError} if a file of `mediaAt` can no longer be read; the error of `mediaAt`; the signal's reason
- * when it aborts.
+ * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`. Empty for a model that the tables
+ * don't know.
+ * @throws {ValidationError} if a file of `mediaAt` can no longer be read; also throws the error of `mediaAt`, and the
+ * signal's reason when it aborts.
  * @example
  * ```ts
  * const issues = await checkRequestMedia(request);
@@ -45,15 +44,15 @@ export function checkRequestMedia(
   request: VideoRequest,
   options: RequestMediaOptions = {},
 ): Promise<Issue[]> {
-  return issuesOfMedia(request, options, probeMedia);
+  return checkItems(request, options, probeMedia);
 }
 
-/** Checks the readable media. Without a parser, videos and audio files are not measured. */
+/** Checks the readable media. Without a parser, it does not measure videos and audio files. */
 export function checkWherePossible(request: VideoRequest, options: ProbeOptions): Promise<Issue[]> {
-  return issuesOfMedia(request, options, probeWherePossible);
+  return checkItems(request, options, probeWherePossible);
 }
 
-async function issuesOfMedia(
+async function checkItems(
   request: VideoRequest,
   { mediaAt, ...options }: RequestMediaOptions,
   probe: (file: Blob, options: ProbeOptions) => Promise<MediaProbe>,
@@ -61,10 +60,10 @@ async function issuesOfMedia(
   const { model, input, content, parameters } = request as LooseRequest;
   if (!Object.values(models).some(({ id, kind }) => id === model && kind === "video")) return [];
   const { media } = input ?? {};
-  if (media) return issuesOfBeta(media);
-  return content ? issuesOfGamma(content) : [];
+  if (media) return checkBetaItems(media);
+  return content ? checkGammaItems(content) : [];
 
-  async function issuesOfBeta(items: readonly LooseItem[]): Promise<Issue[]> {
+  async function checkBetaItems(items: readonly LooseItem[]): Promise<Issue[]> {
     const { durationDefault } = models["beta3.0-video"];
     const entries = await Promise.all(
       items.map(async ({ type, url }, index): Promise<MediaEntry[]> => {
@@ -79,31 +78,33 @@ async function issuesOfMedia(
     });
   }
 
-  async function issuesOfGamma(items: readonly LooseItem[]): Promise<Issue[]> {
+  async function checkGammaItems(items: readonly LooseItem[]): Promise<Issue[]> {
     const issues = await Promise.all(
       items.map(async (item, index) => {
         const kind = /^(image|video|audio)_url$/.exec(item.type)?.[1] as AddressedKind | undefined;
         const found = kind && (await probeAt(item[`${kind}_url`]?.url));
-        return found ? issuesOfProbe(found, anyOf(kind, found), `media.${kind}`, `content.${index}`) : [];
+        return found
+          ? checkProbe(found, allowAnyFormat(kind, found), `media.${kind}`, `content.${index}`)
+          : [];
       }),
     );
     return issues.flat();
   }
 
   async function probeAt(url: unknown): Promise<MediaProbe | undefined> {
-    const found = await mediaOf(url);
+    const found = await findMedia(url);
     return found && ("kind" in found ? found : probe(found, options));
   }
 
-  async function mediaOf(url: unknown): Promise<Blob | MediaProbe | undefined> {
-    // a file that is uploaded after this check
+  async function findMedia(url: unknown): Promise<Blob | MediaProbe | undefined> {
+    // this file is uploaded after the check
     if (url instanceof Blob) return url;
     if (typeof url !== "string") return undefined;
-    return blobOfDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, options) : undefined);
+    return parseDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, options) : undefined);
   }
 }
 
-/** Fields of a request that are read here. The schema checks the rest. */
+/** Fields of a request that the check reads. The schema checks the rest. */
 interface LooseRequest {
   readonly model?: string;
   readonly input?: { readonly media?: readonly LooseItem[] } | undefined;
@@ -116,13 +117,13 @@ type LooseItem = { readonly type: string; readonly url?: unknown } & {
   readonly [Kind in AddressedKind as `${Kind}_url`]?: { readonly url?: unknown };
 };
 
-/** Any format of a kind: the spec names no formats. A file of an unknown kind is accepted, too. */
-function anyOf(kind: AddressedKind, probe: MediaProbe): MediaLimits {
+/** Lists all formats of a kind, since the spec names none. Also accepts a file of an unknown kind. */
+function allowAnyFormat(kind: AddressedKind, probe: MediaProbe): MediaLimits {
   const signed = Object.entries(signedFormats).flatMap(([name, format]) =>
     format.kind === kind ? [name] : [],
   );
-  const isTaken = probe.kind === kind || probe.type === "application/octet-stream";
-  return { kind, formats: isTaken ? [...signed, probe.format] : signed };
+  const isAccepted = probe.kind === kind || probe.type === "application/octet-stream";
+  return { kind, formats: isAccepted ? [...signed, probe.format] : signed };
 }
 
 const HTTP = /^https?:/i;

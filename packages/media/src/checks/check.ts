@@ -6,7 +6,7 @@ import { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
 export interface MediaEntry {
   /** The file, or the result of `probeMedia` for it. */
   readonly media: Blob | MediaProbe;
-  /** Role of the file in a request; it decides the limits. */
+  /** Role of the file in a request. It decides the limits. */
   readonly use: MediaUse;
   /** Path of the file in the request, for the issues. @default the path of the list, and the index of the file */
   readonly path?: string;
@@ -16,18 +16,20 @@ export interface MediaEntry {
 export interface CheckOptions extends ProbeOptions {
   /** Path of the list in the request, for the issues. @default "input.media" */
   readonly path?: string;
-  /** `parameters.duration` of the request: 5 where it is absent. −1, where the model chooses, is not counted. */
+  /**
+   * `parameters.duration` of the request, which is 5 by default. −1 leaves the choice to the model and is not counted.
+   */
   readonly outputSeconds?: number;
 }
 
 /**
- * Checks files against the limits of their use (spec, Family `beta`), if their bytes can be read: each file, and the total
- * seconds of all videos and of all audio files. Limits are exact: 15.02 s is more than 15 s. The check of the request
- * itself limits the number of files.
+ * Checks files against the limits of their use (spec, Family `beta`), if their bytes can be read: each file, and the
+ * total seconds of all videos and of all audio files. Limits are exact: 15.02 s is more than 15 s. The check of the
+ * request limits the number of files.
  *
  * @returns The broken rules, in the form of the request checks; empty when all files are accepted.
  * @throws {ConfigurationError} for a video or an audio file without `parser`
- * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
+ * @throws {ValidationError} for anything but a readable `Blob`; throws the signal's reason after an abort
  * @example
  * ```ts
  * const issues = await checkMedia([{ media: file, use: "first_frame" }]);
@@ -38,38 +40,38 @@ export async function checkMedia(
   files: readonly MediaEntry[],
   { path = "input.media", outputSeconds, ...options }: CheckOptions = {},
 ): Promise<Issue[]> {
-  const probes = await Promise.all(files.map(({ media }) => probeOf(media, options)));
+  const probes = await Promise.all(files.map(({ media }) => toProbe(media, options)));
   const issues = files.flatMap(({ use, path: own }, index) =>
-    issuesOfProbe(
+    checkProbe(
       probes[index] as MediaProbe,
       mediaLimits[use],
-      `media.${dashed(use)}`,
+      `media.${toDashed(use)}`,
       own ?? `${path}.${index}`,
     ),
   );
-  const secondsOf = (counted: MediaUse) =>
+  const sumSeconds = (counted: MediaUse) =>
     files.reduce((sum, { use }, at) => sum + (use === counted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
 
   for (const use of ["reference_video", "reference_audio"] as const) {
     const { kind, secondsInAll } = mediaLimits[use];
-    const seconds = secondsOf(use);
+    const seconds = sumSeconds(use);
     // a single file has its own limit
     const isSingle = files.filter((file) => file.use === use).length < 2;
     if (!isSingle && isMore(seconds, secondsInAll)) {
-      const message = `all ${kind}s together must be at most ${secondsInAll} s long, got ${rounded(seconds)} s`;
-      issues.push({ path, message, rule: `media.${dashed(use)}.seconds-in-all` });
+      const message = `all ${kind}s together must be at most ${secondsInAll} s long, got ${round(seconds)} s`;
+      issues.push({ path, message, rule: `media.${toDashed(use)}.seconds-in-all` });
     }
   }
-  const input = secondsOf("reference_video");
+  const input = sumSeconds("reference_video");
   if (input > 0 && outputSeconds !== undefined && isMore(input + outputSeconds, inputAndOutputSeconds)) {
-    const message = `reference videos and result together must be at most ${inputAndOutputSeconds} s long, got ${rounded(input)} s and ${outputSeconds} s`;
+    const message = `reference videos and result together must be at most ${inputAndOutputSeconds} s long, got ${round(input)} s and ${outputSeconds} s`;
     issues.push({ path: "parameters.duration", message, rule: "media.input-and-output-seconds" });
   }
   return issues;
 }
 
-/** Returns the limits that a file breaks, each under its own name below `rule`. */
-export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: string, path: string): Issue[] {
+/** Returns an issue for each limit that a file breaks. Its rule is a name below `rule`. */
+export function checkProbe(probe: MediaProbe, limits: MediaLimits, rule: string, path: string): Issue[] {
   const issues: Issue[] = [];
   const add = (name: string, message: string) => issues.push({ path, message, rule: `${rule}.${name}` });
   const { side, aspectRatioMax, seconds } = limits;
@@ -77,7 +79,7 @@ export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: stri
 
   if (bytes === 0) add("bytes", "must not be empty");
   else if (limits.bytes !== undefined && bytes > limits.bytes)
-    add("bytes", `must be at most ${megabytes(limits.bytes)} MB, got ${megabytes(bytes)} MB`);
+    add("bytes", `must be at most ${toMegabytes(limits.bytes)} MB, got ${toMegabytes(bytes)} MB`);
   if (!limits.formats.includes(probe.format)) {
     const names = limits.formats.map((format) => format.toUpperCase());
     add("format", `must be ${names.slice(0, -1).join(", ")} or ${names.at(-1)}, got ${describe(probe)}`);
@@ -93,26 +95,26 @@ export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: stri
     if (side && (short < side.min || long > side.max))
       add("side", `each side must be ${side.min} to ${side.max} px, got ${width} × ${height}`);
     if (aspectRatioMax !== undefined && long > short * aspectRatioMax)
-      add("aspect-ratio", `must be at most ${aspectRatioMax}:1, got ${rounded(long / short)}:1`);
+      add("aspect-ratio", `must be at most ${aspectRatioMax}:1, got ${round(long / short)}:1`);
   }
   if (seconds && durationSeconds !== undefined)
     if (durationSeconds < seconds.min || isMore(durationSeconds, seconds.max)) {
       const about = probe.durationIsEstimate ? "about " : "";
       add(
         "seconds",
-        `must be ${seconds.min} to ${seconds.max} s long, got ${about}${rounded(durationSeconds)} s`,
+        `must be ${seconds.min} to ${seconds.max} s long, got ${about}${round(durationSeconds)} s`,
       );
     }
   return issues;
 }
 
-async function probeOf(media: Blob | MediaProbe, options: ProbeOptions): Promise<MediaProbe> {
+async function toProbe(media: Blob | MediaProbe, options: ProbeOptions): Promise<MediaProbe> {
   return typeof media === "object" && media !== null && "kind" in media ? media : probeMedia(media, options);
 }
 
-/** sums of fractions may be slightly too large */
-function isMore(seconds: number, most: number): boolean {
-  return seconds > most + 1e-6;
+/** Sums of fractions may be slightly too large. */
+function isMore(seconds: number, max: number): boolean {
+  return seconds > max + 1e-6;
 }
 
 function describe({ type, name, format, problem }: MediaProbe): string {
@@ -122,7 +124,7 @@ function describe({ type, name, format, problem }: MediaProbe): string {
   return format === "" ? "a name without an extension" : `.${format}`;
 }
 
-const dashed = (name: string) => name.replaceAll("_", "-");
-const rounded = (value: number) => Math.round(value * 100) / 100;
+const toDashed = (name: string) => name.replaceAll("_", "-");
+const round = (value: number) => Math.round(value * 100) / 100;
 /** Rounds up, so that a value above the limit does not look like the limit itself. */
-const megabytes = (bytes: number) => Math.ceil((bytes / 1_048_576) * 100) / 100;
+const toMegabytes = (bytes: number) => Math.ceil((bytes / 1_048_576) * 100) / 100;

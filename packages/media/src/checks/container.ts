@@ -2,10 +2,10 @@ import { ConfigurationError, isGatewayError } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
 import type { Input } from "mediabunny";
 import type { BlobReader } from "./blob-reader.js";
-import { boxesProblem } from "./boxes.js";
+import { findBoxProblem } from "./boxes.js";
 import type { SignedFormat } from "./formats.js";
 
-/** Facts about the tracks of a container. */
+/** Metadata of the tracks in a container. */
 export interface ContainerHeader {
   readonly width?: number;
   readonly height?: number;
@@ -17,18 +17,18 @@ export interface ContainerHeader {
 }
 
 /**
- * Size up to which an MP3 is read frame by frame. Without a table of contents, its first frames do not show a variable
- * bit rate. A larger one lasts more than 100 s at 320 kbit/s, and an estimate is good enough.
+ * Maximum size of an MP3 that is read frame by frame. Without a table of contents, the first frames do not reveal a
+ * variable bit rate. A larger file is longer than 100 s at 320 kbit/s, and an estimate is good enough.
  */
 const EXACT_MP3_BYTES = 4_194_304;
 
-/** The formats that {@link containerHeader} reads. */
+/** The formats that {@link readContainerHeader} reads. */
 export type ContainerFormat = Extract<SignedFormat, "mp4" | "m4a" | "mov" | "wav" | "mp3">;
 
 /**
- * Loads the names of mediabunny that measure files: `mediabunny` of `@sluice/media/mediabunny`, or in a page without a
- * bundler a function that imports a file of mediabunny. Runs for each file; an error does not stop the next attempt. The
- * types of mediabunny are not named here: an app without mediabunny compiles.
+ * Loads the exports of mediabunny that measure files: `mediabunny` of `@sluice/media/mediabunny`, or in a page without
+ * a bundler a function that imports a file of mediabunny. Runs for each file. An error does not stop the next attempt.
+ * The type does not refer to mediabunny, so an app without mediabunny compiles.
  */
 export type MediaParser = () => Promise<
   Readonly<Record<"CustomSource" | "Input" | "MP3" | "MP4" | "QTFF" | "WAVE", unknown>>
@@ -40,19 +40,19 @@ const NOT_LOADED =
   "parser: mediabunny measures videos and audio files, and could not be loaded: is it installed?";
 
 /** Measures a video or an audio file from its index, without decoding. */
-export async function containerHeader(
+export async function readContainerHeader(
   format: ContainerFormat,
   reader: BlobReader,
   parser: MediaParser | undefined,
   signal: AbortSignal | undefined,
 ): Promise<ContainerHeader> {
-  const problem = format === "wav" || format === "mp3" ? undefined : await boxesProblem(reader);
+  const problem = format === "wav" || format === "mp3" ? undefined : await findBoxProblem(reader);
   if (problem) return { problem };
   const { CustomSource, Input, demuxers } = await loadDemuxers(parser);
   const source = new CustomSource({
     getSize: () => reader.size,
     read: (start, end) => reader.read(start, end),
-    // the result of a read after an abort is not needed
+    // ignore the result of a read after an abort
     handleUnhandledError: () => {},
   });
   const input = new Input({ source, formats: [demuxers[format]] });
@@ -86,7 +86,7 @@ async function loadNames(parser: MediaParser) {
 async function measure(input: Input, isEstimate: boolean): Promise<ContainerHeader> {
   const video = await input.getPrimaryVideoTrack();
   const end = isEstimate ? await input.getDurationFromMetadata() : await input.computeDuration();
-  // frames that are shown out of order without an edit list begin some frames late; a beginning before 0 is cut
+  // without an edit list, frames out of order begin some frames late; a start before 0 is cut
   const seconds = (end ?? 0) - Math.max(0, await input.getFirstTimestamp());
   const isKnown = Number.isFinite(seconds) && seconds > 0;
   return {

@@ -1,5 +1,5 @@
 import { ConfigurationError, ValidationError } from "@sluice/core";
-import { issuesOfProbe } from "./check.js";
+import { checkProbe } from "./check.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, probeWherePossible } from "./probe.js";
 
@@ -9,47 +9,46 @@ export interface FitOptions {
   readonly signal?: AbortSignal;
   /** CSS color of transparent parts and of padding. @default "#ffffff" */
   readonly background?: string;
-  /** Format of the result. A browser that can't encode WEBP makes a JPEG. @default "image/jpeg" */
+  /** Format of the result. A browser that can't encode WEBP creates a JPEG. @default "image/jpeg" */
   readonly type?: "image/jpeg" | "image/webp";
   /**
-   * Most pixels of an image; a larger one is refused before it is decoded. A pixel needs 4 bytes of memory.
+   * Maximum number of pixels. A larger image is refused before it is decoded. A pixel needs 4 bytes of memory.
    *
    * @default 100_000_000
    */
   readonly maxPixels?: number;
 }
 
-/** One thing that {@link fitImage} did to an image. */
+/** A change that {@link fitImage} made to an image. */
 export type ImageChange = "flattened" | "downsized" | "padded" | "re-encoded";
 
 /** An image within the limits. */
 export interface FittedImage {
-  /** The fitted image; the given blob itself if nothing was changed. */
+  /** The fitted image, or the given blob if nothing changed. */
   readonly blob: Blob;
   /** Width of the image in pixels. */
   readonly width: number;
   /** Height of the image in pixels. */
   readonly height: number;
-  /** Changes in their order; empty if nothing was changed. */
+  /** Changes in order. Empty if nothing changed. */
   readonly changes: readonly ImageChange[];
   /** Encoder quality, 0 to 1, of a re-encoded image. */
   readonly quality?: number;
 }
 
-/** Qualities to try, from no visible loss to a visible one. Below the last one, fewer pixels look better. */
+/** Qualities to try, from no visible loss to visible loss. Below the last one, fewer pixels look better. */
 const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
 const SHRINK = 0.8;
 
 /**
- * Fits an image into the limits of a use, in a page or worker. Alpha becomes a color, long sides are scaled down,
- * short sides and extreme ratios are padded; nothing is enlarged or distorted. The quality of the encoder goes down
- * until the bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its
- * first frame.
+ * Fits an image into the limits of a use, in a page or worker. Fills transparent parts with a color, scales long sides
+ * down, and pads short sides and extreme ratios. Never enlarges or distorts. Lowers the encoder's quality until the
+ * bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its first frame.
  *
  * @param limits - a use, `"reference_image"`, or your own limits.
- * @throws {ConfigurationError} where there is no canvas (servers, workerd).
- * @throws {ValidationError} if it is not an image, can't be decoded, has more than `maxPixels`, or can't be made to
- * fit; the signal's reason when it aborts.
+ * @throws {ConfigurationError} without a canvas (servers, workerd).
+ * @throws {ValidationError} for anything but an image that can be decoded, for more than `maxPixels`, or if the image
+ * can't be made to fit; throws the signal's reason when it aborts.
  * @example
  * ```ts
  * const { blob, changes } = await fitImage(file, "first_frame", { background: "black" });
@@ -66,12 +65,12 @@ export async function fitImage(
   const probe = await probeWherePossible(blob, { signal });
   assertImage(probe, maxPixels);
   const { width, height } = probe;
-  if (width && height && issuesOfProbe(probe, rules, "media.fit", "").length === 0)
+  if (width && height && checkProbe(probe, rules, "media.fit", "").length === 0)
     return { blob, width, height, changes: [] };
 
-  const bitmap = await createImageBitmap(blob).catch(undecodable);
+  const bitmap = await createImageBitmap(blob).catch(throwUndecodable);
   try {
-    return await reencode({ bitmap, rules, background, type, probe, signal });
+    return await encodeWithin({ bitmap, rules, background, type, probe, signal });
   } finally {
     bitmap.close();
   }
@@ -86,11 +85,11 @@ interface Work {
   readonly signal: AbortSignal | undefined;
 }
 
-async function reencode({ bitmap, rules, background, type, probe, signal }: Work): Promise<FittedImage> {
+async function encodeWithin({ bitmap, rules, background, type, probe, signal }: Work): Promise<FittedImage> {
   const most = rules.bytes ?? Number.POSITIVE_INFINITY;
   for (let shrink = 1; shrink > 0.01; shrink *= SHRINK) {
-    const { frame, picture } = layOut(bitmap, rules, shrink);
-    const encode = drawn(bitmap, frame, picture, background);
+    const { frame, picture } = computeLayout(bitmap, rules, shrink);
+    const encode = draw(bitmap, frame, picture, background);
     for (const quality of QUALITIES) {
       signal?.throwIfAborted();
       const encoded = await encode(type, quality);
@@ -103,7 +102,7 @@ async function reencode({ bitmap, rules, background, type, probe, signal }: Work
       return { blob: encoded, ...frame, changes: [...changes, "re-encoded"], quality };
     }
   }
-  throw invalid("bytes", `can't be made to fit ${most} bytes; choose a smaller or simpler image`);
+  throw createError("bytes", `can't be made to fit ${most} bytes; choose a smaller or simpler image`);
 }
 
 interface Size {
@@ -111,8 +110,10 @@ interface Size {
   readonly height: number;
 }
 
-/** Computes the size of the drawn image, and of the frame that adds padding to keep the limits of sides and ratio. */
-function layOut({ width, height }: Size, limits: MediaLimits, shrink: number) {
+/**
+ * Computes the size of the drawn image, and of its frame. The frame adds padding to meet the limits of sides and ratio.
+ */
+function computeLayout({ width, height }: Size, limits: MediaLimits, shrink: number) {
   const { min, max } = limits.side ?? { min: 1, max: Number.POSITIVE_INFINITY };
   const ratio = limits.aspectRatioMax ?? Number.POSITIVE_INFINITY;
   const scale = Math.min(1, max / Math.max(width, height)) * shrink;
@@ -129,26 +130,26 @@ function layOut({ width, height }: Size, limits: MediaLimits, shrink: number) {
 
 type Encode = (type: string, quality: number) => Promise<Blob>;
 
-/** Creates a canvas: an OffscreenCanvas where possible, because it works in workers, too. */
-function drawn(bitmap: ImageBitmap, frame: Size, picture: Size, background: string): Encode {
+/** Draws on a canvas: an OffscreenCanvas where possible, because it also works in workers. */
+function draw(bitmap: ImageBitmap, frame: Size, picture: Size, background: string): Encode {
   const { width, height } = frame;
   if (typeof OffscreenCanvas === "function") {
     const canvas = new OffscreenCanvas(width, height);
     paint(canvas.getContext("2d"), bitmap, frame, picture, background);
-    return (type, quality) => orJPEG(type, (type) => canvas.convertToBlob({ type, quality }));
+    return (type, quality) => encodeOrJPEG(type, (type) => canvas.convertToBlob({ type, quality }));
   }
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   paint(canvas.getContext("2d"), bitmap, frame, picture, background);
   return (type, quality) =>
-    orJPEG(type, (type) => new Promise((resolve) => canvas.toBlob(resolve, type, quality)));
+    encodeOrJPEG(type, (type) => new Promise((resolve) => canvas.toBlob(resolve, type, quality)));
 }
 
-/** Type to encode instead. A browser makes a PNG of a type that it cannot encode, and a JPEG is smaller. */
-async function orJPEG(type: string, encode: (type: string) => Promise<Blob | null>): Promise<Blob> {
+/** Encodes an image. A browser encodes a PNG if it does not support the type, and a JPEG is smaller. */
+async function encodeOrJPEG(type: string, encode: (type: string) => Promise<Blob | null>): Promise<Blob> {
   const blob = await encode(type);
   if (blob?.type === type) return blob;
-  if (blob && type !== "image/jpeg") return orJPEG("image/jpeg", encode);
-  throw invalid("canvas", `the browser can't encode a picture of this size as ${type}`);
+  if (blob && type !== "image/jpeg") return encodeOrJPEG("image/jpeg", encode);
+  throw createError("canvas", `the browser can't encode a picture of this size as ${type}`);
 }
 
 function paint(
@@ -158,7 +159,8 @@ function paint(
   picture: Size,
   background: string,
 ): void {
-  if (!context) throw invalid("canvas", `the browser has no canvas of ${frame.width} × ${frame.height} px`);
+  if (!context)
+    throw createError("canvas", `the browser has no canvas of ${frame.width} × ${frame.height} px`);
   context.fillStyle = background;
   context.fillRect(0, 0, frame.width, frame.height);
   context.imageSmoothingQuality = "high";
@@ -176,15 +178,15 @@ function assertCanvas(): void {
 }
 
 function assertImage({ kind, type, width = 0, height = 0, problem }: MediaProbe, maxPixels: number): void {
-  if (kind !== "image") throw invalid("format", `is no image (${problem ?? type})`);
+  if (kind !== "image") throw createError("format", `is no image (${problem ?? type})`);
   if (width * height > maxPixels)
-    throw invalid("pixels", `has ${width} × ${height} px, and maxPixels is ${maxPixels}`);
+    throw createError("pixels", `has ${width} × ${height} px, and maxPixels is ${maxPixels}`);
 }
 
-function undecodable(error: unknown): never {
-  throw invalid("decode", `can't be decoded as an image (${error}); save it anew as JPEG or PNG`);
+function throwUndecodable(error: unknown): never {
+  throw createError("decode", `can't be decoded as an image (${error}); save it anew as JPEG or PNG`);
 }
 
-function invalid(name: string, message: string): ValidationError {
+function createError(name: string, message: string): ValidationError {
   return new ValidationError([{ path: "", message, rule: `media.fit.${name}` }]);
 }

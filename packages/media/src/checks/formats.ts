@@ -11,7 +11,7 @@ interface Format {
   readonly extensions: readonly string[];
 }
 
-/** Facts about each format that begins with a signature. */
+/** Metadata of each format that begins with a signature. */
 export const signedFormats = {
   jpeg: { kind: "image", type: signedTypes.jpeg, extensions: ["jpg", "jpeg", "jpe", "jfif"] },
   png: { kind: "image", type: signedTypes.png, extensions: ["png"] },
@@ -29,7 +29,10 @@ export const signedFormats = {
 
 const office = "application/vnd.openxmlformats-officedocument";
 
-/** MIME types of the documents that the gateway accepts. Browsers leave `type` empty for types that the system does not know. */
+/**
+ * MIME types of the documents that the gateway accepts. A browser leaves `type` empty if its system does not know the
+ * type.
+ */
 const documentTypes: Record<string, string> = {
   docx: `${office}.wordprocessingml.document`,
   doc: "application/msword",
@@ -45,21 +48,21 @@ const documentTypes: Record<string, string> = {
   md: "text/markdown",
 };
 
-/** Extension of a file's name, in lower case; empty without one. */
-export function extensionOf(name: string): string {
+/** Returns the extension of a file's name in lower case, or an empty string. */
+export function readExtension(name: string): string {
   return /\.([^./\\\s]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
 }
 
-/** Format with a signature that the name's extension or the declared type claims. */
-export function claimedFormat(extension: string, type: string): SignedFormat | undefined {
+/** Finds the format with a signature that the name's extension or the declared type claims. */
+export function findClaimedFormat(extension: string, type: string): SignedFormat | undefined {
   const formats = Object.entries<Format>(signedFormats);
   return formats.find(([, format]) =>
     extension === "" ? format.type === type : format.extensions.includes(extension),
   )?.[0] as SignedFormat | undefined;
 }
 
-/** Decides the type of a file without a signature, by its extension and its declared type. */
-export function unsignedType(extension: string, declared: string): { kind: MediaKind; type: string } {
+/** Decides the type of a file without a signature from its extension and its declared type. */
+export function decideType(extension: string, declared: string): { kind: MediaKind; type: string } {
   const type = declared || documentTypes[extension] || "application/octet-stream";
   const kind = /^(image|video|audio)\//.exec(type)?.[1] as MediaKind | undefined;
   return { kind: extension in documentTypes ? "file" : (kind ?? "file"), type };

@@ -1,7 +1,7 @@
 import { createView, hasText, readASCII } from "@sluice/core/internal/media";
 import type { BlobReader } from "./blob-reader.js";
 
-/** Facts from the header of an image. Width and height are as stored, before any EXIF orientation. */
+/** Metadata from the header of an image. Width and height are as stored, before any EXIF orientation. */
 export interface ImageHeader {
   readonly width?: number;
   readonly height?: number;
@@ -14,22 +14,28 @@ type HeaderReader = (reader: BlobReader) => Promise<ImageHeader>;
 const CUT: ImageHeader = { problem: "ends within its header" };
 const BROKEN: ImageHeader = { problem: "has a header that contradicts itself" };
 
-/** Largest number of pieces of a file that are read before its header counts as broken. */
-const MOST_PIECES = 4096;
+/** Maximum number of segments to read before a header counts as broken. */
+const MAX_SEGMENTS = 4096;
 
 /** Header readers by format. They read the header and decode no pixel. */
-export const imageHeaders: { readonly [format: string]: HeaderReader } = { jpeg, png, gif, bmp, webp };
+export const imageHeaders: { readonly [format: string]: HeaderReader } = {
+  jpeg: readJPEG,
+  png: readPNG,
+  gif: readGIF,
+  bmp: readBMP,
+  webp: readWEBP,
+};
 
-/** Reads the segments, over metadata of any size, up to the first frame header. */
-async function jpeg(reader: BlobReader): Promise<ImageHeader> {
+/** Reads the segments, including metadata of any size, up to the first frame header. */
+async function readJPEG(reader: BlobReader): Promise<ImageHeader> {
   let at = 2;
-  for (let piece = 0; piece < MOST_PIECES; piece += 1) {
+  for (let piece = 0; piece < MAX_SEGMENTS; piece += 1) {
     const bytes = await reader.read(at, at + 9);
     if (bytes.length < 9) return CUT;
     const [prefix, marker = 0] = bytes;
     const view = createView(bytes);
     if (prefix !== 0xff) return BROKEN;
-    if (isFrameHeader(marker)) return sides(view.getUint16(7), view.getUint16(5), false);
+    if (isFrameHeader(marker)) return toHeader(view.getUint16(7), view.getUint16(5), false);
     // the pixels begin, or the file ends, without a frame header
     if (marker === 0xda || marker === 0xd9) return BROKEN;
     if (marker === 0xff) at += 1;
@@ -38,22 +44,22 @@ async function jpeg(reader: BlobReader): Promise<ImageHeader> {
   return BROKEN;
 }
 
-/** SOF0 to SOF15; three of these numbers are tables. */
+/** Checks for SOF0 to SOF15. Three of these markers are tables. */
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-async function png(reader: BlobReader): Promise<ImageHeader> {
+async function readPNG(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 33);
   if (bytes.length < 33) return CUT;
   if (!hasText(bytes, 12, "IHDR")) return BROKEN;
-  const view = createView(bytes);
-  const header = sides(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
+  const view = viewOf(bytes);
+  const header = toHeader(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
   if (header.problem || header.hasAlpha) return header;
 
-  // a palette or a colour may be transparent: a tRNS chunk before the pixels shows it
+  // a palette or a color may be transparent: a tRNS chunk before the pixels says so
   let at = 33;
-  for (let piece = 0; piece < MOST_PIECES; piece += 1) {
+  for (let piece = 0; piece < MAX_SEGMENTS; piece += 1) {
     const chunk = await reader.read(at, at + 8);
     if (chunk.length < 8) return { ...header, problem: "ends before its pixels" };
     const name = readASCII(chunk, 4, 4);
@@ -64,53 +70,53 @@ async function png(reader: BlobReader): Promise<ImageHeader> {
   return { ...header, ...BROKEN };
 }
 
-async function gif(reader: BlobReader): Promise<ImageHeader> {
+async function readGIF(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 10);
   if (bytes.length < 10) return CUT;
-  const view = createView(bytes);
-  // each frame shows if one of its colours is transparent
-  return sides(view.getUint16(6, true), view.getUint16(8, true));
+  const view = viewOf(bytes);
+  // each frame says if one of its colors is transparent
+  return toHeader(view.getUint16(6, true), view.getUint16(8, true));
 }
 
-async function bmp(reader: BlobReader): Promise<ImageHeader> {
+async function readBMP(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 70);
   if (bytes.length < 26) return CUT;
   const view = createView(bytes);
   const headerSize = view.getUint32(14, true);
-  if (headerSize === 12) return sides(view.getUint16(18, true), view.getUint16(20, true), false);
+  if (headerSize === 12) return toHeader(view.getUint16(18, true), view.getUint16(20, true), false);
   if (bytes.length < 14 + 40) return CUT;
 
   const masksAlpha = headerSize >= 56 || view.getUint32(30, true) === 6;
   const hasAlpha = view.getUint16(28, true) === 32 && masksAlpha && bytes.length === 70;
   // a negative height means that the rows are stored from the top
-  return sides(
+  return toHeader(
     view.getInt32(18, true),
     Math.abs(view.getInt32(22, true)),
     hasAlpha && view.getUint32(66, true) !== 0,
   );
 }
 
-async function webp(reader: BlobReader): Promise<ImageHeader> {
+async function readWEBP(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 30);
   if (bytes.length < 30) return CUT;
   const view = createView(bytes);
   const chunk = readASCII(bytes, 12, 4);
   if (chunk === "VP8X") {
-    // reads 24 bits, which a DataView cannot read at once
+    // read 24 bits, which a DataView cannot read at once
     const width = (view.getUint32(24, true) & 0xff_ffff) + 1;
     const height = (view.getUint32(26, true) >>> 8) + 1;
-    return sides(width, height, ((bytes[20] ?? 0) & 0x10) !== 0);
+    return toHeader(width, height, ((bytes[20] ?? 0) & 0x10) !== 0);
   }
   if (chunk === "VP8L" && bytes[20] === 0x2f) {
     const bits = view.getUint32(21, true);
-    return sides((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, ((bits >>> 28) & 1) === 1);
+    return toHeader((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, ((bits >>> 28) & 1) === 1);
   }
   if (chunk === "VP8 " && hasText(bytes, 23, "\x9d\x01\x2a"))
-    return sides(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, false);
+    return toHeader(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, false);
   return BROKEN;
 }
 
-function sides(width: number, height: number, hasAlpha?: boolean): ImageHeader {
+function toHeader(width: number, height: number, hasAlpha?: boolean): ImageHeader {
   if (width <= 0 || height <= 0) return BROKEN;
   return { width, height, ...(hasAlpha !== undefined && { hasAlpha }) };
 }

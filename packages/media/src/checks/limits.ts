@@ -1,38 +1,38 @@
 import { models } from "@sluice/core/schemas";
 
-/** Limits of a file for one use. A limit that the spec does not have is absent. */
+/** Limits of a file for one use. Absent limits are not in the spec. */
 export interface MediaLimits {
   /** Kind of the file. */
   readonly kind: "image" | "video" | "audio" | "file";
   /** Format names, as in {@link MediaProbe.format}: `"jpeg"`, `"mov"`, `"docx"`. */
   readonly formats: readonly string[];
-  /** `false`: a PNG must have no alpha channel. */
+  /** If `false`, a PNG must not have an alpha channel. */
   readonly alpha?: boolean;
   /** Width and height in pixels, both ends included. */
   readonly side?: {
-    /** Shortest side. */
+    /** Minimum length of the short side. */
     readonly min: number;
-    /** Longest side. */
+    /** Maximum length of the long side. */
     readonly max: number;
   };
-  /** Largest ratio of the long side to the short one. */
+  /** Maximum ratio of the long side to the short side. */
   readonly aspectRatioMax?: number;
-  /** Largest size of one file in bytes. */
+  /** Maximum size of one file in bytes. */
   readonly bytes?: number;
   /** Length of one file in seconds, both ends included. */
   readonly seconds?: {
-    /** Shortest length. */
+    /** Minimum length. */
     readonly min: number;
-    /** Longest length. */
+    /** Maximum length. */
     readonly max: number;
   };
-  /** Longest total of all files of this use in one request, in seconds. */
+  /** Maximum total length of all files of this use in one request, in seconds. */
   readonly secondsInAll?: number;
   /** Pages of one file of these formats. This library does not count pages. */
   readonly pages?: {
-    /** Most pages of one file. */
+    /** Maximum number of pages in one file. */
     readonly most: number;
-    /** Formats that the limit is for. */
+    /** Formats with this limit. */
     readonly formats: readonly string[];
   };
 }
@@ -49,8 +49,8 @@ const image = {
 /**
  * Limits of every use that has limits in the spec, as data. The uses are the `input.media` item types of the `beta`
  * video models (spec, Family `beta`), and `chat_image` for the image parts of a chat message (spec, Model
- * `alpha-v4.1-flash`). Other uses have no limits in the spec: reference images of image models, frames of the `gamma`
- * video models, and assets.
+ * `alpha-v4.1-flash`). The spec lists no limits for reference images of image models, for frames of the `gamma` video
+ * models, and for assets.
  *
  * @example
  * ```ts run
@@ -77,10 +77,10 @@ export const mediaLimits = {
     secondsInAll: 15,
     bytes: 15_728_640,
   },
-  /** Formats by the extension of the file name alone. Their content and number of pages are not read. */
+  /** Formats by the extension of the file name alone. The content and the number of pages are not read. */
   file: {
     kind: "file",
-    // biome-ignore format: a list of extensions is read as a block
+    // biome-ignore format: one block of extensions is easier to read
     formats: [
       "docx", "doc", "xlsx", "xls", "pptx", "ppt", "pdf", "txt", "key", "pages", "numbers", "md",
     ],
@@ -93,5 +93,5 @@ export const mediaLimits = {
 /** Role of a file in a request: `"reference_image"`, `"chat_image"`, … It decides the limits. */
 export type MediaUse = keyof typeof mediaLimits;
 
-/** Returns the length of all reference videos and the result together, in seconds (spec, Family `beta`). */
+/** Maximum length of all reference videos and the result together, in seconds (spec, Family `beta`). */
 export const inputAndOutputSeconds = 30;

@@ -1,2 +1,2 @@
-// a file of its own: a bundler leaves out the rest of mediabunny, and loads these names with the first video
+// a separate file: a bundler drops the rest of mediabunny, and loads these exports with the first video
 export { CustomSource, Input, MP3, MP4, QTFF, WAVE } from "mediabunny";

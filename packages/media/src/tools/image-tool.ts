@@ -8,8 +8,8 @@ import {
   type Tool,
 } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
-import { argumentsOf, type MediaToolOptions } from "./options.js";
-import { beginRun, withBilling } from "./paid-run.js";
+import { createInputSchema, type MediaToolOptions } from "./options.js";
+import { addBillingWarning, startRun } from "./paid-run.js";
 
 /** Options of {@link imageTool}. */
 export interface ImageToolOptions extends MediaToolOptions {
@@ -19,17 +19,17 @@ export interface ImageToolOptions extends MediaToolOptions {
   readonly params?: Partial<Omit<ImageRequest, "model" | "prompt">>;
 }
 
-/** Ten minutes: as long as a request of images. */
+/** Ten minutes, the time limit of an image request. */
 const TIMEOUT_MS = 600_000;
 
 /**
- * Returns a tool that lets a chat create images. The `images` of the response that calls it show them. The model chooses
- * the prompt and a size of the image model. It gets a sentence, not the image.
+ * Creates a tool that lets a chat create images. The `images` of the message that calls it show them. The model chooses
+ * the prompt and a size of the image model. The model gets a sentence, not the image.
  *
  * Each call sends one request, which is billed. After a reload the request is repeated only behind a proxy that stores
  * its key (`once`): the proxy returns the same images. Elsewhere the call fails, and the model is told to ask the user.
  *
- * @throws {ConfigurationError} for a model that the table `models` does not have
+ * @throws {ConfigurationError} for a model that is not in the table `models`
  * @example
  * ```ts
  * const chat = createChatStore(client, {
@@ -48,7 +48,7 @@ export function imageTool(client: Client, options: ImageToolOptions): Tool {
   return defineTool<unknown, string>({
     name,
     description: options.description ?? "Makes an image from a description, and shows it to the user.",
-    inputSchema: argumentsOf(
+    inputSchema: createInputSchema(
       {
         prompt: { type: "string", description: "Everything that the image shows, in one text." },
         size: { type: "string", enum: models[model].sizes, description: "Width and height in pixels." },
@@ -59,12 +59,12 @@ export function imageTool(client: Client, options: ImageToolOptions): Tool {
     timeoutMs: TIMEOUT_MS,
     async execute(input, context) {
       const { prompt, size } = input as { prompt: string; size?: string };
-      const { key } = await beginRun(client, context);
-      // only what the schema names: the model may write more
+      const { key } = await startRun(client, context);
+      // use only the fields of the schema: the model may write others
       const body = { ...(size !== undefined && { size }), ...params, model, prompt } as ImageRequest;
       const sent = { headers, timeout, retry, signal: context.signal, idempotencyKey: key };
       const { images } = await generateImages(client, body, sent).catch((error) => {
-        throw withBilling(error);
+        throw addBillingWarning(error);
       });
       const made = images.flatMap(({ url }) => url ?? []);
       for (const url of made) context.attachFile({ type: "image/*", url });

@@ -1,13 +1,13 @@
 import type { RequestOptions } from "@sluice/core";
 
-/** Options of both tools. Headers, timeouts and retry are those of each request. */
+/** Options of both tools. Headers, timeouts and retry apply to each request. */
 export interface MediaToolOptions extends Omit<RequestOptions, "signal" | "idempotencyKey"> {
-  /** Name by which the model calls the tool: 1 to 64 letters, digits, `_` and `-`. */
+  /** Name of the tool for the model: 1 to 64 letters, digits, `_` and `-`. */
   readonly name?: string;
-  /** Explanation for the model: what the tool does and when to call it. */
+  /** Description for the model: what the tool does and when to call it. */
   readonly description?: string;
   /**
-   * True if the user approves each call first, as in `defineTool`: each call is billed. A function gets the arguments as
+   * True if the user must approve each call, as in `defineTool`: each call is billed. A function gets the arguments as
    * the model wrote them.
    *
    * @default false
@@ -15,8 +15,8 @@ export interface MediaToolOptions extends Omit<RequestOptions, "signal" | "idemp
   readonly needsApproval?: boolean | ((input: unknown) => boolean | Promise<boolean>);
 }
 
-/** Returns the JSON Schema of the arguments, without the fields that the app sets. */
-export function argumentsOf(
+/** Creates the JSON Schema of the arguments, without the fields that the app sets. */
+export function createInputSchema(
   fields: Readonly<Record<string, object | undefined>>,
   set: object,
 ): Record<string, unknown> {

@@ -3,13 +3,13 @@ import { createRandomId, hasOffer } from "@sluice/core/internal";
 import { isRemembered } from "@sluice/core/internal/media";
 import { isRecord } from "../checks/is-record.js";
 
-/** A run of a tool that is billed, as it is saved with its call. */
+/** The state of a billed tool run, saved with its call. */
 export interface PaidRun {
   /** The `idempotency-key` of its request. */
   readonly key: string;
-  /** Time at which the key was made, in Unix milliseconds. */
+  /** Time at which the key was created, in Unix milliseconds. */
   readonly at: number;
-  /** True if the proxy answers a repeated key from its memory. */
+  /** True if the proxy replays the response to a repeated key. */
   readonly isOnce: boolean;
   /** Handle of the task, once the gateway has accepted it. */
   readonly handle?: { readonly id: string };
@@ -18,13 +18,13 @@ export interface PaidRun {
 const BILLED = "It may have been made and billed: ask the user before you call the tool again.";
 
 /**
- * Begins a run, or continues the one that the call has saved. Its key is saved before anything is sent.
+ * Begins a run, or continues the saved run of the call. Saves the key before it sends anything.
  *
- * @throws for a request whose page was left, where a repetition could be billed twice
+ * @throws if the page was closed during a request whose repetition could be billed twice
  */
-export async function beginRun(client: Client, { savedState, saveState }: ToolContext): Promise<PaidRun> {
-  const left = runIn(savedState);
-  if (left?.handle || (left?.isOnce && isRemembered(left.at))) return left;
+export async function startRun(client: Client, { savedState, saveState }: ToolContext): Promise<PaidRun> {
+  const saved = readRun(savedState);
+  if (saved?.handle || (saved?.isOnce && isRemembered(saved.at))) return saved;
   if (savedState !== undefined) throw new Error(`the page was left before the answer came. ${BILLED}`);
   const run = {
     key: createRandomId(),
@@ -35,8 +35,8 @@ export async function beginRun(client: Client, { savedState, saveState }: ToolCo
   return run;
 }
 
-/** Reads a run as it was saved: any script of the page may write to a storage. */
-function runIn(saved: unknown): PaidRun | undefined {
+/** Validates a saved run, since any script of the page may write to a storage. */
+function readRun(saved: unknown): PaidRun | undefined {
   if (!isRecord(saved)) return undefined;
   const { key, at, isOnce, handle } = saved;
   if (typeof key !== "string" || !/^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
@@ -49,8 +49,8 @@ function runIn(saved: unknown): PaidRun | undefined {
   };
 }
 
-/** Adds to an error what the model must know: a request whose end is not known is not repeated by itself. */
-export function withBilling(error: unknown): unknown {
+/** Adds a warning for the model to an error with unknown billing: such a request is never repeated automatically. */
+export function addBillingWarning(error: unknown): unknown {
   if (!isGatewayError(error) || error.billing !== "maybe") return error;
   return new Error(`${error.message}. ${BILLED}`, { cause: error });
 }

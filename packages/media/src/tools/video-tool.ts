@@ -10,8 +10,8 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { type ModelRequest, models } from "@sluice/core/schemas";
-import { argumentsOf, type MediaToolOptions } from "./options.js";
-import { beginRun, withBilling } from "./paid-run.js";
+import { createInputSchema, type MediaToolOptions } from "./options.js";
+import { addBillingWarning, startRun } from "./paid-run.js";
 
 type Parameters = {
   [Model in VideoModel]: ModelRequest<Model> extends { parameters?: infer Fields }
@@ -24,23 +24,24 @@ export interface VideoToolOptions extends MediaToolOptions {
   /** The model that creates the videos. */
   readonly model: VideoModel;
   /**
-   * Fields of each request, under the gateway's own names: of a `beta` model its `parameters`. The model can't change
-   * those that are set here.
+   * Fields of each request, under the gateway's own names: for a `beta` model, its `parameters`. The model can't change
+   * the fields that are set here.
    */
   readonly params?: Parameters;
 }
 
-/** Half an hour, as long as a task is watched. */
+/** Half an hour, the time limit of a watched task. */
 const TIMEOUT_MS = 1_800_000;
 
 /**
- * Returns a tool that lets a chat create videos. The `files` of the response that calls it show them. The model chooses
- * the prompt, and ratio, length and resolution where `params` leaves them open. It gets a sentence, not the video.
+ * Creates a tool that lets a chat create videos. The `files` of the message that calls it show them. The model chooses
+ * the prompt. It also chooses ratio, length and resolution, unless `params` sets them. The model gets a sentence, not
+ * the video.
  *
- * The call has a `progress`, and stores the handle of the task as `savedState`: after a reload it waits for the same video. A
- * video costs money even if the chat is stopped: a task can't be cancelled.
+ * The call has a `progress`, and saves the handle of the task as `savedState`: after a reload it waits for the same
+ * video. A video costs money even if the chat is stopped: a task can't be cancelled.
  *
- * @throws {ConfigurationError} for a model that the table `models` does not have
+ * @throws {ConfigurationError} for a model that is not in the table `models`
  * @example
  * ```ts
  * const video = videoTool(client, {
@@ -63,7 +64,7 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
     description:
       options.description ??
       "Makes a short video from a description, and shows it to the user. It takes minutes.",
-    inputSchema: argumentsOf(
+    inputSchema: createInputSchema(
       {
         prompt: { type: "string", description: "Everything that the video shows, in one text." },
         ratio: { type: "string", enum: row.ratios, description: "Width to height." },
@@ -76,8 +77,8 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
     timeoutMs: TIMEOUT_MS,
     async execute(input, context) {
       const { prompt, ratio, resolution, duration } = input as Record<string, unknown>;
-      const fields = defined({ ratio, resolution, duration, ...params });
-      const run = await beginRun(client, context);
+      const fields = omitUndefined({ ratio, resolution, duration, ...params });
+      const run = await startRun(client, context);
       const body =
         row.family === "beta"
           ? { model, input: { prompt }, parameters: fields }
@@ -87,7 +88,7 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
         run.handle ??
         (await createVideoTask(client, body as VideoRequest, { ...sent, idempotencyKey: run.key }).catch(
           (error) => {
-            throw withBilling(error);
+            throw addBillingWarning(error);
           },
         ));
       await context.saveState({ ...run, handle });
@@ -105,7 +106,7 @@ async function waitForVideo(
   sent: object,
   { reportProgress }: ToolContext,
 ): Promise<string> {
-  // the time limit of the tool ends the watching
+  // the time limit of the tool ends the watch
   const options = { ...sent, deadlineMs: Number.POSITIVE_INFINITY };
   for await (const task of watchVideoTask(client, handle, options)) {
     if (task.progress !== undefined) reportProgress(task.progress);
@@ -115,6 +116,6 @@ async function waitForVideo(
   throw new Error("the task has no end");
 }
 
-function defined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function omitUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

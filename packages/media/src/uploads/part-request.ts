@@ -20,10 +20,10 @@ import {
   resolveAddress,
   toConnectionError,
 } from "@sluice/core/internal/media";
-import { readUpload, type UploadAtProxy } from "./upload-at-proxy.js";
+import { parseUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
 export const PATH = "/v1/uploads";
-/** Size of each part but the last: the proxy takes no other. */
+/** Size of each part but the last. The proxy accepts no other size. */
 export let PART_BYTES = 8_388_608;
 
 /** Sets the size of a part. Only tests call this: parts of 8 MiB make them slow. */
@@ -38,17 +38,17 @@ const LOST =
 
 /** One request of an upload. */
 export interface UploadRequest {
-  /** `begin`: the first part. `part`: the next one. `look-up`: the question how far the upload is. */
+  /** `begin`: the first part. `part`: a later part. `look-up`: fetches the offset. */
   readonly phase: "begin" | "part" | "look-up";
-  /** Id of the upload; absent before the proxy has given one. */
+  /** Id of the upload. Absent until the proxy sends one. */
   readonly id?: string | undefined;
   /** First byte of the part. */
   readonly from: number;
-  /** Byte behind the part; `from` for no bytes. */
+  /** Byte after the part. Equal to `from` for an empty part. */
   readonly to: number;
 }
 
-/** The parts that all requests of an upload share. */
+/** State that all requests of an upload share. */
 export interface UploadContext {
   readonly client: Client;
   readonly file: Blob;
@@ -57,7 +57,7 @@ export interface UploadContext {
 }
 
 /**
- * Sends one request of an upload, and reads the answer.
+ * Sends one request of an upload, and reads the response.
  *
  * @throws {ConfigurationError} | {ValidationError} before it is sent: headers that reject, a file that can't be read
  * @throws {APIError} | {ConnectionError} | {TimeoutError} | {ResponseError} after that
@@ -68,24 +68,24 @@ export async function sendPart(
   attempt: number,
 ): Promise<UploadAtProxy> {
   const { client, exchange, file } = context;
-  const late = () => new TimeoutError(`no answer after ${PART_MS} ms`, "first-chunk");
-  const span = openSpan(client.clock, exchange.signal, PART_MS, late);
+  const createTimeout = () => new TimeoutError(`no answer after ${PART_MS} ms`, "first-chunk");
+  const span = openSpan(client.clock, exchange.signal, PART_MS, createTimeout);
   try {
-    const request = await requestOf(context, part, span.signal);
-    const response = await answerTo(context, request, span.signal, attempt);
-    if (!response.ok) throw await readRefusal(response, client, span.signal);
-    return readUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
+    const request = await createRequest(context, part, span.signal);
+    const response = await fetchResponse(context, request, span.signal, attempt);
+    if (!response.ok) throw await errorOf(response, client, span.signal);
+    return parseUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
   } catch (error) {
     if (exchange.signal.aborted) throw exchange.signal.reason;
     if (isGatewayError(error)) throw error;
-    throw span.signal.aborted ? span.signal.reason : lost(error);
+    throw span.signal.aborted ? span.signal.reason : createConnectionError(error);
   } finally {
     span.end();
   }
 }
 
-/** Makes a request. Everything that fails here fails before it is sent, and says so. */
-async function requestOf(
+/** Creates a request. Every error is thrown before the request is sent, and says so. */
+async function createRequest(
   { client, exchange, file, headers }: UploadContext,
   { phase, id, from, to }: UploadRequest,
   signal: AbortSignal,
@@ -115,8 +115,8 @@ async function requestOf(
 
 const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET" } as const;
 
-/** Sends a request, and emits it and its answer. */
-async function answerTo(
+/** Sends a request, and emits an event for it and for its response. */
+async function fetchResponse(
   { client, exchange }: UploadContext,
   request: Request,
   signal: AbortSignal,
@@ -130,8 +130,8 @@ async function answerTo(
   return response;
 }
 
-/** Makes the error of a connection. The words of one that was never made are kept. */
-function lost(cause: unknown): ConnectionError {
-  const known = toConnectionError(cause);
+/** Creates a connection error. Keeps the message if no connection was made. */
+function createConnectionError(cause: unknown): ConnectionError {
+  const known = connectionError(cause);
   return known.billing === "none" ? known : new ConnectionError(LOST, "none", { cause });
 }

@@ -11,56 +11,56 @@ import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 
 /** Attempts in a row without progress, after the first. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 const FIRST_WAIT_MS = 1000;
-/** Largest number of times that one call sends the whole file, besides one part. */
-const MOST_COPIES = 3;
+/** Maximum number of times that one call sends the whole file, besides one part. */
+const MAX_COPIES = 3;
 
 /** Callbacks of {@link sendFile}. */
 export interface SendFileHandlers {
-  /** Called before each request with the number of stored bytes. */
+  /** Runs before each request with the number of stored bytes. */
   readonly onProgress: (loadedBytes: number) => void;
-  /** Called with each new state; undefined where the proxy no longer has the upload. */
+  /** Runs for each new state; undefined if the proxy no longer has the upload. */
   readonly onState: (state: UploadAtProxy | undefined) => void;
 }
 
-/** One sending of a file. */
+/** State of one `sendFile` call. */
 interface Sending {
   readonly backoff: Backoff;
   /** The next request. */
   phase: UploadRequest["phase"];
-  /** State at the proxy; undefined before it has one. */
+  /** State at the proxy. Undefined until the first response. */
   state: UploadAtProxy | undefined;
-  /** Most bytes of the file that were ever stored, also by an upload that the proxy has lost. */
+  /** Maximum number of stored bytes so far, including an upload that the proxy has lost. */
   reached: number;
-  /** Bytes of all parts that were sent. */
+  /** Bytes of all parts sent so far. */
   sentBytes: number;
   /** Number of requests. */
   attempt: number;
-  /** True after a 404: the second one in a row is believed. */
+  /** True after a 404. A second 404 in a row is believed. */
   isMissing: boolean;
-  /** True after an answer that makes no sense: the second one in a row is final. */
+  /** True after a response that makes no sense. A second one in a row is final. */
   isDoubtful: boolean;
   /** The last failure. */
   failure: unknown;
 }
 
 /**
- * Sends what the proxy does not have, until the file is whole. Only stored bytes that never were stored before are
- * progress: a proxy that answers for ever, and stores nothing, comes to an end after 5 failures.
+ * Sends the bytes that the proxy does not have until the file is complete. Only bytes that were never stored before are
+ * progress: a proxy that responds but stores nothing fails after 5 attempts.
  *
- * @param known the state of an upload that was left; it is looked up first
- * @throws the error that no further attempt can mend; `onState` has received the last state
+ * @param known the state of an interrupted upload, which is looked up first
+ * @throws the final error; `onState` has received the last state
  */
 export async function sendFile(
   context: UploadContext,
   known: UploadAtProxy | undefined,
   handlers: SendFileHandlers,
 ): Promise<UploadAtProxy> {
-  const sending = openSending(context, known);
+  const sending = createSending(context, known);
   for (;;) {
     handlers.onProgress(sending.state?.offset ?? 0);
-    const part = nextPart(context, sending);
+    const part = takeNextPart(context, sending);
     try {
       const next = await sendPart(context, part, sending.attempt);
       advance(sending, part, next, handlers);
@@ -71,12 +71,12 @@ export async function sendFile(
   }
 }
 
-function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
+function createSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
   const { limit, maxRetryAfterMs } = exchange.retry;
   const waits = { clock: getPauses(client).createClock(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
-      limit: limit === 0 ? 0 : MOST_FAILURES,
+      limit: limit === 0 ? 0 : MAX_FAILURES,
       firstMs: FIRST_WAIT_MS,
       longestMs: maxRetryAfterMs,
     }),
@@ -94,13 +94,13 @@ function openSending({ client, exchange }: UploadContext, known: UploadAtProxy |
 /**
  * Returns the next request, and counts its bytes.
  *
- * @throws {ConnectionError} where one file may not cost more
+ * @throws {ConnectionError} if one file would cost too many bytes
  */
-function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRequest {
+function takeNextPart({ file: { size } }: UploadContext, sending: Sending): UploadRequest {
   const { phase, state, sentBytes, failure } = sending;
   const from = state?.offset ?? 0;
   const to = phase === "look-up" ? from : Math.min(size, from + PART_BYTES);
-  if (sentBytes + to - from > MOST_COPIES * size + PART_BYTES) {
+  if (sentBytes + to - from > MAX_COPIES * size + PART_BYTES) {
     const text = `the upload was given up: ${sentBytes} bytes were sent for a file of ${size}, and it is not whole. What is stored stays; try again later`;
     throw new ConnectionError(text, "none", { cause: failure });
   }
@@ -110,9 +110,9 @@ function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRe
 }
 
 /**
- * Takes over the proxy's answer.
+ * Applies the proxy's response.
  *
- * @throws {ResponseError} where the proxy has taken bytes, and stores no more than before
+ * @throws {ResponseError} if the proxy accepted bytes but stored nothing
  */
 function advance(
   sending: Sending,
@@ -135,7 +135,7 @@ function advance(
   sending.backoff.reset();
 }
 
-/** Waits, and decides the next request. Throws the error where no further attempt can help. */
+/** Waits, and decides the next request. Throws the error if another attempt cannot help. */
 async function recover(
   { client, exchange }: UploadContext,
   sending: Sending,
@@ -144,10 +144,10 @@ async function recover(
 ): Promise<void> {
   const { signal, retry } = exchange;
   const { attempt, isMissing, isDoubtful } = sending;
-  const verdict = verdictOf(error, sending, retry.maxRetryAfterMs);
+  const verdict = classify(error, sending, retry.maxRetryAfterMs);
   sending.failure = error;
   if (signal.aborted || verdict === "final" || (verdict === "doubtful" && isDoubtful)) throw error;
-  // the first look-up of an upload that was left is no repetition: its 404 is believed where none is allowed
+  // the first look-up of an interrupted upload is not a retry: without retries, its 404 is believed
   const isLeftAndGone = verdict === "absent" && attempt === 1 && retry.limit === 0;
   if (!isLeftAndGone) {
     const onWait = ({ delayMs }: { readonly delayMs: number }) =>
@@ -169,10 +169,10 @@ async function recover(
  *
  * - `passing`: the next attempt may succeed
  * - `absent`: the proxy does not know the upload
- * - `doubtful`: an answer that says nothing about the file; believed when it comes again
+ * - `doubtful`: a response that says nothing about the file; believed when it repeats
  * - `final`: another attempt cannot help
  */
-function verdictOf(
+function classify(
   error: unknown,
   { state }: Sending,
   maxRetryAfterMs: number,
@@ -181,10 +181,10 @@ function verdictOf(
   if (error instanceof ResponseError || error instanceof TimeoutError) return "doubtful";
   if (!(error instanceof APIError)) return "final";
   const { status, code, retryAfterMs = 0 } = error;
-  // also of the proxy itself, whose code is that of a closed route
+  // before the check for a closed route, because the proxy's own 404 has the same code
   if (status === 404 && state) return "absent";
   if (isClosedRoute(error)) return "final";
-  // 409: the part is stored already; `upload_cut`: it broke off on its way; 425: too early
+  // 409: the part is already stored; `upload_cut`: the part was cut on its way; 425: too early
   if (status === 409 || status === 425 || code === "upload_cut" || isTransient(error))
     return retryAfterMs > maxRetryAfterMs ? "doubtful" : "passing";
   return status <= 400 || status === 404 ? "doubtful" : "final";

@@ -3,32 +3,35 @@ import { parseJSON } from "@sluice/core/internal";
 import { excerpt } from "@sluice/core/internal/media";
 import { isRecord } from "../checks/is-record.js";
 
-/** State of an upload in an answer of the proxy. */
+/** State of an upload in a response of the proxy. */
 export interface UploadAtProxy {
   readonly id: string;
-  /** Number of bytes that are stored, from the start of the file. */
+  /** Number of stored bytes, from the start of the file. */
   readonly offset: number;
-  /** Address of a whole file; absent before. */
+  /** URL of a complete file. */
   readonly url?: string;
-  /** End of the address, or of the time in which the upload can go on; Unix milliseconds. */
+  /** End of the URL, or of the incomplete upload, in Unix milliseconds. */
   readonly expiresAt?: number;
-  /** MIME type of a whole file. */
+  /** MIME type of a complete file. */
   readonly type?: string;
 }
 
 /**
- * Reads an answer about the upload of a file.
+ * Parses a response about the upload of a file.
  *
- * @throws {ResponseError} if it has no id, or an offset that the file can't have
+ * @throws {ResponseError} if the id is missing, or the offset is outside of the file
  */
-export function readUpload(text: string, size: number): UploadAtProxy {
+export function parseUpload(text: string, size: number): UploadAtProxy {
   const json = parseJSON(text);
-  const misfit = (problem: string, path: string) =>
+  const createMismatch = (problem: string, path: string) =>
     new ResponseError(`the answer to the upload ${problem}`, { path, body: excerpt(text) });
-  if (!isRecord(json) || !isUploadId(json.id)) throw misfit("has no id", "id");
+  if (!isRecord(json) || !isUploadId(json.id)) throw createMismatch("has no id", "id");
   const { id, offset, url, expiresAt, type } = json;
   if (!isOffset(offset, size))
-    throw misfit(`has the offset ${JSON.stringify(offset)}, and the file has ${size} bytes`, "offset");
+    throw createMismatch(
+      `has the offset ${JSON.stringify(offset)}, and the file has ${size} bytes`,
+      "offset",
+    );
   return {
     id,
     offset,
@@ -38,7 +41,7 @@ export function readUpload(text: string, size: number): UploadAtProxy {
   };
 }
 
-/** Checks an id, which becomes a part of an address: no dots that lead out of the path. */
+/** Checks an id, which becomes a segment of a URL: no dots that lead out of the path. */
 export function isUploadId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-][\w.~-]{0,199}$/.test(id);
 }

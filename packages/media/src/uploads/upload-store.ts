@@ -4,26 +4,26 @@ import { createReader, toError } from "@sluice/core/internal/media";
 import { onForget } from "@sluice/stores/internal";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
-/** State of an upload store, in the terms of TanStack Query. */
+/** State of an upload store, with the names of TanStack Query. */
 export interface UploadState {
   /** `idle`: no file yet. `pending`: a file is being sent. */
   readonly status: "idle" | "pending" | "success" | "error";
-  /** Share of the file that is stored, from 0 to 1; undefined without a file. */
+  /** Share of the file that is stored, from 0 to 1. Undefined without a file. */
   readonly progress: number | undefined;
-  /** The stored file; undefined until `status` is `success`. */
+  /** The stored file, once `status` is `success`. */
   readonly data: UploadedMedia | undefined;
-  /** Error of the upload; undefined while there is none. */
+  /** Error of the upload. */
   readonly error: Error | undefined;
 }
 
-/** Options of an upload store; read at each use. */
+/** Options of an upload store. They are read at each use. */
 export type UploadStoreOptions = Pick<UploadOptions, "use" | "parser" | "headers" | "storage">;
 
 /** Store of one upload at a time. */
 export interface UploadStore extends Store<UploadState> {
-  /** Uploads a file in the place of the one before. Never rejects: resolves to the state at its end. */
+  /** Uploads a file in place of the previous file. Never rejects: resolves with the final state. */
   upload(file: Blob): Promise<UploadState>;
-  /** Stops the upload. The next `upload` of the same file goes on where it stood. */
+  /** Stops the upload. The next `upload` of the same file continues it. */
   stop(): void;
   /** Stops the upload, and forgets the file in this store. */
   reset(): void;
@@ -32,7 +32,7 @@ export interface UploadStore extends Store<UploadState> {
 /**
  * Creates the store of an upload, for a page that shows its progress.
  *
- * @param options the options, or a function that returns them and is called at each use
+ * @param options the options, or a function that returns them at each use
  * @example
  * ```ts
  * const upload = createUploadStore(client, { use: "reference_video", parser: mediabunny });

@@ -15,7 +15,7 @@ import type { UploadAtProxy } from "./upload-at-proxy.js";
 
 /** Progress of an upload. */
 export interface UploadProgress {
-  /** Bytes that are stored. They grow by parts of 8 MiB. */
+  /** Stored bytes, in steps of 8 MiB. */
   readonly loadedBytes: number;
   /** Size of the file in bytes. */
   readonly totalBytes: number;
@@ -23,20 +23,20 @@ export interface UploadProgress {
 
 /** Options of {@link uploadMedia}. */
 export interface UploadOptions {
-  /** Aborts the upload. A later upload of the same file goes on where this one stood. */
+  /** Aborts the upload. A later upload of the same file continues it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called at the start, after each part, and the last time with `loadedBytes === totalBytes`. */
+  /** Runs at the start, after each part, and at the end with `loadedBytes === totalBytes`. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Checks the file with `checkMedia` for this use, before anything is sent. @default no check */
+  /** Checks the file with `checkMedia` for this use before anything is sent. @default no check */
   readonly use?: MediaUse | undefined;
   /** Measures a video or an audio file for `use`: `mediabunny` of `@sluice/media/mediabunny`. */
   readonly parser?: MediaParser | undefined;
   /** Headers added to the client's own. */
   readonly headers?: RequestOptions["headers"];
   /**
-   * Keeps the id of the upload: after a reload of the page, the upload of the same `File` goes on where it stood. The
-   * file is known by its name, size and date, and by a hash of its first and last 8 MiB; none of its bytes is kept. Needs
-   * a page over https. @default the id is forgotten with the page
+   * Stores the id of the upload: after a reload of the page, the upload of the same `File` continues. The file is
+   * identified by its name, size and date, and by a hash of its first and last 8 MiB. No bytes of the file are stored.
+   * Needs a page over https. @default the id is lost with the page
    */
   readonly storage?: RecordStorage | undefined;
 }
@@ -45,44 +45,44 @@ export interface UploadOptions {
 export interface UploadedMedia {
   /** Id of the file, for its owner. */
   readonly id: string;
-  /** Public address of the file. It works for everyone who has it, until `expiresAt`. */
+  /** Public URL of the file, for everyone who has it. Valid until `expiresAt`. */
   readonly url: string;
-  /** End of the address; Unix milliseconds. */
+  /** End of the URL, in Unix milliseconds. */
   readonly expiresAt: number;
-  /** MIME type that the file's first bytes show. */
+  /** MIME type from the file's first bytes. */
   readonly type?: string | undefined;
 }
 
-/** Time that an address has to work, so that the gateway can fetch it after it has waited. */
+/** Minimum remaining lifetime of a URL, so that the gateway can fetch it after a wait in its queue. */
 const VALID_MS = 3_600_000;
 
 /** An upload of this page. */
 interface PageUpload {
-  /** The last state at the proxy; undefined before there is one. */
+  /** The last state at the proxy. Undefined until the first response. */
   state: UploadAtProxy | undefined;
-  /** Settles when the calls so far have: two calls for one file send it once. Never rejects. */
+  /** Settles after all calls so far: two calls for one file send it once. Never rejects. */
   turn: Promise<unknown>;
 }
 
-/** Uploads of this page, so that a file is stored once. */
+/** Uploads of this page. A file is uploaded once. */
 const uploads = new WeakMap<Client, WeakMap<Blob, PageUpload>>();
 
 /**
- * Stores a file at the proxy, and returns an address that the gateway can fetch. Needs a proxy with `mediaStore` of
+ * Stores a file at the proxy, and returns a URL that the gateway can fetch. Needs a proxy with `mediaStore` of
  * `@sluice/durable`.
  *
- * A file of more than 8 MiB is sent in parts. After a failure the upload goes on where it stood, up to 5 times in a row
- * without a newly stored part; `retry: { limit: 0 }` of the client switches that off. One call sends at most 3 times the
- * size of the file and 8 MiB. What is stored stays after an error: the next call for the same file goes on there. A file
- * that this page has uploaded is not sent again while its address works for an hour or more.
+ * A file of more than 8 MiB is sent in parts. After a failure the upload continues at the last stored byte, up to 5
+ * times in a row without a newly stored part; `retry: { limit: 0 }` of the client disables that. One call sends at most
+ * 3 times the size of the file and 8 MiB. Stored bytes remain after an error: the next call for the same file continues
+ * there. This page does not send a file again while its URL is valid for an hour or more.
  *
  * Every error has the `billing` `none`: nothing was made or billed.
  *
- * @throws {ValidationError} if the file is empty, is no `Blob`, breaks a limit of `use`, or can no longer be read
- * @throws {ConfigurationError} if `headers` or `apiKey` reject, with their words
- * @throws {APIError} if the proxy refuses it: its type, its size, or the space of its user
- * @throws {ConnectionError} if the connection fails again and again, or the file would be sent too often
- * @throws {ResponseError} if the proxy's answers can't be read, or store nothing
+ * @throws {ValidationError} if the file is empty, not a `Blob`, breaks a limit of `use`, or can no longer be read
+ * @throws {ConfigurationError} if `headers` or `apiKey` reject; has the message of that error
+ * @throws {APIError} if the proxy refuses the file: its type, its size, or the space of its user
+ * @throws {ConnectionError} if the connection fails repeatedly, or the file would be sent too often
+ * @throws {ResponseError} if the proxy's responses can't be read, or store nothing
  * @throws {TimeoutError} if a part takes longer than 10 minutes, twice in a row
  * @throws the reason of the signal after an abort
  * @example
@@ -102,7 +102,7 @@ export async function uploadMedia(
   const { signal } = options;
   assertClient(client);
   await assertSendable(file, options);
-  const upload = uploadOf(client, file);
+  const upload = getUpload(client, file);
   const mine = upload.turn.then(() => {
     signal?.throwIfAborted();
     return uploadNow(client, file, upload, options);
@@ -112,16 +112,17 @@ export async function uploadMedia(
 }
 
 async function assertSendable(file: Blob, { use, parser, signal }: UploadOptions) {
-  const refused = (message: string) => new ValidationError([{ path: "", message, rule: "upload.file" }]);
-  if (!(file instanceof Blob)) throw refused("give a Blob or a File");
-  if (file.size === 0) throw refused("the file is empty");
+  const createRefusal = (message: string) =>
+    new ValidationError([{ path: "", message, rule: "upload.file" }]);
+  if (!(file instanceof Blob)) throw createRefusal("give a Blob or a File");
+  if (file.size === 0) throw createRefusal("the file is empty");
   if (use === undefined) return;
-  const { checkMedia } = await import("../checks/check-later.js");
+  const { checkMedia } = await import("../checks/check-lazy.js");
   const issues = await checkMedia([{ media: file, use, path: "" }], { signal, parser });
   if (issues.length > 0) throw new ValidationError(issues);
 }
 
-function uploadOf(client: Client, file: Blob): PageUpload {
+function getUpload(client: Client, file: Blob): PageUpload {
   const files = uploads.get(client) ?? new WeakMap<Blob, PageUpload>();
   uploads.set(client, files);
   const upload = files.get(file) ?? { state: undefined, turn: Promise.resolve() };
@@ -138,21 +139,21 @@ async function uploadNow(
   const exchange = openExchange(client, { kind: "upload", path: PATH }, { signal });
   const show = (loadedBytes: number) => onProgress?.({ loadedBytes, totalBytes: file.size });
   try {
-    const kept = storage && (await keptIn(client, storage, file, exchange.signal));
-    upload.state ??= kept?.state;
-    // an address that ends soon is renewed
+    const stored = storage && (await findStored(client, storage, file, exchange.signal));
+    upload.state ??= stored?.state;
+    // renew a URL that expires soon
     if (!(upload.state && isUsable(upload.state)))
       upload.state = await sendFile({ client, file, exchange, headers }, upload.state, {
         onProgress: show,
         onState(next) {
           upload.state = next;
-          kept?.keep(next);
+          stored?.save(next);
         },
       });
     show(file.size);
   } catch (error) {
-    // after the first answer, a 404 is about the file
-    if (!upload.state) addRouteAdvice(error, "its operator sets up `mediaStore` of @sluice/durable");
+    // after the first response, a 404 is about the file
+    if (!upload.state) withRoute(error, "its operator sets up `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }
@@ -161,10 +162,10 @@ async function uploadNow(
   return { id, url, expiresAt, type };
 }
 
-async function keptIn(client: Client, storage: RecordStorage, file: Blob, signal: AbortSignal) {
-  // without this code, only a reload of the page loses the upload
-  const loaded = await import("./kept-uploads.js").catch((error) => reportStorageFailure(client, error));
-  return loaded?.openKeptUpload(client, storage, file, signal);
+async function findStored(client: Client, storage: RecordStorage, file: Blob, signal: AbortSignal) {
+  // without this chunk, only a reload of the page loses the upload
+  const loaded = await import("./stored-uploads.js").catch((error) => reportStorageFailure(client, error));
+  return loaded?.findStoredUpload(client, storage, file, signal);
 }
 
 function isUsable({ url, expiresAt = 0 }: UploadAtProxy): boolean {

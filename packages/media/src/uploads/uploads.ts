@@ -4,10 +4,10 @@ import type { MediaParser } from "../checks/container.js";
 /** Options of {@link uploads}. */
 export interface UploadsOptions {
   /**
-   * Last check of a video request before it is stored or sent, in place of the built-in one: `checkRequestMedia` with
-   * options, or a function of the app. Issues and errors of the check refuse the request. `false` switches it off.
+   * Final check of a video request before it is stored or sent, in place of the built-in check: `checkRequestMedia`
+   * with options, or a function of the app. Issues and errors of the check refuse the request. `false` disables it.
    *
-   * @default the limits of each file and data URI that can be read. Videos and audio files are measured by `parser`
+   * @default the limits of each readable file and data URI. `parser` measures videos and audio files
    */
   readonly check?: MediaUploader["check"] | false;
   /** Measures videos and audio files for the built-in check: `mediabunny` of `@sluice/media/mediabunny`. @default none */
@@ -15,8 +15,8 @@ export interface UploadsOptions {
 }
 
 /**
- * Checks and uploads the files of requests: `createClient({ uploads: uploads() })`. A request may have a `File` or `Blob`
- * in the place of an address. `uploadMedia` stores it before the request is sent. The code is loaded with the first file.
+ * Checks and uploads the files of requests: `createClient({ uploads: uploads() })`. A request may contain a `File` or
+ * `Blob` in place of a URL. `uploadMedia` stores it before the request is sent. The code is loaded with the first file.
  * Needs a proxy with `mediaStore` of `@sluice/durable`.
  *
  * @example
@@ -32,7 +32,7 @@ export interface UploadsOptions {
 export function uploads({ check, parser }: UploadsOptions = {}): MediaUploader {
   return Object.freeze<MediaUploader>({
     async upload(client, file, options) {
-      const { uploadMedia } = await import("./upload-later.js");
+      const { uploadMedia } = await import("./upload-lazy.js");
       return uploadMedia(client, file, options);
     },
     check: check === false ? undefined : (check ?? checkFiles),
@@ -41,7 +41,7 @@ export function uploads({ check, parser }: UploadsOptions = {}): MediaUploader {
   // a request without media does not load the code of the check
   async function checkFiles(request: VideoRequest, { signal }: { readonly signal: AbortSignal }) {
     if (!hasMedia(request)) return [];
-    const { checkWherePossible } = await import("../checks/check-later.js");
+    const { checkWherePossible } = await import("../checks/check-lazy.js");
     return checkWherePossible(request, { signal, parser });
   }
 }

@@ -2,14 +2,14 @@ import { isGatewayError } from "@sluice/core";
 import { checkMedia, fitImage, type MediaLimits, probeMedia } from "@sluice/media";
 import { describe, expect, test } from "vitest";
 import { rejectionOf } from "../../../core/test/support/gateway.js";
-import { fileOf, film, jpeg, png, webp } from "../support/media.js";
+import { createFile, createJPEG, createPNG, createVideo, createWEBP } from "../support/media.js";
 
 const MB = 1_048_576;
-const blobOf = (bytes: Uint8Array<ArrayBuffer>) => new Blob([bytes]);
+const createBlob = (bytes: Uint8Array<ArrayBuffer>) => new Blob([bytes]);
 
 describe("fitting images", () => {
-  /** Noise, which compresses badly, or one colour. */
-  async function picture(width: number, height: number, type: string, fill: string | "noise") {
+  /** Draws noise, which compresses badly, or one color. */
+  async function drawImage(width: number, height: number, type: string, fill: string | "noise") {
     const canvas = new OffscreenCanvas(width, height);
     const context = canvas.getContext("2d") as OffscreenCanvasRenderingContext2D;
     if (fill === "noise") {
@@ -27,7 +27,7 @@ describe("fitting images", () => {
     return canvas.convertToBlob({ type, quality: 1 });
   }
 
-  async function pixel(blob: Blob, x: number, y: number) {
+  async function readPixel(blob: Blob, x: number, y: number) {
     const bitmap = await createImageBitmap(blob);
     const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
     context?.drawImage(bitmap, 0, 0);
@@ -35,14 +35,14 @@ describe("fitting images", () => {
   }
 
   test("an image within the limits is returned unchanged", async () => {
-    const blob = await picture(320, 240, "image/jpeg", "red");
+    const blob = await drawImage(320, 240, "image/jpeg", "red");
     expect(await fitImage(blob, "first_frame")).toEqual({ blob, width: 320, height: 240, changes: [] });
-    const opaque = blobOf(await png(320, 240));
+    const opaque = createBlob(await createPNG(320, 240));
     expect((await fitImage(opaque, "first_frame")).blob).toBe(opaque);
   });
 
-  test("transparency is flattened onto the colour", async () => {
-    const blob = await picture(300, 300, "image/png", "rgba(0, 0, 0, 0)");
+  test("transparency is flattened onto the color", async () => {
+    const blob = await drawImage(300, 300, "image/png", "rgba(0, 0, 0, 0)");
     const fitted = await fitImage(blob, "first_frame", { background: "#00ff00" });
     expect(fitted).toMatchObject({
       width: 300,
@@ -51,7 +51,7 @@ describe("fitting images", () => {
       quality: 0.92,
     });
     expect(await probeMedia(fitted.blob)).toMatchObject({ type: "image/jpeg", hasAlpha: false });
-    const [red, green, blue, alpha] = (await pixel(fitted.blob, 150, 150)) as [
+    const [red, green, blue, alpha] = (await readPixel(fitted.blob, 150, 150)) as [
       number,
       number,
       number,
@@ -77,46 +77,48 @@ describe("fitting images", () => {
     toHeight: number,
     changes: readonly string[],
   ) {
-    const blob = await picture(width, height, "image/jpeg", "black");
+    const blob = await drawImage(width, height, "image/jpeg", "black");
     const fitted = await fitImage(blob, "reference_image", { background: "white" });
     expect(fitted).toMatchObject({ width: toWidth, height: toHeight, changes });
     expect(await probeMedia(fitted.blob)).toMatchObject({ width: toWidth, height: toHeight });
     expect(await checkMedia([{ media: fitted.blob, use: "reference_image" }])).toEqual([]);
-    // the picture stays in the middle, and what is around it has the background's colour
-    expect((await pixel(fitted.blob, toWidth >> 1, toHeight >> 1))[0]).toBeLessThan(10);
+    // the image stays in the middle, and the padding has the background's color
+    expect((await readPixel(fitted.blob, toWidth >> 1, toHeight >> 1))[0]).toBeLessThan(10);
     if (changes.includes("padded")) {
       const beyond = width > height ? [toWidth >> 1, 2] : [2, toHeight >> 1];
-      expect((await pixel(fitted.blob, beyond[0] as number, beyond[1] as number))[0]).toBeGreaterThan(245);
+      expect((await readPixel(fitted.blob, beyond[0] as number, beyond[1] as number))[0]).toBeGreaterThan(
+        245,
+      );
     }
   }
 
   test("quality goes down until the bytes fit, then the size", async () => {
-    const blob = await picture(600, 600, "image/png", "noise");
-    const limits = (bytes: number): MediaLimits => ({ kind: "image", formats: ["jpeg"], bytes });
-    const high = await fitImage(blob, limits(10 * MB));
-    const lower = await fitImage(blob, limits(high.blob.size - 1));
+    const blob = await drawImage(600, 600, "image/png", "noise");
+    const createLimits = (bytes: number): MediaLimits => ({ kind: "image", formats: ["jpeg"], bytes });
+    const high = await fitImage(blob, createLimits(10 * MB));
+    const lower = await fitImage(blob, createLimits(high.blob.size - 1));
     expect(lower).toMatchObject({ width: 600, height: 600, changes: ["flattened", "re-encoded"] });
     expect(lower.quality).toBeLessThan(high.quality as number);
-    const small = await fitImage(blob, limits(20_000));
+    const small = await fitImage(blob, createLimits(20_000));
     expect(small.changes).toEqual(["flattened", "downsized", "re-encoded"]);
     expect(small.blob.size).toBeLessThanOrEqual(20_000);
     expect(small.width).toBeLessThan(600);
-    const error = await rejectionOf(fitImage(blob, limits(50)));
+    const error = await rejectionOf(fitImage(blob, createLimits(50)));
     expect(String(error)).toContain("can't be made to fit 50 bytes");
   });
 
-  test("WEBP is made on request", async () => {
-    const blob = await picture(100, 100, "image/png", "red");
+  test("creates a WEBP on request", async () => {
+    const blob = await drawImage(100, 100, "image/png", "red");
     const fitted = await fitImage(blob, "first_frame", { type: "image/webp" });
     expect(await probeMedia(fitted.blob)).toMatchObject({ format: "webp", width: 240 });
   });
 
-  test("a file that is not an image, is broken or too large is a clear error", async () => {
+  test("a file that is not an image, is broken or too large gets a clear error", async () => {
     const cases = [
-      [blobOf(film(640, 360, 4)), "is no image (video/mp4)"],
-      [fileOf("a.png", "image/png", "no such thing"), "bytes are something else"],
-      [blobOf(jpeg(100, 100)), "can't be decoded"],
-      [blobOf(webp("VP8X", 60_000, 60_000)), "has 60000 × 60000 px, and maxPixels is 100000000"],
+      [createBlob(createVideo(640, 360, 4)), "is no image (video/mp4)"],
+      [createFile("a.png", "image/png", "no such thing"), "bytes are something else"],
+      [createBlob(createJPEG(100, 100)), "can't be decoded"],
+      [createBlob(createWEBP("VP8X", 60_000, 60_000)), "has 60000 × 60000 px, and maxPixels is 100000000"],
       [undefined as unknown as Blob, "must be a Blob or a File"],
     ] as const;
     for (const [blob, message] of cases) {
@@ -127,7 +129,7 @@ describe("fitting images", () => {
   });
 
   test("an abort ends the fitting with the signal's reason", async () => {
-    const blob = await picture(100, 100, "image/png", "red");
+    const blob = await drawImage(100, 100, "image/png", "red");
     const aborted = AbortSignal.abort();
     expect(await rejectionOf(fitImage(blob, "first_frame", { signal: aborted }))).toBe(aborted.reason);
     const control = new AbortController();
@@ -146,7 +148,7 @@ describe("fitting images", () => {
         return MB;
       },
     };
-    const blob = await picture(100, 100, "image/png", "red");
+    const blob = await drawImage(100, 100, "image/png", "red");
     const fitting = fitImage(blob, limits, { signal: control.signal });
     expect(await rejectionOf(fitting)).toBe(control.signal.reason);
   });

@@ -6,8 +6,11 @@ import { clientOf, openBody, stoppedClock } from "../../../core/test/support/gat
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
 const url = "https://files.test/reef.png?signature=abc";
 
-/** A client before a server of files, with a key and headers of its own. */
-function filesOf(answer: (request: Request, nth: number) => Response, options: Partial<ClientOptions> = {}) {
+/** Creates a client with a key and headers, and a server of files. */
+function createFiles(
+  answer: (request: Request, nth: number) => Response,
+  options: Partial<ClientOptions> = {},
+) {
   const events: unknown[] = [];
   const opened = clientOf(answer, {
     apiKey: "sk-0123456789",
@@ -19,11 +22,13 @@ function filesOf(answer: (request: Request, nth: number) => Response, options: P
   return { ...opened, events };
 }
 
-const png = (headers: Record<string, string> = {}) => new Response(new Uint8Array(PNG), { headers });
+const createPNG = (headers: Record<string, string> = {}) => new Response(new Uint8Array(PNG), { headers });
 
 describe("the file of a result", () => {
   test("is read as bytes with a type, and its server gets no key, no header and no cookie", async () => {
-    const { client, requests, events } = filesOf(() => png({ "content-type": "application/octet-stream" }));
+    const { client, requests, events } = createFiles(() =>
+      createPNG({ "content-type": "application/octet-stream" }),
+    );
     const file = await fetchMedia(client, url);
     expect([...new Uint8Array(await file.arrayBuffer())]).toEqual(PNG);
     expect(file.type).toBe("image/png");
@@ -32,15 +37,15 @@ describe("the file of a result", () => {
     expect(events).toEqual([]);
   });
 
-  test("has the type that its server names where its first bytes say nothing", async () => {
-    const { client } = filesOf(
+  test("has the type that its server names if its first bytes have no signature", async () => {
+    const { client } = createFiles(
       () => new Response(new Uint8Array([1, 2]), { headers: { "content-type": "Model/GLTF-Binary; a=b" } }),
     );
     expect((await fetchMedia(client, new URL(url))).type).toBe("model/gltf-binary");
   });
 
   test("is read from a data: URL without a request, and within maxBytes", async () => {
-    const { client, requests } = filesOf(() => png());
+    const { client, requests } = createFiles(() => createPNG());
     const whole = `data:image/jpeg;base64,${btoa(String.fromCharCode(...PNG))}`;
     const file = await fetchMedia(client, whole);
     expect([...new Uint8Array(await file.arrayBuffer())]).toEqual(PNG);
@@ -57,7 +62,7 @@ describe("the file of a result", () => {
 
   test("is refused when its server declares more than maxBytes, and its connection is dropped", async () => {
     const body = openBody();
-    const { client } = filesOf(() => new Response(body.body, { headers: { "content-length": "13" } }));
+    const { client } = createFiles(() => new Response(body.body, { headers: { "content-length": "13" } }));
     await expect(fetchMedia(client, url, { maxBytes: 12 })).rejects.toMatchObject({
       name: "ResponseError",
       message: "the file is larger than 12 bytes (maxBytes)",
@@ -65,7 +70,7 @@ describe("the file of a result", () => {
     expect(body.cancelled).toBe(true);
   });
 
-  test("is dropped at the first piece beyond maxBytes, whatever its server declares", async () => {
+  test("is dropped at the first chunk beyond maxBytes, whatever its server declares", async () => {
     let sent = 0;
     const endless = new ReadableStream({
       pull: (controller) => {
@@ -73,7 +78,7 @@ describe("the file of a result", () => {
         controller.enqueue(new Uint8Array(1000));
       },
     });
-    const { client } = filesOf(() => new Response(endless, { headers: { "content-length": "10" } }));
+    const { client } = createFiles(() => new Response(endless, { headers: { "content-length": "10" } }));
     await expect(fetchMedia(client, url, { maxBytes: 10_000 })).rejects.toThrow("maxBytes");
     expect(sent).toBeLessThan(20_000);
   });
@@ -81,20 +86,20 @@ describe("the file of a result", () => {
   test.each<Record<string, string>>([{}, { "content-length": String(PNG.length) }])(
     "is read if it has exactly maxBytes, with the headers %j",
     async (headers) => {
-      const { client } = filesOf(() => png(headers));
+      const { client } = createFiles(() => createPNG(headers));
       expect((await fetchMedia(client, url, { maxBytes: PNG.length })).size).toBe(PNG.length);
     },
   );
 
-  test("is refused beyond 100 MiB where no maxBytes is given", async () => {
-    const { client } = filesOf(() => png({ "content-length": String(100 * 1024 ** 2 + 1) }));
+  test("is refused beyond 100 MiB without maxBytes", async () => {
+    const { client } = createFiles(() => createPNG({ "content-length": String(100 * 1024 ** 2 + 1) }));
     await expect(fetchMedia(client, url)).rejects.toThrow("larger than 104857600 bytes");
   });
 
   test.each([403, 404, 410])(
     "is refused after a %i with the words that its link has ended",
     async (status) => {
-      const { client, requests } = filesOf(() => new Response("<Error/>", { status }));
+      const { client, requests } = createFiles(() => new Response("<Error/>", { status }));
       await expect(fetchMedia(client, url)).rejects.toMatchObject({
         name: "APIError",
         status,
@@ -105,7 +110,9 @@ describe("the file of a result", () => {
   );
 
   test("is refused after a 503 with its Retry-After, because it may come later", async () => {
-    const { client } = filesOf(() => new Response("", { status: 503, headers: { "retry-after": "86400" } }));
+    const { client } = createFiles(
+      () => new Response("", { status: 503, headers: { "retry-after": "86400" } }),
+    );
     await expect(fetchMedia(client, url)).rejects.toMatchObject({
       message: "HTTP 503: the file could not be read",
       retryAfterMs: 86_400_000,
@@ -121,30 +128,30 @@ describe("the file of a result", () => {
       "<p>Sign in</p>",
     ],
     ["JSON", () => Response.json({ error: "no" }), "of type application/json", '{"error":"no"}'],
-  ])("is an error with its text where the answer is %s", async (_, answer, message, body) => {
-    await expect(fetchMedia(filesOf(answer).client, url)).rejects.toMatchObject({
+  ])("is an error with its text if the response is %s", async (_, answer, message, body) => {
+    await expect(fetchMedia(createFiles(answer).client, url)).rejects.toMatchObject({
       name: "ResponseError",
       message: expect.stringContaining(message),
       body,
     });
   });
 
-  test("is an error where it broke off, also where the platform does not notice", async () => {
-    const { client } = filesOf(() => png({ "content-length": "100" }));
+  test("is an error if the connection breaks, even if the platform does not notice", async () => {
+    const { client } = createFiles(() => createPNG({ "content-length": "100" }));
     await expect(fetchMedia(client, url)).rejects.toMatchObject({
       name: "ConnectionError",
       message: expect.stringContaining("12 of 100 bytes"),
     });
   });
 
-  test("is an error with its cause where the connection fails before or after the headers", async () => {
+  test("is an error with its cause if the connection fails before or after the headers", async () => {
     const cause = new TypeError("fetch failed");
-    const { client } = filesOf(() => {
+    const { client } = createFiles(() => {
       throw cause;
     });
     await expect(fetchMedia(client, url)).rejects.toMatchObject({ name: "ConnectionError", cause });
     const body = openBody();
-    const later = fetchMedia(filesOf(() => new Response(body.body)).client, url);
+    const later = fetchMedia(createFiles(() => new Response(body.body)).client, url);
     await body.wanted();
     body.drop();
     await expect(later).rejects.toMatchObject({ name: "ConnectionError", billing: "none" });
@@ -157,7 +164,7 @@ describe("the file of a result", () => {
     "https://user:word@files.test/reef.png",
     "http://",
   ])("is not requested from %s", async (address) => {
-    const { client, requests } = filesOf(() => png());
+    const { client, requests } = createFiles(() => createPNG());
     await expect(fetchMedia(client, address)).rejects.toMatchObject({
       name: "ValidationError",
       issues: [{ path: "url", rule: "media.url" }],
@@ -167,10 +174,10 @@ describe("the file of a result", () => {
 });
 
 describe("the time for the file of a result", () => {
-  const never = () => new Promise<Response>(() => {});
-  test("ends where no answer comes, and nothing waits on", async () => {
+  const waitForever = () => new Promise<Response>(() => {});
+  test("ends without a response, and no timer remains", async () => {
     const clock = stoppedClock();
-    const { client } = clientOf(never, { clock });
+    const { client } = clientOf(waitForever, { clock });
     await expect(clock.advanceUntil(fetchMedia(client, url), 1000)).rejects.toMatchObject({
       name: "TimeoutError",
       phase: "first-chunk",
@@ -178,7 +185,7 @@ describe("the time for the file of a result", () => {
     expect([clock.now(), clock.sleeping()]).toEqual([60_000, 0]);
   });
 
-  test("ends where the answer falls silent", async () => {
+  test("ends if the response stalls", async () => {
     const clock = stoppedClock();
     const body = openBody();
     const { client } = clientOf(() => new Response(body.body), { clock });
@@ -188,7 +195,7 @@ describe("the time for the file of a result", () => {
     expect([body.cancelled, clock.sleeping()]).toEqual([true, 0]);
   });
 
-  test("ends after 10 minutes, also where a byte comes now and then", async () => {
+  test("ends after 10 minutes, even if single bytes arrive", async () => {
     const clock = stoppedClock();
     const trickle = new ReadableStream<Uint8Array>(
       {
@@ -207,13 +214,13 @@ describe("the time for the file of a result", () => {
   });
 
   test("ends with the reason of the signal, before and while it is read", async () => {
-    const { client, requests } = filesOf(() => png());
+    const { client, requests } = createFiles(() => createPNG());
     const reason = new Error("closed");
     await expect(fetchMedia(client, url, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(requests).toEqual([]);
     const body = openBody();
     const closing = new AbortController();
-    const reading = fetchMedia(filesOf(() => new Response(body.body)).client, url, {
+    const reading = fetchMedia(createFiles(() => new Response(body.body)).client, url, {
       signal: closing.signal,
     });
     await body.wanted();

@@ -3,8 +3,8 @@ import "./loaded.js";
 type Bytes = Uint8Array<ArrayBuffer>;
 type Part = Bytes | string | readonly number[];
 
-/** Bytes one after the other: texts a byte for each character. */
-export function bytesOf(...parts: readonly Part[]): Bytes {
+/** Concatenates bytes. A string has one byte per character. */
+export function concatBytes(...parts: readonly Part[]): Bytes {
   const all = parts.map((part) =>
     typeof part === "string" ? Uint8Array.from(part, (c) => c.charCodeAt(0)) : Uint8Array.from(part),
   );
@@ -17,16 +17,16 @@ export function bytesOf(...parts: readonly Part[]): Bytes {
   return joined;
 }
 
-/** Numbers in the byte order of PNG, JPEG, MP4 … */
-const u16 = (value: number) => [(value >>> 8) & 0xff, value & 0xff];
-export const u32 = (value: number) => [...u16(value >>> 16), ...u16(value)];
-/** … and of RIFF, BMP, GIF. */
-const u16le = (value: number) => [value & 0xff, (value >>> 8) & 0xff];
-export const u32le = (value: number) => [...u16le(value), ...u16le(value >>> 16)];
+/** Big-endian numbers of PNG, JPEG, MP4 … */
+const toU16 = (value: number) => [(value >>> 8) & 0xff, value & 0xff];
+export const toU32 = (value: number) => [...toU16(value >>> 16), ...toU16(value)];
+/** … and little-endian numbers of RIFF, BMP, GIF. */
+const toU16LE = (value: number) => [value & 0xff, (value >>> 8) & 0xff];
+export const toU32LE = (value: number) => [...toU16LE(value), ...toU16LE(value >>> 16)];
 
-/** A file as a user would choose it. */
-export function fileOf(name: string, type: string, ...parts: readonly Part[]): File {
-  return new File([bytesOf(...parts)], name, { type });
+/** Creates a file as a user would choose it. */
+export function createFile(name: string, type: string, ...parts: readonly Part[]): File {
+  return new File([concatBytes(...parts)], name, { type });
 }
 
 interface PNGOptions {
@@ -34,29 +34,29 @@ interface PNGOptions {
   readonly transparentColour?: boolean;
 }
 
-/** A whole PNG, black or transparent, that any decoder takes. */
-export async function png(width: number, height: number, options: PNGOptions = {}): Promise<Bytes> {
+/** Creates a complete PNG, black or transparent, that every decoder accepts. */
+export async function createPNG(width: number, height: number, options: PNGOptions = {}): Promise<Bytes> {
   const { colourType = 2, transparentColour = false } = options;
   const samples = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }[colourType];
   const rows = new Uint8Array(height * (1 + width * samples));
   const deflated = new Blob([rows]).stream().pipeThrough(new CompressionStream("deflate"));
-  return bytesOf(
+  return concatBytes(
     "\x89PNG\r\n\x1a\n",
-    chunk("IHDR", [...u32(width), ...u32(height), 8, colourType, 0, 0, 0]),
-    chunk("tEXt", "Comment\0a chunk that has to be stepped over"),
-    colourType === 3 ? chunk("PLTE", [0, 0, 0]) : [],
-    transparentColour ? chunk("tRNS", [0, 0, 0, 0, 0, 0]) : [],
-    chunk("IDAT", new Uint8Array(await new Response(deflated).arrayBuffer())),
-    chunk("IEND", []),
+    createChunk("IHDR", [...toU32(width), ...toU32(height), 8, colourType, 0, 0, 0]),
+    createChunk("tEXt", "Comment\0a chunk that has to be stepped over"),
+    colourType === 3 ? createChunk("PLTE", [0, 0, 0]) : [],
+    transparentColour ? createChunk("tRNS", [0, 0, 0, 0, 0, 0]) : [],
+    createChunk("IDAT", new Uint8Array(await new Response(deflated).arrayBuffer())),
+    createChunk("IEND", []),
   );
 }
 
-function chunk(name: string, content: Part): Bytes {
-  const body = bytesOf(name, content);
-  return bytesOf(u32(body.length - 4), body, u32(crc32(body)));
+function createChunk(name: string, content: Part): Bytes {
+  const body = concatBytes(name, content);
+  return concatBytes(toU32(body.length - 4), body, toU32(computeCRC32(body)));
 }
 
-function crc32(bytes: Bytes): number {
+function computeCRC32(bytes: Bytes): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {
     crc ^= byte;
@@ -65,8 +65,8 @@ function crc32(bytes: Bytes): number {
   return ~crc >>> 0;
 }
 
-/** A JPEG as far as its pixels: `metadata` goes into segments of at most 64 KB before the frame header. */
-export function jpeg(
+/** Creates a JPEG up to its pixels. `metadata` becomes segments of at most 64 KB before the frame header. */
+export function createJPEG(
   width: number,
   height: number,
   options: { metadata?: Bytes; frame?: number } = {},
@@ -75,65 +75,85 @@ export function jpeg(
   const segments: Part[] = [];
   for (let at = 0; at < metadata.length; at += 65_533) {
     const content = metadata.subarray(at, at + 65_533);
-    segments.push([0xff, 0xe1, ...u16(content.length + 2)], content);
+    segments.push([0xff, 0xe1, ...toU16(content.length + 2)], content);
   }
-  return bytesOf(
+  return concatBytes(
     [0xff, 0xd8],
-    [0xff, 0xe0, ...u16(16)],
+    [0xff, 0xe0, ...toU16(16)],
     "JFIF\0\x01\x01\0\0\x01\0\x01\0\0",
     ...segments,
     // fill bytes are allowed before each marker
-    [0xff, 0xff, 0xff, 0xc4, ...u16(4), 0, 0],
-    [0xff, frame, ...u16(11), 8, ...u16(height), ...u16(width), 1, 1, 0x11, 0],
-    [0xff, 0xda, ...u16(8), 1, 1, 0, 0, 63, 0],
+    [0xff, 0xff, 0xff, 0xc4, ...toU16(4), 0, 0],
+    [0xff, frame, ...toU16(11), 8, ...toU16(height), ...toU16(width), 1, 1, 0x11, 0],
+    [0xff, 0xda, ...toU16(8), 1, 1, 0, 0, 63, 0],
   );
 }
 
-/** A BMP of 24 bits, or of 32 bits whose header names a mask for alpha. */
-export function bmp(width: number, height: number, { alpha = false } = {}): Bytes {
+/** Creates a BMP of 24 bits, or of 32 bits whose header has a mask for alpha. */
+export function createBMP(width: number, height: number, { alpha = false } = {}): Bytes {
   const headerSize = alpha ? 108 : 40;
   const pixels = new Uint8Array((alpha ? width * 4 : Math.ceil((width * 3) / 4) * 4) * Math.abs(height));
   const header = new Uint8Array(headerSize);
-  header.set(bytesOf(u32le(headerSize), u32le(width), u32le(height), u16le(1), u16le(alpha ? 32 : 24)));
-  if (alpha) header.set(bytesOf([3, 0, 0, 0]), 16);
-  if (alpha) header.set(bytesOf(u32le(0xff0000), u32le(0xff00), u32le(0xff), u32le(0xff000000)), 40);
+  header.set(
+    concatBytes(toU32LE(headerSize), toU32LE(width), toU32LE(height), toU16LE(1), toU16LE(alpha ? 32 : 24)),
+  );
+  if (alpha) header.set(concatBytes([3, 0, 0, 0]), 16);
+  if (alpha)
+    header.set(concatBytes(toU32LE(0xff0000), toU32LE(0xff00), toU32LE(0xff), toU32LE(0xff000000)), 40);
   const start = 14 + headerSize;
-  return bytesOf("BM", u32le(start + pixels.length), u32le(0), u32le(start), header, pixels);
+  return concatBytes("BM", toU32LE(start + pixels.length), toU32LE(0), toU32LE(start), header, pixels);
 }
 
-/** The header of a GIF of one empty frame. */
-export function gif(width: number, height: number): Bytes {
-  return bytesOf("GIF89a", u16le(width), u16le(height), [0, 0, 0, 0x3b]);
+/** Creates the header of a GIF with one empty frame. */
+export function createGIF(width: number, height: number): Bytes {
+  return concatBytes("GIF89a", toU16LE(width), toU16LE(height), [0, 0, 0, 0x3b]);
 }
 
-/** The header of a WEBP: lossy, lossless or extended. */
-export function webp(kind: "VP8 " | "VP8L" | "VP8X", width: number, height: number, alpha = false): Bytes {
-  const u24le = (value: number) => u32le(value).slice(0, 3);
+/** Creates the header of a WEBP: lossy, lossless or extended. */
+export function createWEBP(
+  kind: "VP8 " | "VP8L" | "VP8X",
+  width: number,
+  height: number,
+  alpha = false,
+): Bytes {
+  const toU24LE = (value: number) => toU32LE(value).slice(0, 3);
   const content = {
-    "VP8 ": bytesOf([0, 0, 0, 0x9d, 0x01, 0x2a], u16le(width), u16le(height)),
-    VP8L: bytesOf([0x2f], u32le((width - 1) | ((height - 1) << 14) | (alpha ? 1 << 28 : 0)), [0, 0, 0, 0, 0]),
-    VP8X: bytesOf([alpha ? 0x10 : 0, 0, 0, 0], u24le(width - 1), u24le(height - 1)),
+    "VP8 ": concatBytes([0, 0, 0, 0x9d, 0x01, 0x2a], toU16LE(width), toU16LE(height)),
+    VP8L: concatBytes(
+      [0x2f],
+      toU32LE((width - 1) | ((height - 1) << 14) | (alpha ? 1 << 28 : 0)),
+      [0, 0, 0, 0, 0],
+    ),
+    VP8X: concatBytes([alpha ? 0x10 : 0, 0, 0, 0], toU24LE(width - 1), toU24LE(height - 1)),
   }[kind];
-  return bytesOf("RIFF", u32le(12 + content.length), "WEBP", kind, u32le(content.length), content);
+  return concatBytes("RIFF", toU32LE(12 + content.length), "WEBP", kind, toU32LE(content.length), content);
 }
 
-/** Silence at 8 kHz, 8 bits, mono. `declaredBytes` is what the header says of its length. */
-export function wav(seconds: number, options: { declaredBytes?: number } = {}): Bytes {
+/** Creates silence at 8 kHz, 8 bits, mono. `declaredBytes` is the length in the header. */
+export function createWAV(seconds: number, options: { declaredBytes?: number } = {}): Bytes {
   const sound = new Uint8Array(Math.round(seconds * 8000)).fill(128);
   const { declaredBytes = sound.length } = options;
-  return bytesOf(
+  return concatBytes(
     "RIFF",
-    u32le(declaredBytes === sound.length ? 36 + sound.length : 0xffffffff),
+    toU32LE(declaredBytes === sound.length ? 36 + sound.length : 0xffffffff),
     "WAVEfmt ",
-    [...u32le(16), ...u16le(1), ...u16le(1), ...u32le(8000), ...u32le(8000), ...u16le(1), ...u16le(8)],
+    [
+      ...toU32LE(16),
+      ...toU16LE(1),
+      ...toU16LE(1),
+      ...toU32LE(8000),
+      ...toU32LE(8000),
+      ...toU16LE(1),
+      ...toU16LE(8),
+    ],
     "data",
-    u32le(declaredBytes),
+    toU32LE(declaredBytes),
     sound,
   );
 }
 
-/** MP3 frames of 1,152 samples at 44.1 kHz, their bit rates (kbit/s) in turn. */
-export function mp3(frames: number, bitRates: readonly (32 | 128 | 320)[] = [128]): Bytes {
+/** Creates MP3 frames of 1,152 samples at 44.1 kHz. Their bit rates (kbit/s) alternate. */
+export function createMP3(frames: number, bitRates: readonly (32 | 128 | 320)[] = [128]): Bytes {
   const shapes = { 32: [0x10, 104], 128: [0x90, 417], 320: [0xe0, 1044] } as const;
   const all: Part[] = ["ID3\x04\0\0", [0, 0, 0, 10], new Uint8Array(10)];
   for (let nth = 0; nth < frames; nth += 1) {
@@ -142,175 +162,209 @@ export function mp3(frames: number, bitRates: readonly (32 | 128 | 320)[] = [128
     frame.set([0xff, 0xfb, rate, 0xc4]);
     all.push(frame);
   }
-  return bytesOf(...all);
+  return concatBytes(...all);
 }
 
-/** Length of {@link mp3}, in seconds. */
-export const mp3Seconds = (frames: number) => (frames * 1152) / 44_100;
+/** Computes the length of {@link createMP3}, in seconds. */
+export const countMP3Seconds = (frames: number) => (frames * 1152) / 44_100;
 
-interface FilmOptions {
+interface VideoOptions {
   readonly brand?: string;
   readonly indexFirst?: boolean;
   readonly soundOnly?: boolean;
   readonly rotated?: boolean;
-  /** Length by the table of sample times, instead of the true one. */
+  /** Length in the table of sample times, instead of the true length. */
   readonly declaredSamples?: number;
-  /** Bytes of picture and sound. */
+  /** Bytes of image and sound. */
   readonly content?: number;
 }
 
 const TICKS = 1000;
 const SAMPLE_TICKS = 100;
 
-/** An MP4 or MOV of ten empty pictures a second. */
-export function film(width: number, height: number, seconds: number, options: FilmOptions = {}): Bytes {
+/** Creates an MP4 or MOV with ten empty images per second. */
+export function createVideo(
+  width: number,
+  height: number,
+  seconds: number,
+  options: VideoOptions = {},
+): Bytes {
   const { brand = "isom", indexFirst = true, content = 64 } = options;
-  const start = box("ftyp", brand, u32(0), brand);
-  const pictures = box("mdat", new Uint8Array(content));
-  const index = box(
+  const start = createBox("ftyp", brand, toU32(0), brand);
+  const pictures = createBox("mdat", new Uint8Array(content));
+  const index = createBox(
     "moov",
-    box(
+    createBox(
       "mvhd",
-      u32(0),
-      u32(0),
-      u32(0),
-      u32(TICKS),
-      u32(seconds * TICKS),
-      u32(0x10000),
-      u16(0x100),
+      toU32(0),
+      toU32(0),
+      toU32(0),
+      toU32(TICKS),
+      toU32(seconds * TICKS),
+      toU32(0x10000),
+      toU16(0x100),
       new Uint8Array(10),
       identity,
       new Uint8Array(24),
-      u32(2),
+      toU32(2),
     ),
-    track(width, height, seconds, options),
+    createTrack(width, height, seconds, options),
   );
-  return indexFirst ? bytesOf(start, index, pictures) : bytesOf(start, pictures, index);
+  return indexFirst ? concatBytes(start, index, pictures) : concatBytes(start, pictures, index);
 }
 
 const identity = [
-  ...u32(0x10000),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0x10000),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0x40000000),
+  ...toU32(0x10000),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0x10000),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0x40000000),
 ];
 const quarterTurn = [
-  ...u32(0),
-  ...u32(0x10000),
-  ...u32(0),
-  ...u32(-0x10000),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0),
-  ...u32(0x40000000),
+  ...toU32(0),
+  ...toU32(0x10000),
+  ...toU32(0),
+  ...toU32(-0x10000),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0),
+  ...toU32(0x40000000),
 ];
 
-export function box(name: string, ...parts: readonly Part[]): Bytes {
-  const content = bytesOf(...parts);
-  return bytesOf(u32(content.length + 8), name, content);
+export function createBox(name: string, ...parts: readonly Part[]): Bytes {
+  const content = concatBytes(...parts);
+  return concatBytes(toU32(content.length + 8), name, content);
 }
 
-function track(width: number, height: number, seconds: number, options: FilmOptions): Bytes {
+function createTrack(width: number, height: number, seconds: number, options: VideoOptions): Bytes {
   const { soundOnly = false, rotated = false } = options;
   const samples = Math.round((seconds * TICKS) / SAMPLE_TICKS);
   const { declaredSamples = samples } = options;
   const matrix = rotated ? quarterTurn : identity;
-  return box(
+  return createBox(
     "trak",
-    box(
+    createBox(
       "tkhd",
-      u32(1),
-      u32(0),
-      u32(0),
-      u32(1),
-      u32(0),
-      u32(seconds * TICKS),
+      toU32(1),
+      toU32(0),
+      toU32(0),
+      toU32(1),
+      toU32(0),
+      toU32(seconds * TICKS),
       new Uint8Array(16),
       matrix,
-      u32(width << 16),
-      u32(height << 16),
+      toU32(width << 16),
+      toU32(height << 16),
     ),
-    box(
+    createBox(
       "mdia",
-      box("mdhd", u32(0), u32(0), u32(0), u32(TICKS), u32(seconds * TICKS), u16(0x55c4), u16(0)),
-      box("hdlr", u32(0), u32(0), soundOnly ? "soun" : "vide", new Uint8Array(12), "\0"),
-      box(
+      createBox(
+        "mdhd",
+        toU32(0),
+        toU32(0),
+        toU32(0),
+        toU32(TICKS),
+        toU32(seconds * TICKS),
+        toU16(0x55c4),
+        toU16(0),
+      ),
+      createBox("hdlr", toU32(0), toU32(0), soundOnly ? "soun" : "vide", new Uint8Array(12), "\0"),
+      createBox(
         "minf",
-        box(
+        createBox(
           "stbl",
-          box("stsd", u32(0), u32(1), soundOnly ? soundEntry() : pictureEntry(width, height)),
-          ...(samples > 0 ? sampleTables(samples, declaredSamples, soundOnly) : emptyTables),
+          createBox(
+            "stsd",
+            toU32(0),
+            toU32(1),
+            soundOnly ? createSoundEntry() : createImageEntry(width, height),
+          ),
+          ...(samples > 0 ? createSampleTables(samples, declaredSamples, soundOnly) : emptyTables),
         ),
       ),
     ),
   );
 }
 
-function sampleTables(samples: number, declared: number, soundOnly: boolean): Bytes[] {
-  const oneEntry = [...u32(0), ...u32(1)];
+function createSampleTables(samples: number, declared: number, soundOnly: boolean): Bytes[] {
+  const oneEntry = [...toU32(0), ...toU32(1)];
   return [
-    box("stts", oneEntry, u32(declared), u32(SAMPLE_TICKS)),
-    // an offset for each picture makes a demuxer go through all of them
-    ...(soundOnly ? [] : [box("ctts", oneEntry, u32(declared), u32(0))]),
-    box("stsc", oneEntry, u32(1), u32(samples), u32(1)),
-    box("stsz", u32(0), u32(1), u32(samples)),
-    box("stco", oneEntry, u32(0)),
+    createBox("stts", oneEntry, toU32(declared), toU32(SAMPLE_TICKS)),
+    // an offset for each image makes a demuxer read all of them
+    ...(soundOnly ? [] : [createBox("ctts", oneEntry, toU32(declared), toU32(0))]),
+    createBox("stsc", oneEntry, toU32(1), toU32(samples), toU32(1)),
+    createBox("stsz", toU32(0), toU32(1), toU32(samples)),
+    createBox("stco", oneEntry, toU32(0)),
   ];
 }
 
 const emptyTables = ["stts", "stsc", "stco"]
-  .map((name) => box(name, u32(0), u32(0)))
-  .concat(box("stsz", u32(0), u32(0), u32(0)));
+  .map((name) => createBox(name, toU32(0), toU32(0)))
+  .concat(createBox("stsz", toU32(0), toU32(0), toU32(0)));
 
-function pictureEntry(width: number, height: number): Bytes {
-  return box(
+function createImageEntry(width: number, height: number): Bytes {
+  return createBox(
     "avc1",
     new Uint8Array(6),
-    u16(1),
+    toU16(1),
     new Uint8Array(16),
-    u16(width),
-    u16(height),
+    toU16(width),
+    toU16(height),
     new Uint8Array(50),
   );
 }
 
-function soundEntry(): Bytes {
-  return box(
+function createSoundEntry(): Bytes {
+  return createBox(
     "mp4a",
     new Uint8Array(6),
-    u16(1),
+    toU16(1),
     new Uint8Array(8),
-    u16(2),
-    u16(16),
-    u32(0),
-    u32(44_100 << 16),
+    toU16(2),
+    toU16(16),
+    toU32(0),
+    toU32(44_100 << 16),
   );
 }
 
-/** A film in fragments, as recorders write it: its index has no times, and each fragment declares its own. */
-export function fragments(width: number, height: number, samplesOf: readonly number[], skipped = 0): Bytes {
-  const start = film(width, height, 0, { content: 0 });
+/**
+ * Creates a fragmented video, as recorders write it: the index has no times, and each fragment declares its own times.
+ */
+export function createFragments(
+  width: number,
+  height: number,
+  samplesOf: readonly number[],
+  skipped = 0,
+): Bytes {
+  const start = createVideo(width, height, 0, { content: 0 });
   const empty = start.subarray(0, start.length - 8);
-  const defaults = box("mvex", box("trex", u32(0), u32(1), u32(1), u32(SAMPLE_TICKS), u32(1), u32(0)));
-  // the index is the second box, and takes up what is left of `empty`
-  const index = bytesOf(empty.subarray(28), defaults);
+  const defaults = createBox(
+    "mvex",
+    createBox("trex", toU32(0), toU32(1), toU32(1), toU32(SAMPLE_TICKS), toU32(1), toU32(0)),
+  );
+  // the index is the second box, and the rest of `empty`
+  const index = concatBytes(empty.subarray(28), defaults);
   let before = skipped;
   const pieces = samplesOf.map((samples) => {
-    const times = box("tfdt", u32(0), u32(before * SAMPLE_TICKS));
+    const times = createBox("tfdt", toU32(0), toU32(before * SAMPLE_TICKS));
     before += samples;
-    return box(
+    return createBox(
       "moof",
-      box("mfhd", u32(0), u32(1)),
-      box("traf", box("tfhd", u32(0x20000), u32(1)), times, box("trun", u32(0), u32(samples))),
+      createBox("mfhd", toU32(0), toU32(1)),
+      createBox(
+        "traf",
+        createBox("tfhd", toU32(0x20000), toU32(1)),
+        times,
+        createBox("trun", toU32(0), toU32(samples)),
+      ),
     );
   });
-  return bytesOf(empty.subarray(0, 20), u32(index.length + 8), "moov", index, ...pieces);
+  return concatBytes(empty.subarray(0, 20), toU32(index.length + 8), "moov", index, ...pieces);
 }
 
 /** A blob that counts the bytes read from it. */
@@ -331,8 +385,12 @@ export class CountedBlob extends Blob {
   }
 }
 
-/** A file of any size that is empty but for some parts, and counts what is read. It is made as it is read. */
-export function sparseFile(name: string, size: number, parts: readonly (readonly [at: number, Bytes])[]) {
+/** Creates a file of any size with zeros around some parts. Counts the bytes that are read. */
+export function createSparseFile(
+  name: string,
+  size: number,
+  parts: readonly (readonly [at: number, Bytes])[],
+) {
   const reads = { bytes: 0, largest: 0 };
   const slice = (start = 0, end = size) => {
     const length = Math.min(end, size) - start;

@@ -2,12 +2,12 @@ import "./loaded.js";
 import { afterAll, beforeAll } from "vitest";
 import { PART_BYTES, setPartBytes } from "../../src/uploads/part-request.js";
 
-/** Size of a part in files that call `useSmallParts`. */
+/** Size of a part in test files that call `useSmallParts`. */
 export const PART = 65_536;
-/** Size of a part for users. */
+/** Size of a part in production. */
 export const REAL_PART = PART_BYTES;
 
-/** Lets the tests of a file upload in parts of 64 kB: with parts of 8 MiB they copy gigabytes. */
+/** Sets the parts to 64 kB for a test file. With parts of 8 MiB, the tests would copy gigabytes. */
 export function useSmallParts(): void {
   beforeAll(() => setPartBytes(PART));
   afterAll(() => setPartBytes(REAL_PART));
@@ -18,18 +18,18 @@ interface Stored {
   readonly content: Uint8Array;
 }
 
-/** The proxy's side of uploads, in memory; every other path is answered by `next`. */
-export function openUploads(next: (request: Request) => Response | Promise<Response> = notFound) {
+/** Creates the proxy's side of uploads, in memory. `next` handles every other path. */
+export function createUploads(next: (request: Request) => Response | Promise<Response> = createNotFound) {
   const files = new Map<string, Stored>();
   const log: string[] = [];
-  /** Answers to give in place of the next ones. */
+  /** Responses to send in place of the next ones. */
   const failures: (() => Response | Promise<Response>)[] = [];
   let lifeMs = 86_400_000;
   return {
     files,
     log,
     failures,
-    /** Addresses end after so long. */
+    /** Sets the lifetime of URLs. */
     endAfter(ms: number) {
       lifeMs = ms;
     },
@@ -43,20 +43,20 @@ export function openUploads(next: (request: Request) => Response | Promise<Respo
       if (failure) return failure();
       const id = pathname.split("/")[3] ?? `file-${files.size + 1}`;
       const known = files.get(id);
-      if (request.method !== "POST" && !known) return refused(404, "not_found");
-      if (request.method === "GET") return Response.json(stateOf(id));
+      if (request.method !== "POST" && !known) return createRefusal(404, "not_found");
+      if (request.method === "GET") return Response.json(getState(id));
       const before = known?.content ?? new Uint8Array();
-      if (offset !== before.length) return refused(409, "upload_offset");
+      if (offset !== before.length) return createRefusal(409, "upload_offset");
       const content = new Uint8Array(before.length + body.length);
       content.set(before);
       content.set(body, before.length);
       const bytes = known?.bytes ?? Number(request.headers.get("upload-length") ?? body.length);
       files.set(id, { bytes, content });
-      return Response.json(stateOf(id), { status: known ? 200 : 201 });
+      return Response.json(getState(id), { status: known ? 200 : 201 });
     },
   };
 
-  function stateOf(id: string) {
+  function getState(id: string) {
     const { bytes, content } = files.get(id) as Stored;
     const isWhole = content.length === bytes;
     const link = { url: `https://app.test/v1/media/${id}`, type: "video/mp4" };
@@ -64,8 +64,8 @@ export function openUploads(next: (request: Request) => Response | Promise<Respo
   }
 }
 
-export function refused(status: number, code: string): Response {
+export function createRefusal(status: number, code: string): Response {
   return Response.json({ error: { message: code, code } }, { status });
 }
 
-const notFound = () => refused(404, "not_found");
+const createNotFound = () => createRefusal(404, "not_found");

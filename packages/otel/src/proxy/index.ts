@@ -10,19 +10,19 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { AnyEvent, BegunRequest, ProxyEvent, ProxyPlugin } from "@sluice/worker-proxy";
-import { known } from "../known.js";
 import { NAME, SCHEMA_URL } from "../name.js";
+import { omitUndefined } from "../omit-undefined.js";
 import { createOpenSpans } from "../open-spans.js";
-import { spanContextOf, traceparentOf } from "../traceparent.js";
+import { formatTraceparent, parseTraceparent } from "../traceparent.js";
 
 /** Options of {@link createProxyTelemetry}. */
 export interface ProxyTelemetryOptions {
-  /** Creates the spans. @default the provider that is registered globally, now or later */
+  /** Creates the spans. @default the globally registered provider, even if it is registered later */
   readonly tracerProvider?: TracerProvider;
-  /** Creates the metrics. @default the provider that is registered globally when this is called */
+  /** Creates the metrics. @default the globally registered provider at the time of this call */
   readonly meterProvider?: MeterProvider;
   /**
-   * The maximum of open spans of requests, from 1 up. One more ends the oldest as `abandoned`.
+   * Maximum number of open request spans, at least 1. Another span ends the oldest as `abandoned`.
    *
    * @default 10000
    */
@@ -31,19 +31,19 @@ export interface ProxyTelemetryOptions {
 
 /** Traces and metrics of a proxy: a plugin of `createProxy`. */
 interface ProxyTelemetry extends ProxyPlugin {
-  /** Begins the span of a request that goes to the gateway, and returns its `traceparent`. */
+  /** Starts the span of a request to the gateway, and returns its `traceparent`. */
   readonly traceparent: (begun: BegunRequest) => string | undefined;
-  /** Ends the span of a request. Events of jobs, which have no request, are left out. */
+  /** Ends the span of a request. Ignores events of jobs, which have no request. */
   readonly onEvent: (event: AnyEvent) => void;
 }
 
-/** Bounds of a request's duration, in seconds: an answer may think for minutes. */
+/** Bucket boundaries of a request's duration, in seconds: a model may think for minutes. */
 const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /**
- * Creates traces and metrics of a proxy. Each request has a span of kind `SERVER`, in the trace of the page where the
- * request has a `traceparent`; without one it is a trace of its own. The gateway's spans are its children. It has no user's
- * id, no prompt, no answer and no key.
+ * Creates traces and metrics of a proxy. Each request has a span of kind `SERVER` in the page's trace if the request
+ * has a `traceparent`, else in a new trace. The gateway's spans are its children. The spans contain no user id, prompt,
+ * message or key.
  *
  * @throws {TypeError} for a `maxOpenSpans` below 1
  * @example
@@ -71,22 +71,25 @@ export function createProxyTelemetry({
     traceparent(begun) {
       const span = start(begun);
       open.of(span.spanContext().spanId, () => span);
-      return traceparentOf(span.spanContext());
+      return formatTraceparent(span.spanContext());
     },
     onEvent(event) {
       if (event.kind !== "request") return;
       const endedAt = Date.now();
-      const span = spanOf(event, endedAt - event.durationMs);
-      span?.setAttributes(attributesOf(event));
+      const span = takeSpan(event, endedAt - event.durationMs);
+      span?.setAttributes(createMetricAttributes(event));
       if (hasFailed(event)) span?.setStatus({ code: SpanStatusCode.ERROR });
       span?.end(endedAt);
-      duration.record(event.durationMs / 1000, measured(event));
+      duration.record(event.durationMs / 1000, measure(event));
     },
   };
 
-  /** Returns the span of a request that is over; undefined where it was abandoned. One that was not sent has none yet. */
-  function spanOf(event: ProxyEvent, startedAt: number): Span | undefined {
-    const key = spanContextOf(event.ownTraceparent)?.spanId;
+  /**
+   * Returns the span of a finished request. Undefined if the span was abandoned. Starts the span of a request that was
+   * not sent.
+   */
+  function takeSpan(event: ProxyEvent, startedAt: number): Span | undefined {
+    const key = parseTraceparent(event.ownTraceparent)?.spanId;
     if (key === undefined) return start({ ...event, startedAt });
     const span = open.of(key, () => start({ ...event, startedAt }));
     open.close(key);
@@ -94,8 +97,8 @@ export function createProxyTelemetry({
   }
 
   function start({ method, route, traceparent, startedAt }: Begun): Span {
-    const parent = spanContextOf(traceparent);
-    const attributes = known({ "http.request.method": method, "sluice.route": route });
+    const parent = parseTraceparent(traceparent);
+    const attributes = omitUndefined({ "http.request.method": method, "sluice.route": route });
     return tracer.startSpan(
       `${method} ${route ?? ""}`.trim(),
       { kind: SpanKind.SERVER, attributes, startTime: startedAt },
@@ -106,14 +109,14 @@ export function createProxyTelemetry({
 
 type Begun = Omit<BegunRequest, "route"> & Pick<ProxyEvent, "route">;
 
-/** True for what is an error of a server: a refusal of 4xx is an error of its client. */
+/** Checks for an error of a server. A 4xx refusal is an error of its client. */
 function hasFailed({ outcome }: ProxyEvent): boolean {
   return outcome === "failed" || outcome === "cut";
 }
 
-/** Returns the attributes of the metric: few values each, and none that a caller chooses. */
-function measured(event: ProxyEvent): Attributes {
-  return known({
+/** Creates the attributes of the metric: few values each, and none chosen by a caller. */
+function measure(event: ProxyEvent): Attributes {
+  return omitUndefined({
     "http.request.method": event.method,
     "http.response.status_code": event.status,
     "sluice.route": event.route,
@@ -121,10 +124,10 @@ function measured(event: ProxyEvent): Attributes {
   });
 }
 
-function attributesOf(event: ProxyEvent): Attributes {
+function createMetricAttributes(event: ProxyEvent): Attributes {
   const { usage = {} } = event;
-  return known({
-    ...measured(event),
+  return omitUndefined({
+    ...measure(event),
     "sluice.outcome": event.outcome,
     "sluice.code": event.code,
     "sluice.request.id": event.requestId,

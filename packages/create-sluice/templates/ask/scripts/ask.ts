@@ -2,7 +2,7 @@ import { createClient, isGatewayError, streamChat } from "@sluice/core";
 import { modelNames } from "../server/models.ts";
 import { sign } from "../server/sign-in.ts";
 
-/* Asks the running server, and prints the answer while it arrives: `npm run ask -- "Why is the sky blue?"`. */
+/* Asks the running server, and prints the reply while it streams: `npm run ask -- "Why is the sky blue?"`. */
 
 const { APP_URL = "", SESSION_SECRET = "" } = process.env;
 const client = createClient({
@@ -19,7 +19,7 @@ try {
   const { outcome } = await stream.result();
   console.log(`\n${outcome}`);
 } catch (error) {
-  // the text so far is printed already
+  // the text so far is already printed
   console.error(`\n${isGatewayError(error) ? `${error.name}: ${error.message}` : error}`);
   process.exitCode = 1;
 }

@@ -13,11 +13,11 @@ import { objects, type Settings } from "./proxy.ts";
 const port = Number(process.env.PORT || 8787);
 const host = process.env.HOST || "127.0.0.1";
 const folder = process.env.DATA_FOLDER || "data";
-/** Longest wait for answers that are under way when the server stops: Docker ends it after 10 s. */
+/** Maximum wait for open responses when the server stops. Docker kills the process after 10 s. */
 const drainMs = Number(process.env.DRAIN_MS || 8_000);
 
 mkdirSync(folder, { recursive: true });
-// what users have asked is in no commit
+// prompts of users must not be committed
 writeFileSync(join(folder, ".gitignore"), "*\n");
 const kept = await opened();
 const handle = toNodeHandler(serve);
@@ -27,7 +27,7 @@ const server = createServer((incoming, outgoing) => {
   outgoing.once("close", () => underWay.delete(outgoing));
   handle(incoming, outgoing);
 });
-// longer than the minute after which load balancers give up an idle connection, so that none is closed under a request
+// longer than the minute after which load balancers close an idle connection, so that the server never closes first
 server.keepAliveTimeout = 65_000;
 server.once("error", refuse);
 server.listen(port, host, () => {
@@ -38,13 +38,13 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
 
 function serve(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url);
-  // for Docker and Kubernetes: the process lives, whatever the gateway does
+  // for Docker and Kubernetes: the process is alive, even if the gateway is down
   if (pathname === "/live") return new Response("ok\n");
   if (pathname === "/metrics") return answerScraper(request, kept.env.METRICS_TOKEN);
   return answer(request, kept.env);
 }
 
-/** Opens what is kept: in a file, for this process alone, or in Postgres, for any number of them. */
+/** Opens the storage: a file for this process, or Postgres for any number of processes. */
 async function opened() {
   const env = { ...(process.env as unknown as Settings), MEDIA: folderBucket(join(folder, "files")) };
   const { DATABASE_URL: url, NEIGHBOUR_HOST } = process.env;
@@ -57,19 +57,19 @@ async function opened() {
   }
 }
 
-/** Says in one line why the server can't start: a port or a file that another process has. */
+/** Explains in one line why the server can't start: another process uses the port or the file. */
 function refuse({ message }: Error): never {
   console.error(`The server can't start: ${message}`);
   process.exit(1);
 }
 
-/** Takes no request any more, and ends when those under way are answered. A second signal ends it at once. */
+/** Stops accepting requests, and exits when the open ones are done. A second signal exits at once. */
 async function stop(): Promise<void> {
   const endsAt = Date.now() + drainMs;
   server.close();
   const ends = [...underWay].map((outgoing) => once(outgoing, "close"));
   await Promise.race([Promise.all(ends), pause(drainMs, undefined, { ref: false })]);
-  // then the answers that nobody reads at the moment
+  // then the streams that nobody reads at the moment
   await kept.close(Math.max(endsAt - Date.now(), 0));
   server.closeAllConnections();
 }

@@ -26,15 +26,15 @@ import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
 
-/** Settings of the server: `.env.local` has those of development, `.env.production.local` those of production. */
+/** Settings of the server: `.env.local` for development, `.env.production.local` for production. */
 export interface Settings {
-  /** The address under which users reach the app: `https://chat.example.com`. */
+  /** The URL of the app for users: `https://chat.example.com`. */
   readonly APP_URL: string;
-  /** Further pages that may call the server from a browser, separated by spaces. */
+  /** Other pages that may call the server from a browser, separated by spaces. */
   readonly ORIGINS?: string | undefined;
   readonly GATEWAY_URL: string;
   readonly GATEWAY_API_KEY: string;
-  /** The key before, while it is changed: used where the gateway refuses the new one. */
+  /** The previous key during a key rotation. Used if the gateway refuses the new key. */
   readonly GATEWAY_API_KEY_OLD?: string | undefined;
   /** Signs the tokens of users: at least 32 random characters. */
   readonly SESSION_SECRET: string;
@@ -42,27 +42,27 @@ export interface Settings {
   readonly PROXY_SECRET: string;
   /** Ids of the users who may operate the server, separated by spaces. */
   readonly OPERATORS?: string | undefined;
-  /** The token of a scraper of `/metrics`: at least 32 random characters. */
+  /** The token of a `/metrics` scraper: at least 32 random characters. */
   readonly METRICS_TOKEN?: string | undefined;
-  /** The address of your app that hears of each video, and the secret that signs for it. */
+  /** The URL in your app that is notified about each video, and the secret that signs the notifications. */
   readonly WEBHOOK_URL?: string | undefined;
   readonly WEBHOOK_SECRET?: string | undefined;
 }
 
-/** The settings, and where each part keeps what it knows: `main.ts` opens them. */
+/** The settings, and the storage of each plugin. `main.ts` opens them. */
 export interface Env extends Settings {
   readonly BUDGET: ObjectNamespace;
   readonly STREAM_LOG: ObjectNamespace;
   readonly ONCE: ObjectNamespace;
   readonly VIDEO_WATCH: ObjectNamespace;
   readonly MEDIA_INDEX: ObjectNamespace;
-  /** The files of users, and copies of films and images. */
+  /** The files of users, and copies of videos and images. */
   readonly MEDIA: MediaBucket;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Models beside those of the chat. What they may be asked for bounds their price. */
+/** Models besides the chat models. The limits of their requests limit their price. */
 const media = {
   "gamma-image-5-0-260128": { "sequential_image_generation_options.max_images": 4 },
   "gamma-video-2.0": { duration: 8, resolution: ["720p", "480p"] },
@@ -76,7 +76,7 @@ function onEvent(event: AnyEvent): void {
   countEvent(event);
 }
 
-/** Tokens that may be spent in a day; what is no chat has a price in them. */
+/** Tokens that a user may spend per day. Images and videos have a price in tokens. */
 const meter = budget<Env>({
   namespace: (env) => env.BUDGET,
   limits: { user: 500_000, all: 50_000_000 },
@@ -84,42 +84,42 @@ const meter = budget<Env>({
   reserveFor: priceOf,
 });
 
-/** The most that a request can cost. */
+/** The maximum cost of a request. */
 function priceOf(payable: Payable<Env>): number {
   if (payable.route === "videos") return 100_000;
   if (payable.route === "images") return 40_000;
   return mostTokens(payable);
 }
 
-/** The way to the gateway, for the proxy and for the parts that ask it themselves. */
+/** The connection to the gateway, for the proxy and for the plugins that call it directly. */
 const gateway = {
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
 } satisfies Partial<ProxyOptions<Env>>;
 
-// answers that go on after a lost connection, creates that are paid once, videos that are watched without a page
+// streams that survive a lost connection, creates that are paid once, videos that are watched without a page
 const answers = streamLog<Env>((env) => env.STREAM_LOG);
 const creates = once<Env>((env) => env.ONCE);
 const videos = videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create", onEvent });
-/** Users' files, and copies of films and images. */
+/** Files of users, and copies of videos and images. */
 const filesKept: MediaStoreOptions<Env> = {
   bucket: (env) => env.MEDIA,
   index: (env) => env.MEDIA_INDEX,
   secret: (env) => env.PROXY_SECRET,
   ...(process.env.APP_URL && { publicURL: `${process.env.APP_URL}/api` }),
-  // copies outlive the gateway's links. In development they come from the emulator on this machine
+  // copies survive the gateway's links; in development they come from the emulator on this machine
   archive:
     process.env.NODE_ENV === "development" ? { hosts: (env) => [new URL(env.GATEWAY_URL).host] } : true,
   onEvent,
 };
 const files = mediaStore<Env>(filesKept);
-/** Tells your app of each video, once `WEBHOOK_URL` is set. */
+/** Notifies your app of each video, once `WEBHOOK_URL` is set. */
 const hooks = process.env.WEBHOOK_URL
   ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
   : [];
 
-/** The objects that keep something: `main.ts` opens them. A name keeps its rows; don't change it. */
+/** The objects with a storage. `main.ts` opens them. Their rows belong to their name, so don't change it. */
 export const objects = {
   BUDGET: Budget,
   STREAM_LOG: streamLogObject<Env>({ ...gateway, meter, namespace: (env) => env.STREAM_LOG, onEvent }),
@@ -133,13 +133,16 @@ export const objects = {
   MEDIA_INDEX: mediaIndex<Env>(filesKept),
 };
 
-/** The paths of operators, `npm run admin`: closed until `OPERATORS` names somebody. */
+/** The routes of operators, `npm run admin`. Closed until `OPERATORS` contains an id. */
 const operations = admin<Env>({
   operators: ({ id }, { env }) => (env.OPERATORS ?? "").split(" ").includes(id),
   parts: [meter, answers, creates, videos, files, deadLetters<Env>((env) => env.VIDEO_WATCH)],
 });
 
-/** Adds the gateway's key to the requests of signed-in users. A setting that is missing closes it: `npm run check:deploy`. */
+/**
+ * Adds the gateway's key to the requests of signed-in users. Closed while a setting is missing: see `npm run
+ * check:deploy`.
+ */
 export const proxy = files.proxy({
   ...gateway,
   basePath: "/api",
@@ -150,7 +153,7 @@ export const proxy = files.proxy({
   rateLimit,
   routes: ["chat", "images", "videos"],
   plugins: [pollCache(), meter, creates, answers, videos, ...hooks, operations],
-  // `/api/health` shows that the gateway takes the key, too
+  // `/api/health` also checks that the gateway accepts the key
   health: { checkGateway },
   onEvent,
 });

@@ -4,15 +4,15 @@ import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
 
-/** Settings of the server: `.env.local` has those of development, `.env.production.local` those of production. */
+/** Settings of the server: `.env.local` for development, `.env.production.local` for production. */
 export interface Env {
-  /** The address under which users reach the app: `https://chat.example.com`. */
+  /** The URL of the app for users: `https://chat.example.com`. */
   readonly APP_URL: string;
-  /** Further pages that may call the server from a browser, separated by spaces. */
+  /** Other pages that may call the server from a browser, separated by spaces. */
   readonly ORIGINS?: string | undefined;
   readonly GATEWAY_URL: string;
   readonly GATEWAY_API_KEY: string;
-  /** The key before, while it is changed: used where the gateway refuses the new one. */
+  /** The previous key during a key rotation. Used if the gateway refuses the new key. */
   readonly GATEWAY_API_KEY_OLD?: string | undefined;
   /** Signs the tokens of users: at least 32 random characters. */
   readonly SESSION_SECRET: string;
@@ -20,7 +20,10 @@ export interface Env {
   readonly PROXY_SECRET: string;
 }
 
-/** Adds the gateway's key to the requests of signed-in users. A setting that is missing closes it: `npm run check:deploy`. */
+/**
+ * Adds the gateway's key to the requests of signed-in users. Closed while a setting is missing: see `npm run
+ * check:deploy`.
+ */
 export const proxy = createProxy<Env>({
   basePath: "/api",
   baseURL: (env) => env.GATEWAY_URL,
@@ -31,10 +34,10 @@ export const proxy = createProxy<Env>({
   models: { ...models, ...media },
   rateLimit,
   routes: ["chat", "images", "videos"],
-  // many polls of a video by one user are one request to the gateway
+  // several polls of a video by one user become one request to the gateway
   plugins: [pollCache()],
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
-  // `/api/health` shows that the gateway takes the key, too
+  // `/api/health` also checks that the gateway accepts the key
   health: { checkGateway },
   // one line for each request: no text of a chat, no key, no token
   onEvent: (event) => console.log(JSON.stringify(event)),

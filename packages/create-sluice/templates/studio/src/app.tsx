@@ -12,7 +12,7 @@ export function StudioApp() {
 }
 
 function SignedIn({ session }: { session: Session }) {
-  // the page has no key: the server at this address adds it
+  // the server at this URL adds the key
   const [client] = useState(() =>
     createClient({
       baseURL: "/api",

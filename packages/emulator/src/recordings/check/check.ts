@@ -1,10 +1,10 @@
 import type { NamedRecording } from "../folder.js";
 import type { Recording } from "../recording.js";
-import { findingsOfAnswer } from "./answer.js";
-import { endpointOf, modelsByTask } from "./endpoint.js";
+import { findEndpoint, findModelsByTask } from "./endpoint.js";
 import type { Finding, Found } from "./finding.js";
-import { findingsOfRequest } from "./request.js";
-import { findingsOfStream, streamOf } from "./stream.js";
+import { checkRecordedRequest } from "./request.js";
+import { checkResponse } from "./response.js";
+import { checkStream, readStream } from "./stream.js";
 
 /** Findings of {@link checkRecordings}. */
 export interface CheckReport {
@@ -13,13 +13,13 @@ export interface CheckReport {
   readonly findings: readonly Finding[];
 }
 
-/** Holds recorded traffic against the specification: requests, statuses, answers and streams. */
+/** Compares recorded traffic with the specification: requests, statuses, responses and streams. */
 export function checkRecordings(recordings: readonly NamedRecording[]): CheckReport {
-  const models = modelsByTask(recordings.map(({ recording }) => recording));
+  const models = findModelsByTask(recordings.map(({ recording }) => recording));
   const all = new Map<string, Finding>();
   for (const { name, recording } of recordings) {
-    const { endpoint, model } = endpointOf(recording, models);
-    for (const { kind, text } of found(recording, endpoint, model)) {
+    const { endpoint, model } = findEndpoint(recording, models);
+    for (const { kind, text } of checkExchange(recording, endpoint, model)) {
       const key = [kind, endpoint, model, text].join("\n");
       const names = new Set([...(all.get(key)?.recordings ?? []), name]);
       all.set(key, { kind, endpoint, model, text, recordings: [...names] });
@@ -28,8 +28,8 @@ export function checkRecordings(recordings: readonly NamedRecording[]): CheckRep
   return { count: recordings.length, findings: [...all.values()] };
 }
 
-function found(recording: Recording, endpoint: string, model: string): Found[] {
-  const stream = streamOf(recording.response);
-  const answer = stream ? findingsOfStream(stream, recording) : findingsOfAnswer(recording, endpoint, model);
-  return [...findingsOfRequest(recording, endpoint), ...answer];
+function checkExchange(recording: Recording, endpoint: string, model: string): Found[] {
+  const stream = readStream(recording.response);
+  const answer = stream ? checkStream(stream, recording) : checkResponse(recording, endpoint, model);
+  return [...checkRecordedRequest(recording, endpoint), ...answer];
 }

@@ -9,34 +9,34 @@ const titles = {
 
 const kinds = ["differs", "unlisted", "shown"] as const;
 
-/** Writes a report for the terminal: for each endpoint and model, what differs first. */
-export function writeReport({ count, findings }: CheckReport): string {
-  const placeOf = ({ endpoint, model }: Finding) => `${endpoint}  ${model}`.trim();
-  const parts = [...new Set(findings.map(placeOf))].map((place) => {
-    const own = findings.filter((finding) => placeOf(finding) === place);
-    return `${place}\n${kinds.map((kind) => section(kind, own)).join("")}`;
+/** Formats a report for the terminal. For each endpoint and model, differences come first. */
+export function formatReport({ count, findings }: CheckReport): string {
+  const formatTitle = ({ endpoint, model }: Finding) => `${endpoint}  ${model}`.trim();
+  const parts = [...new Set(findings.map(formatTitle))].map((place) => {
+    const own = findings.filter((finding) => formatTitle(finding) === place);
+    return `${place}\n${kinds.map((kind) => formatSection(kind, own)).join("")}`;
   });
-  const numberOf = (kind: Finding["kind"]) => findings.filter((finding) => finding.kind === kind).length;
-  const differences = plural(numberOf("differs"), "difference");
-  const fields = plural(numberOf("unlisted"), "field");
-  const summary = `${plural(count, "recording")}: ${differences} from the specification, ${fields} that it does not list.`;
+  const countKind = (kind: Finding["kind"]) => findings.filter((finding) => finding.kind === kind).length;
+  const differences = formatCount(countKind("differs"), "difference");
+  const fields = formatCount(countKind("unlisted"), "field");
+  const summary = `${formatCount(count, "recording")}: ${differences} from the specification, ${fields} that it does not list.`;
   return [...parts, summary].join("\n");
 }
 
-function plural(count: number, noun: string): string {
+function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-function section(kind: Finding["kind"], findings: readonly Finding[]): string {
+function formatSection(kind: Finding["kind"], findings: readonly Finding[]): string {
   const own = findings.filter((finding) => finding.kind === kind);
   if (own.length === 0) return "";
-  // a shape has many lines, and its recordings are the same
+  // a shape has many lines, all from the same recordings
   const lines = own.map(
-    ({ text, recordings }) => `    ${text}${kind === "shown" ? "" : `  (${listed(recordings)})`}\n`,
+    ({ text, recordings }) => `    ${text}${kind === "shown" ? "" : `  (${formatNames(recordings)})`}\n`,
   );
   return `  ${titles[kind]}:\n${lines.join("")}`;
 }
 
-function listed([first = "", ...others]: readonly string[]): string {
+function formatNames([first = "", ...others]: readonly string[]): string {
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }

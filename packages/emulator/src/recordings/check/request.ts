@@ -11,28 +11,30 @@ const kinds: Readonly<Record<string, ModelInfo["kind"]>> = {
   "POST /gamma/asset/CreateAsset": "asset",
 };
 
-/** Compares the gateway's decision about a request with the rules of the specification. */
-export function findingsOfRequest({ request, response }: Recording, endpoint: string): Found[] {
+/** Compares the gateway's verdict on a request with the rules of the specification. */
+export function checkRecordedRequest({ request, response }: Recording, endpoint: string): Found[] {
   const kind = kinds[endpoint];
   if (!kind) return [];
   const { issues, warnings } = checkOfKind(request.body, checkRequest, kind);
-  // what was redacted can't be checked
+  // redacted values can't be checked
   const broken = issues.filter(({ path }) => !isRedacted(request.body, path));
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
   if (response.status === 200)
     return [
-      ...broken.map(({ path, message }) => differs(`accepts ${path}, which ${message} by the specification`)),
+      ...broken.map(({ path, message }) =>
+        createDifference(`accepts ${path}, which ${message} by the specification`),
+      ),
       ...unknown.map(({ path }): Found => ({ kind: "unlisted", text: `request: ${path} is accepted` })),
     ];
   const isRefusal = response.status === 400 && broken.length === 0 && issues.length === 0;
   const named = unknown.map(({ path }) => path).join(", ");
   const because = named === "" ? "" : `, with the unlisted ${named}`;
   return isRefusal
-    ? [differs(`refuses what the specification allows${because}: ${reasonOf(response.body)}`)]
+    ? [createDifference(`refuses what the specification allows${because}: ${readReason(response.body)}`)]
     : [];
 }
 
-function differs(text: string): Found {
+function createDifference(text: string): Found {
   return { kind: "differs", text: `request: ${text}` };
 }
 
@@ -42,7 +44,7 @@ function isRedacted(body: unknown, path: string): boolean {
   return JSON.stringify(value)?.includes("[redacted") ?? false;
 }
 
-function reasonOf(body: unknown): string {
+function readReason(body: unknown): string {
   const { error } = (body ?? {}) as { error?: { message?: unknown } };
   return typeof error?.message === "string" ? error.message : "no message";
 }

@@ -1,7 +1,7 @@
 import { type ClassValue, clsx } from "clsx";
 import { twMerge } from "tailwind-merge";
 
-/** Joins class names; of two that contradict each other, the last one holds. */
+/** Joins class names. Of two conflicting classes, the last one wins. */
 export function cn(...classes: ClassValue[]): string {
   return twMerge(clsx(classes));
 }

@@ -2,8 +2,7 @@ import { models } from "@sluice/core/schemas";
 import * as v from "valibot";
 
 /*
- * Answers as the specification's tables have them. A field that the tables do not have is reported; so the objects are
- * strict.
+ * Responses as the specification's tables list them. The objects are strict, so that every unlisted field is reported.
  */
 
 const text = v.string();
@@ -36,11 +35,11 @@ const usages: Readonly<Record<string, v.GenericSchema>> = {
   "delta-5.3": v.strictObject({ ...counts, completion_tokens_details: v.looseObject({}) }),
 };
 
-/** Whole answer of a chat (spec, Chat completion). */
-function completion(model: string): v.GenericSchema {
+/** Completion of a chat (spec, Chat completion). */
+function createCompletionSchema(model: string): v.GenericSchema {
   return v.strictObject({
     id: text,
-    // the fields of delta's answer are listed without these two
+    // the spec lists the fields of delta without these two
     object: model === "delta-5.3" ? v.optional(v.literal("chat.completion")) : v.literal("chat.completion"),
     created: model === "delta-5.3" ? v.optional(whole) : whole,
     model: text,
@@ -49,7 +48,7 @@ function completion(model: string): v.GenericSchema {
   });
 }
 
-/** Answer of the image endpoint (spec, Image generation result). */
+/** Result of the image endpoint (spec, Image generation result). */
 const imageResult = v.strictObject({
   model: text,
   created: whole,
@@ -57,8 +56,8 @@ const imageResult = v.strictObject({
   usage: v.strictObject({ generated_images: whole, output_tokens: whole, total_tokens: whole }),
 });
 
-/** Answer to the creation of a video task (spec, Video task). */
-function receipt(model: string): v.GenericSchema {
+/** Receipt of a new video task (spec, Video task). */
+function createReceiptSchema(model: string): v.GenericSchema {
   return v.strictObject({
     id: text,
     task_id: text,
@@ -94,8 +93,8 @@ const betaResult = v.strictObject({
   ),
 });
 
-/** Answer to the query of a video task (spec, Video task). */
-function taskQuery(model: string): v.GenericSchema {
+/** Result of a video task query (spec, Video task). */
+function createTaskQuerySchema(model: string): v.GenericSchema {
   return v.strictObject({
     code: text,
     message: text,
@@ -116,24 +115,24 @@ function taskQuery(model: string): v.GenericSchema {
 }
 
 /** Error body (spec, Errors). Some endpoints declare it without `type`. */
-export const errorAnswer = v.strictObject({
+export const errorSchema = v.strictObject({
   error: v.strictObject({ message: text, code: text, type: v.optional(text) }),
 });
 
 /** Statuses that the specification lists (spec, Errors). */
 export const statuses: readonly number[] = [200, 400, 401, 403, 404, 429, 500];
 
-/** Returns the schema of a success; undefined where the specification shows none. */
-export function answerOf(endpoint: string, model: string): v.GenericSchema | undefined {
+/** Returns the schema of a success, or undefined if the specification shows none. */
+export function findSchema(endpoint: string, model: string): v.GenericSchema | undefined {
   switch (endpoint) {
     case "POST /v1/chat/completions":
-      return completion(model);
+      return createCompletionSchema(model);
     case "POST /v1/images/generations":
       return imageResult;
     case "POST /v1/video/generations":
-      return receipt(model);
+      return createReceiptSchema(model);
     case "GET /v1/video/generations/{id}":
-      return isSecondGeneration(model) ? undefined : taskQuery(model);
+      return isSecondGeneration(model) ? undefined : createTaskQuerySchema(model);
     case "POST /gamma/asset/CreateAsset":
       return v.strictObject({ Id: text });
     default:

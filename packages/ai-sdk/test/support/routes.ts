@@ -5,7 +5,7 @@ import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 
-/** The longest wait that a test skips: a proxy asks for up to three seconds before a retry. Time limits are longer. */
+/** Maximum wait that a test skips: a proxy asks for up to three seconds before a retry. */
 const SHORT_MS = 3000;
 const KEY = "sk-gateway-0123456789";
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
@@ -13,21 +13,21 @@ export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5
 /** Rule of the warning of a model that may ignore tools. */
 export const TOOLS_UNLISTED = "chat.delta.tools-unlisted";
 
-/** Ways to the gateway: with its key, as a server has it, and by the Worker proxy, as a page. */
-export const places = ["gateway", "proxy"] as const;
+/** Routes to the gateway: with its key, as in a server, or through the Worker proxy, as in a page. */
+export const routes = ["gateway", "proxy"] as const;
 
 interface Opened {
   readonly emulator?: EmulatorOptions;
   readonly client?: Partial<ClientOptions>;
-  /** The network between the client and its place. @default one that loses nothing */
+  /** The network between the client and its route. @default a network without losses */
   readonly network?: (request: Request, send: (request: Request) => Promise<Response>) => Promise<Response>;
-  /** Rules of the warnings that the client gives until the test ends. @default none */
+  /** Rules of the client's warnings during the test. @default none */
   readonly warnings?: readonly string[];
 }
 
-/** Opens an emulator, and the provider over a client of it. */
+/** Creates an emulator, and the provider for a client of it. */
 export function open(
-  place: (typeof places)[number] = "gateway",
+  place: (typeof routes)[number] = "gateway",
   { emulator, client, network = (request, send) => send(request), warnings = [] }: Opened = {},
 ) {
   const warned = new Set<string>();
@@ -76,11 +76,11 @@ export function open(
     onEvent: (event) => event.type === "warning" && warned.add(event.issue.rule),
     ...client,
   });
-  const paid = (path: string) =>
+  const listPaid = (path: string) =>
     gateway.requests.filter(
       ({ method, path: own, status = 500 }) => method === "POST" && own === path && status < 400,
     );
-  return { gateway, client: used, sluice: createSluice(used), paid };
+  return { gateway, client: used, sluice: createSluice(used), listPaid };
 }
 
 /** Keeps the log of a proxy out of the output, and returns its lines. */

@@ -1,3 +1,3 @@
-// imported later alone: a bundler warns of a module that a page imports both later and at once
+// imported dynamically only: a bundler warns if a page imports a module both ways
 export { checkMedia } from "./check.js";
 export { checkWherePossible } from "./check-request-media.js";

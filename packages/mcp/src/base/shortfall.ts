@@ -7,7 +7,7 @@ const ENDINGS: Partial<Readonly<Record<ChatResult["outcome"], string>>> = {
   unconfirmed: "The answer may lack its end.",
 };
 
-/** Says why an answer is not whole; undefined for a whole one. */
-export function shortfallOf({ outcome, refusal }: ChatResult): string | undefined {
+/** Explains why a message is incomplete. Returns undefined for a complete message. */
+export function describeShortfall({ outcome, refusal }: ChatResult): string | undefined {
   return refusal === undefined ? ENDINGS[outcome] : `The model refuses: ${refusal}`;
 }

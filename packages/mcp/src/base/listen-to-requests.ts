@@ -2,8 +2,8 @@ import type { Client, ClientEvent } from "@sluice/core";
 
 type RequestEvent = Extract<ClientEvent, { readonly type: "request" }>;
 
-/** Returns the client, which calls `listen` before each request that it sends. */
-export function onRequest(client: Client, listen: (event: RequestEvent) => void): Client {
+/** Returns a client that calls `listen` before it sends a request. */
+export function listenToRequests(client: Client, listen: (event: RequestEvent) => void): Client {
   return {
     ...client,
     emit(event) {

@@ -1,6 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
 
-/** Leaves out what is not known. */
-export function known(attributes: Attributes): Attributes {
+/** Removes undefined attributes. */
+export function omitUndefined(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

@@ -1,8 +1,8 @@
 import { hash } from "../server/hash.js";
-import { hsl, partsOf } from "./color.js";
+import { formatHSL, parseRGB } from "./color.js";
 import type { ImageDescription } from "./media.js";
 
-/** A picture whose rows are made when they are read. */
+/** An image that draws its rows on demand. */
 export interface Bitmap {
   readonly width: number;
   readonly height: number;
@@ -10,27 +10,27 @@ export interface Bitmap {
   readonly fill: (y: number, row: Uint8Array) => void;
 }
 
-/** Letters in a line of the caption, and lines in the caption. */
-const MOST_LETTERS = 24;
-const MOST_LINES = 8;
+/** Maximum number of letters in a line of the caption, and of lines. */
+const MAX_LETTERS = 24;
+const MAX_LINES = 8;
 /** Size of a letter with its margin, in dots. */
 const ACROSS = 6;
 const DOWN = 10;
 const DOTS = { across: 5, down: 7 };
 const WHITE = 255;
-/** Sum of the parts of a gradient's two ends from which it needs black letters. */
+/** Minimum sum of the colors at both ends of a gradient that needs black letters. */
 const LIGHT = 900;
 
-/** Share of a reference in the colors of its image; the rest is of the seed. */
+/** Share of the reference in the colors of its image. The seed decides the rest. */
 const REFERENCE = 0.75;
 
-/** Draws a gradient in colors of the seed and the reference, with the prompt as a caption in its middle. */
-export function bitmapOf(image: Omit<ImageDescription, "isLastFrame">): Bitmap {
+/** Draws a gradient in colors of the seed and the reference, with the prompt as a centered caption. */
+export function drawBitmap(image: Omit<ImageDescription, "isLastFrame">): Bitmap {
   const { width, height, prompt, seed, index, colors } = image;
-  const [top, bottom] = gradientOf(`${seed} ${index}`, colors);
-  const ink = [...top, ...bottom].reduce((sum, part) => sum + part, 0) < LIGHT ? WHITE : 0;
-  const lines = linesOf(prompt);
-  const fitting = Math.min(width / (ACROSS * (MOST_LETTERS + 4)), height / (DOWN * (MOST_LINES + 2)));
+  const [top, bottom] = pickGradient(`${seed} ${index}`, colors);
+  const ink = [...top, ...bottom].reduce((sum, mix) => sum + mix, 0) < LIGHT ? WHITE : 0;
+  const lines = breakLines(prompt);
+  const fitting = Math.min(width / (ACROSS * (MAX_LETTERS + 4)), height / (DOWN * (MAX_LINES + 2)));
   const dot = Math.max(1, Math.floor(fitting));
   const start = Math.round((height - dot * DOWN * lines.length) / 2);
   return { width, height, fill };
@@ -44,7 +44,7 @@ export function bitmapOf(image: Omit<ImageDescription, "isLastFrame">): Bitmap {
     if (line !== undefined && down % DOWN < DOTS.down) write(line, down % DOWN, row);
   }
 
-  /** Writes one row of dots of a line. */
+  /** Draws one row of dots of a line. */
   function write(line: string, down: number, row: Uint8Array) {
     const left = Math.round((width - dot * ACROSS * line.length) / 2);
     for (let at = 0; at < line.length; at++) {
@@ -58,24 +58,24 @@ export function bitmapOf(image: Omit<ImageDescription, "isLastFrame">): Bitmap {
   }
 }
 
-/** Makes two rather dark colors, or two that are near the first and the last of a reference. */
-function gradientOf(seed: string, colors?: readonly string[]) {
+/** Picks two rather dark colors, or two colors near the first and the last color of a reference. */
+function pickGradient(seed: string, colors?: readonly string[]) {
   const [hue = 0, turn = 0, shade = 0, depth = 0] = (hash(seed).match(/.{4}/g) ?? []).map(
     (digits) => Number.parseInt(digits, 16) / 0x1_0000,
   );
-  const first = hsl(360 * hue, 0.5, 0.36 + 0.1 * shade);
-  const last = hsl((360 * hue + 30 + 60 * turn) % 360, 0.55, 0.2 + 0.1 * depth);
-  return [near(first, colors?.[0]), near(last, colors?.at(-1))] as const;
+  const first = formatHSL(360 * hue, 0.5, 0.36 + 0.1 * shade);
+  const last = formatHSL((360 * hue + 30 + 60 * turn) % 360, 0.55, 0.2 + 0.1 * depth);
+  return [mixColors(first, colors?.[0]), mixColors(last, colors?.at(-1))] as const;
 }
 
-function near(own: string, reference = own) {
-  const [from, to] = [partsOf(own), partsOf(reference)];
-  const part = (at: 0 | 1 | 2) => from[at] + (to[at] - from[at]) * REFERENCE;
-  return [part(0), part(1), part(2)] as const;
+function mixColors(own: string, reference = own) {
+  const [from, to] = [parseRGB(own), parseRGB(reference)];
+  const mix = (at: 0 | 1 | 2) => from[at] + (to[at] - from[at]) * REFERENCE;
+  return [mix(0), mix(1), mix(2)] as const;
 }
 
-/** Breaks a text into lines of letters that the font has. Accents are left out; a letter of another script is a box. */
-function linesOf(text: string): readonly string[] {
+/** Breaks a text into lines of letters that the font has. Drops accents. A letter of another script becomes a box. */
+function breakLines(text: string): readonly string[] {
   const plain = text
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
@@ -87,15 +87,15 @@ function linesOf(text: string): readonly string[] {
     .toUpperCase();
   const letters = [...plain].map((letter) => (/^[ -_]$/.test(letter) ? letter : BOX)).join("");
   const lines = letters.match(LINES) ?? [];
-  const last = lines[MOST_LINES - 1];
-  if (lines.length <= MOST_LINES || last === undefined) return lines.map((line) => line.trimEnd());
-  return [...lines.slice(0, MOST_LINES - 1), `${last.slice(0, MOST_LETTERS - 3)}...`];
+  const last = lines[MAX_LINES - 1];
+  if (lines.length <= MAX_LINES || last === undefined) return lines.map((line) => line.trimEnd());
+  return [...lines.slice(0, MAX_LINES - 1), `${last.slice(0, MAX_LETTERS - 3)}...`];
 }
 
-const LINES = new RegExp(`.{1,${MOST_LETTERS}}(?: |$)|\\S{${MOST_LETTERS}}`, "g");
+const LINES = new RegExp(`.{1,${MAX_LETTERS}}(?: |$)|\\S{${MAX_LETTERS}}`, "g");
 const FIRST = 32;
 const BOX = "`";
-/** Seven rows of five dots for each letter from the space to `_`, then the box. A digit to the base 32 is a row. */
+/** Seven rows of five dots for each letter from the space to `_`, then the box. One base-32 digit is one row. */
 const FONT =
   "00000004444404aa00000aavavaa4fke5u4pp248jjcik8lid44000002488842842224804lel40044v4400000648000v000" +
   "00000cc11248ggehjlphe4c4444eeh1248vv2421he26aiv22vgu11he68guhhev124888ehhehheehhf12c0cc0cc00cc0c48" +

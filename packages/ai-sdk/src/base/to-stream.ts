@@ -1,9 +1,9 @@
 /**
- * Makes a stream of what a generator yields, one value for each read. An error of the generator ends the stream.
+ * Converts a generator to a stream: each read pulls one value. An error of the generator fails the stream.
  *
- * @param abort ends what the generator waits for, when the stream is cancelled
+ * @param abort ends the wait of the generator when the stream is cancelled
  */
-export function streamOf<Value>(
+export function toStream<Value>(
   values: AsyncGenerator<Value, void>,
   abort: () => void,
 ): ReadableStream<Value> {

@@ -8,23 +8,23 @@ import { createObjectHost } from "../../../../tests/support/object-host.js";
 const KEY = "sk-gateway-0123456789";
 const CHAT = "/v1/chat/completions";
 
-/** An answer that the test writes, piece by piece. */
+/** A response that the test writes chunk by chunk. */
 export interface Written {
   write(text: string): void;
   end(): void;
   /** Breaks the connection. */
   cut(): void;
-  /** True once the gateway's client has gone. */
+  /** True once the gateway's client has disconnected. */
   readonly isLeft: boolean;
-  /** True once the answer can't go on. */
+  /** True once the response is closed. */
   readonly isEnded: boolean;
 }
 
-const frame = (choice: object) =>
+const toFrame = (choice: object) =>
   `data: ${JSON.stringify({ id: "a", model: "delta-5.3", choices: [choice] })}\n\n`;
-export const said = (content: string) => frame({ index: 0, delta: { content } });
-export const called = (name: string, given: object) =>
-  frame({
+export const toTextFrame = (content: string) => toFrame({ index: 0, delta: { content } });
+export const toCallFrame = (name: string, given: object) =>
+  toFrame({
     index: 0,
     delta: {
       tool_calls: [
@@ -32,19 +32,19 @@ export const called = (name: string, given: object) =>
       ],
     },
   });
-export const ended = (reason = "stop") =>
-  `${frame({ index: 0, delta: {}, finish_reason: reason })}data: [DONE]\n\n`;
+export const toEndFrames = (reason = "stop") =>
+  `${toFrame({ index: 0, delta: {}, finish_reason: reason })}data: [DONE]\n\n`;
 
-/** Options of a page of a world. */
+/** Options of a page. */
 export interface PageOptions extends Pick<ClientOptions, "clock" | "onEvent" | "random"> {
-  /** True if no answer to a chat request reaches it, not even its headers. @default false */
+  /** True if no response to a chat request reaches the page, not even its headers. @default false */
   readonly isDeaf?: boolean;
-  /** Number of the first answers to chat requests that are lost with their connection. @default 0 */
+  /** Number of first responses to chat requests that are lost with their connection. @default 0 */
   readonly lost?: number;
 }
 
 /** The gateway behind a proxy with a stream log, and pages in front of it. */
-export function openWorld({
+export function createScenario({
   emulator,
   isLogged = true,
 }: {
@@ -66,13 +66,13 @@ export function openWorld({
   const fetchGateway = async (request: Request): Promise<Response> => {
     if (new URL(request.url).pathname !== CHAT) return gateway.fetch(request);
     asked.push(await request.clone().json());
-    return isByHand ? byHand(request) : gateway.fetch(request);
+    return isByHand ? respondByHand(request) : gateway.fetch(request);
   };
-  const way = { baseURL: "https://gateway.test", apiKey: () => KEY, fetch: fetchGateway };
-  const StreamLog = streamLogObject<unknown>({ ...way, namespace: () => objects.namespace });
+  const upstream = { baseURL: "https://gateway.test", apiKey: () => KEY, fetch: fetchGateway };
+  const StreamLog = streamLogObject<unknown>({ ...upstream, namespace: () => objects.namespace });
   const objects: ReturnType<typeof createObjectHost> = createObjectHost(StreamLog, {});
   const proxy = createProxy({
-    ...way,
+    ...upstream,
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
     origins: [],
     models: ["alpha-v4.1-flash", "delta-5.3"],
@@ -86,14 +86,14 @@ export function openWorld({
     asked,
     stopped,
     written,
-    page,
+    openPage,
     answerByHand() {
       isByHand = true;
     },
   };
 
-  /** Opens a page: a client whose connections can be lost, as by a reload. */
-  function page({ isDeaf = false, lost = 0, ...options }: PageOptions = {}) {
+  /** Opens a page: a client whose connections can be lost, as in a reload. */
+  function openPage({ isDeaf = false, lost = 0, ...options }: PageOptions = {}) {
     const gone = new AbortController();
     let answers = 0;
     const client = createClient({
@@ -103,24 +103,24 @@ export function openWorld({
       onEvent: () => {},
       ...options,
       async fetch(request) {
-        // a page that is gone sends nothing more
-        if (gone.signal.aborted) return silence();
+        // a closed page sends no requests
+        if (gone.signal.aborted) return waitForever();
         if (request.method === "DELETE") stopped.push(request.url);
-        // a connection that is lost says nothing to the proxy: it only leaves
-        const { body, ...head } = await responseOf(request);
-        if (isDeaf && request.method === "POST") return silence();
+        // a lost connection tells the proxy nothing except a disconnect
+        const { body, ...head } = await fetchProxy(request);
+        if (isDeaf && request.method === "POST") return waitForever();
         if (request.method === "POST" && ++answers <= lost) {
           await body?.cancel();
           throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
         }
-        return new Response(body && leaving(body, gone.signal), head);
+        return new Response(body && breakOnLeave(body, gone.signal), head);
       },
     });
     return { client, leave: () => gone.abort(new TypeError("terminated")) };
   }
 
-  /** An answer that never comes. The request fails at the end of the test, so that its limits of time end. */
-  function silence(): Promise<never> {
+  /** Creates a response that never arrives. The request fails at the end of the test, so that no timer remains. */
+  function waitForever(): Promise<never> {
     return new Promise((_, reject) => {
       const end = () => reject(over.signal.reason);
       if (over.signal.aborted) end();
@@ -128,12 +128,12 @@ export function openWorld({
     });
   }
 
-  async function responseOf(request: Request) {
+  async function fetchProxy(request: Request) {
     const { body, status, headers } = await proxy.fetch(request);
     return { body, status, headers };
   }
 
-  function byHand({ signal }: Request): Response {
+  function respondByHand({ signal }: Request): Response {
     let isLeft = signal.aborted;
     let isEnded = false;
     signal.addEventListener("abort", () => {
@@ -168,13 +168,13 @@ export function openWorld({
   }
 }
 
-/** Breaks a body off when its page is left. */
-function leaving(body: ReadableStream<Uint8Array>, left: AbortSignal): ReadableStream<Uint8Array> {
+/** Breaks a body when its page is closed. */
+function breakOnLeave(body: ReadableStream<Uint8Array>, left: AbortSignal): ReadableStream<Uint8Array> {
   return body.pipeThrough(new TransformStream(), { signal: left });
 }
 
-/** A storage like `sessionStorage`, which outlives a page. */
-export function textStorage() {
+/** Creates a storage like `sessionStorage`, which survives a reload. */
+export function createTextStorage() {
   const texts = new Map<string, string>();
   return {
     texts,

@@ -1,39 +1,39 @@
 import type { ChatRequest } from "@sluice/core";
 import { isObject, type Schema } from "./json-schema.js";
-import { textOf } from "./message-text.js";
+import { readText } from "./message-text.js";
 
 /** Larger messages are not searched. */
-const MOST_CHARACTERS = 200_000;
-/** Braces of one message from which an object is read. */
-const MOST_TRIES = 200;
+const MAX_CHARACTERS = 200_000;
+/** Maximum number of braces that are tried in one message. */
+const MAX_TRIES = 200;
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /**
- * Finds the JSON Schema that the answer has to fit: beside `response_format`, or in the messages. The spec has no field
- * for it, so that clients write it into a system message or the question, behind words of their own.
+ * Finds the JSON Schema for the reply: beside `response_format`, or in the messages. The spec has no field for a
+ * schema, so clients write it into a system message or the prompt.
  */
-export function shownSchema({ messages, ...fields }: ChatRequest): Schema | undefined {
+export function findSchema({ messages, ...fields }: ChatRequest): Schema | undefined {
   const format = "response_format" in fields ? (fields.response_format as Fields) : undefined;
   const wantsJSON = format?.type === "json_object";
   const beside = wantsJSON ? [format.schema, format.json_schema?.schema].find(isSchema) : undefined;
   if (beside) return beside;
   const question = messages.findLast(({ role }) => role === "user");
   const shown = messages.filter((message) => message.role === "system" || message === question);
-  return shown.map((message) => schemaIn(textOf(message), wantsJSON)).findLast(isSchema);
+  return shown.map((message) => findSchemaInText(readText(message), wantsJSON)).findLast(isSchema);
 }
 
-/** Finds the example of a request in JSON mode: the last object in its instructions and its question. */
-export function shownExample({ messages }: ChatRequest): object | undefined {
+/** Finds the example of a request in JSON mode: the last object in its instructions and its prompt. */
+export function findExample({ messages }: ChatRequest): object | undefined {
   const question = messages.findLast(({ role }) => role === "user");
   const shown = messages.filter((message) => message.role === "system" || message === question);
-  return shown.map((message) => lastObjectIn(textOf(message))).findLast((found) => found !== undefined);
+  return shown.map((message) => findLastObject(readText(message))).findLast((found) => found !== undefined);
 }
 
-function lastObjectIn(text: string): object | undefined {
-  if (text.length > MOST_CHARACTERS) return undefined;
+function findLastObject(text: string): object | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
   let found: object | undefined;
-  for (const value of objectsIn(text)) if (Object.keys(value).length > 0) found = value;
+  for (const value of readObjects(text)) if (Object.keys(value).length > 0) found = value;
   return found;
 }
 
@@ -43,28 +43,28 @@ interface Fields {
   readonly json_schema?: { readonly schema?: unknown };
 }
 
-/** The last schema of a text. Without JSON mode the text has to call it one. */
-function schemaIn(text: string, wantsJSON: boolean): Schema | undefined {
-  if (text.length > MOST_CHARACTERS || !(wantsJSON || /\bschema\b/i.test(text))) return undefined;
+/** Finds the last schema of a text. Without JSON mode, the text must contain the word “schema”. */
+function findSchemaInText(text: string, wantsJSON: boolean): Schema | undefined {
+  if (text.length > MAX_CHARACTERS || !(wantsJSON || /\bschema\b/i.test(text))) return undefined;
   let found: Schema | undefined;
-  // some clients write it with a name
-  for (const value of objectsIn(text)) found = [value, value.schema].find(isSchema) ?? found;
+  // some clients wrap the schema in an object with a name
+  for (const value of readObjects(text)) found = [value, value.schema].find(isSchema) ?? found;
   return found;
 }
 
-/** Reads the JSON objects of a text, outermost ones only. */
-function* objectsIn(text: string): Generator<Schema> {
+/** Reads the outermost JSON objects of a text. */
+function* readObjects(text: string): Generator<Schema> {
   let at = text.indexOf("{");
-  for (let tries = 0; at !== -1 && tries < MOST_TRIES; tries++) {
-    const end = endOfObject(text, at);
-    const value = parsed(text.slice(at, end));
+  for (let tries = 0; at !== -1 && tries < MAX_TRIES; tries++) {
+    const end = findEndOfObject(text, at);
+    const value = parseObject(text.slice(at, end));
     if (value) yield value;
     at = text.indexOf("{", value ? end : at + 1);
   }
 }
 
-/** The place behind the brace that closes the one at `start`; the end of the text where there is none. */
-function endOfObject(text: string, start: number): number {
+/** Returns the index after the brace that closes the object at `start`, or the end of the text. */
+function findEndOfObject(text: string, start: number): number {
   let depth = 0;
   let isText = false;
   for (let at = start; at < text.length; at++) {
@@ -77,7 +77,7 @@ function endOfObject(text: string, start: number): number {
   return text.length;
 }
 
-function parsed(text: string): Schema | undefined {
+function parseObject(text: string): Schema | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;

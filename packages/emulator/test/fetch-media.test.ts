@@ -12,7 +12,7 @@ const emulator = createEmulator({
   },
 });
 
-async function sent(path: string, body: object): Promise<readonly [number, string | undefined]> {
+async function send(path: string, body: object): Promise<readonly [number, string | undefined]> {
   const headers = { "content-type": "application/json" };
   const url = `https://gateway.test${path}`;
   const response = await emulator.fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
@@ -20,32 +20,32 @@ async function sent(path: string, body: object): Promise<readonly [number, strin
   return [response.status, json.error?.message];
 }
 
-const video = (type: string, url: string) =>
-  sent("/v1/video/generations", {
+const createVideoRequest = (type: string, url: string) =>
+  send("/v1/video/generations", {
     model: "beta3.0-video",
     input: { prompt: "A reef", media: [{ type, url }] },
   });
 
 test("the addresses of a video request are fetched, and one that can't be is refused", async () => {
-  expect((await video("reference_video", "https://app.test/film.mp4"))[0]).toBe(200);
-  expect(await video("reference_video", "https://app.test/gone.mp4")).toEqual([
+  expect((await createVideoRequest("reference_video", "https://app.test/film.mp4"))[0]).toBe(200);
+  expect(await createVideoRequest("reference_video", "https://app.test/gone.mp4")).toEqual([
     400,
     "input.media.0.url can't be downloaded: HTTP 404.",
   ]);
-  expect(await video("first_frame", "https://app.test/broken.png")).toEqual([
+  expect(await createVideoRequest("first_frame", "https://app.test/broken.png")).toEqual([
     400,
     "input.media.0.url can't be downloaded: there is no answer.",
   ]);
-  expect((await video("reference_video", "http://127.0.0.1:8787/film.mp4"))[0]).toBe(200);
-  expect((await video("reference_video", "http://127.0.0.1:8787/gone.mp4"))[0]).toBe(400);
-  expect((await video("reference_video", "http://10.0.0.1/film.mp4"))[0]).toBe(400);
+  expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/film.mp4"))[0]).toBe(200);
+  expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/gone.mp4"))[0]).toBe(400);
+  expect((await createVideoRequest("reference_video", "http://10.0.0.1/film.mp4"))[0]).toBe(400);
   expect(fetched).toHaveLength(5);
 });
 
 test("the references of images are fetched, too", async () => {
   const body = { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" };
-  expect((await sent("/v1/images/generations", { ...body, image: ["https://app.test/a.png"] }))[0]).toBe(200);
-  expect(await sent("/v1/images/generations", { ...body, image: ["https://app.test/gone.png"] })).toEqual([
+  expect((await send("/v1/images/generations", { ...body, image: ["https://app.test/a.png"] }))[0]).toBe(200);
+  expect(await send("/v1/images/generations", { ...body, image: ["https://app.test/gone.png"] })).toEqual([
     400,
     "image.0 can't be downloaded: HTTP 404.",
   ]);
@@ -53,7 +53,7 @@ test("the references of images are fetched, too", async () => {
 
 test("files in the request, and addresses that are left alone, are not fetched", async () => {
   fetched.length = 0;
-  expect((await video("reference_video", "https://elsewhere.test/film.mp4"))[0]).toBe(200);
-  expect((await video("first_frame", "data:image/png;base64,AAAA"))[0]).toBe(200);
+  expect((await createVideoRequest("reference_video", "https://elsewhere.test/film.mp4"))[0]).toBe(200);
+  expect((await createVideoRequest("first_frame", "data:image/png;base64,AAAA"))[0]).toBe(200);
   expect(fetched).toEqual([]);
 });

@@ -1,0 +1,128 @@
+import type { Bytes } from "../server/http.js";
+import { type Bitmap, drawBitmap } from "./image.js";
+import type { VideoDescription } from "./media.js";
+import { type Encoded, writeMP4 } from "./mp4.js";
+
+/*
+ * Writes H.264 without an encoder. The first frame contains raw pixels (I_PCM). Every other frame says that the frame
+ * before moved sideways, in five bits for each block of 16 x 16 pixels. Headers are written as strings of bits. A start
+ * code (two zero bytes) can never occur in the pixels, since brightness and colors are 16 or more.
+ */
+
+const FPS = 24;
+const BLOCK = 16;
+/** Maximum distance that the caption moves to each side, in pixels. */
+const TRAVEL = 24;
+/** Seconds after which the caption is back at its start. */
+const PERIOD = 4;
+
+/** Creates a video of the description's image, which moves from side to side. */
+export function writeVideo({ seconds, ...image }: VideoDescription): Blob {
+  const bitmap = drawBitmap(image);
+  const { width, height } = bitmap;
+  const frames = Math.max(1, Math.round(seconds * FPS));
+  const bytes = writeMP4(encode(bitmap, frames), { width, height, framesPerSecond: FPS });
+  return new Blob([bytes], { type: "video/mp4" });
+}
+
+function encode(bitmap: Bitmap, frames: number): Encoded {
+  const [columns, rows] = [Math.ceil(bitmap.width / BLOCK), Math.ceil(bitmap.height / BLOCK)];
+  const computeOffset = (frame: number) =>
+    Math.round(TRAVEL * Math.sin((2 * Math.PI * frame) / (PERIOD * FPS)));
+  const moved = Array.from({ length: frames - 1 }, (_, at) =>
+    encodeMovedFrame(at + 1, computeOffset(at) - computeOffset(at + 1), columns * rows),
+  );
+  return {
+    sequence: encodeSequence(bitmap, columns, rows),
+    picture: Uint8Array.of(0x68, ...packBits("110011100011110011")),
+    frames: [encodeFirstFrame(bitmap, columns, rows), ...moved],
+  };
+}
+
+function encodeSequence({ width, height }: Bitmap, columns: number, rows: number): Bytes {
+  // constrained baseline, level 3.1
+  const profile = [66, 0xc0, 31].map((value) => encodeFixed(value, 8)).join("");
+  // ids and frame numbers of 4 bits; frames in display order; one reference frame
+  const order = [0, 0, 2, 1].map(encodeUnsigned).join("");
+  const size = `0${encodeUnsigned(columns - 1)}${encodeUnsigned(rows - 1)}11`;
+  // crop at the right and at the bottom, in steps of two pixels
+  const [right, bottom] = [(columns * BLOCK - width) / 2, (rows * BLOCK - height) / 2];
+  const crop = `1${[0, right, 0, bottom].map(encodeUnsigned).join("")}`;
+  return Uint8Array.of(0x67, ...packBits(`${profile}${order}${size}${crop}01`));
+}
+
+/** Writes the first frame: for each block its type, 25 in 9 bits, and on whole bytes 256 + 64 + 64 values. */
+function encodeFirstFrame(bitmap: Bitmap, columns: number, rows: number): Bytes {
+  const head = packBits(
+    `1${encodeUnsigned(7)}1${encodeFixed(0, 4)}1001${encodeUnsigned(1)}${encodeUnsigned(25)}`,
+  );
+  const kind = packBits(encodeUnsigned(25));
+  const planes = toPlanes(bitmap, columns * BLOCK, rows * BLOCK);
+  const frame = new Uint8Array(head.length + 2 + columns * rows * (kind.length + 1.5 * BLOCK * BLOCK));
+  let length = 0;
+  const write = (bytes: ArrayLike<number>) => {
+    frame.set(bytes, length);
+    length += bytes.length;
+  };
+  write([0x65]);
+  for (let block = 0; block < columns * rows; block++) {
+    write(block === 0 ? head : kind);
+    for (const [at, plane] of planes.entries()) {
+      const side = at === 0 ? BLOCK : BLOCK / 2;
+      const first = (Math.floor(block / columns) * columns * side + (block % columns)) * side;
+      for (let y = 0; y < side; y++) {
+        const start = first + y * columns * side;
+        write(plane.subarray(start, start + side));
+      }
+    }
+  }
+  write([0x80]);
+  return frame.slice(0, length);
+}
+
+/** Converts to brightness (16 to 235) and two color planes of half the size. Pixels outside repeat the edge. */
+function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight: number) {
+  const bright = new Uint8Array(fullWidth * fullHeight);
+  const [blue, red] = [new Uint8Array(bright.length / 4), new Uint8Array(bright.length / 4)];
+  const row = new Uint8Array(3 * width);
+  for (let y = 0; y < fullHeight; y++) {
+    if (y < height) fill(y, row);
+    for (let x = 0; x < fullWidth; x++) {
+      const at = 3 * Math.min(x, width - 1);
+      const [r, g, b] = [row[at] as number, row[at + 1] as number, row[at + 2] as number];
+      bright[y * fullWidth + x] = 16.5 + 0.257 * r + 0.504 * g + 0.098 * b;
+      if (x % 2 !== 0 || y % 2 !== 0) continue;
+      const half = (y * fullWidth) / 4 + x / 2;
+      blue[half] = 128.5 - 0.148 * r - 0.291 * g + 0.439 * b;
+      red[half] = 128.5 + 0.439 * r - 0.368 * g - 0.071 * b;
+    }
+  }
+  return [bright, blue, red];
+}
+
+/** Writes the last frame moved by `right` pixels. The first block has the vector, and all other blocks predict it. */
+function encodeMovedFrame(frame: number, right: number, blocks: number): Bytes {
+  const head = `1${encodeUnsigned(5)}1${encodeFixed(frame % 16, 4)}0001${encodeUnsigned(1)}`;
+  // in quarters of a pixel
+  const first = `11${encodeSigned(4 * right)}11`;
+  return Uint8Array.of(0x41, ...packBits(`${head}${first}${"1".repeat(5 * (blocks - 1))}1`));
+}
+
+/** Writes an unsigned Exp-Golomb code. */
+function encodeUnsigned(value: number): string {
+  const digits = (value + 1).toString(2);
+  return digits.padStart(2 * digits.length - 1, "0");
+}
+
+function encodeSigned(value: number): string {
+  return encodeUnsigned(value > 0 ? 2 * value - 1 : -2 * value);
+}
+
+function encodeFixed(value: number, digits: number): string {
+  return value.toString(2).padStart(digits, "0");
+}
+
+/** Packs bits into bytes, padded with zeros. */
+function packBits(bits: string): Bytes {
+  return Uint8Array.from(bits.match(/.{1,8}/g) ?? [], (byte) => Number.parseInt(byte.padEnd(8, "0"), 2));
+}

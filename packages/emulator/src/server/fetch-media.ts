@@ -1,0 +1,65 @@
+import { isPublicHTTP } from "@sluice/core/internal";
+import type { Findings } from "./check.js";
+import type { Exchange } from "./exchange.js";
+import { createBadRequest, type HandlerResponse } from "./http.js";
+
+/** A URL in a request, with the path of its field. */
+export interface FieldURL {
+  readonly path: string;
+  readonly url: string;
+}
+
+/** Fetches a URL. Returns undefined for a URL that should not be fetched. */
+export type FetchMedia = (address: string) => Promise<Response> | undefined;
+
+/**
+ * Fetches the URLs of a request as a gateway does, and refuses the first that returns no file. Without `fetchMedia`,
+ * strict mode refuses URLs of this machine and its network, unless the emulator created them.
+ */
+export async function refuseUnreachable(
+  addresses: readonly FieldURL[],
+  fetchMedia: FetchMedia | undefined,
+  { strict, origin }: Exchange,
+): Promise<HandlerResponse | undefined> {
+  for (const { path, url } of addresses) {
+    if (!/^https?:/i.test(url)) continue;
+    const isRefused = strict && !isPublicHTTP(url) && !url.startsWith(`${origin}/`);
+    const reason = fetchMedia ? await fetchFailure(url, fetchMedia) : isRefused ? NOT_PUBLIC : undefined;
+    if (reason !== undefined)
+      return createBadRequest(`${path} can't be downloaded: ${reason}.`, path, "media_unreachable");
+  }
+  return undefined;
+}
+
+const NOT_PUBLIC = "it is not a public http(s) URL";
+
+async function fetchFailure(url: string, fetchMedia: FetchMedia): Promise<string | undefined> {
+  try {
+    const response = await fetchMedia(url);
+    await response?.body?.cancel();
+    return response && !response.ok ? `HTTP ${response.status}` : undefined;
+  } catch {
+    return "there is no answer";
+  }
+}
+
+/** URLs of this machine. The emulator can reach them, but a real gateway can't. */
+const LOCAL = /^http:\/\/(?:127\.0\.0\.1|localhost)[:/]/;
+
+/** Wraps a check so that it accepts URLs of this machine, if they are fetched. */
+export function acceptLocal(
+  check: (body: unknown) => Findings,
+  fetchMedia: FetchMedia | undefined,
+): (body: unknown) => Findings {
+  if (!fetchMedia) return check;
+  return (body) => {
+    const { issues, warnings } = check(body);
+    // in a complete URL, only the host can be wrong
+    return { issues: issues.filter(({ path }) => !LOCAL.test(String(readValue(body, path)))), warnings };
+  };
+}
+
+function readValue(body: unknown, path: string): unknown {
+  const readField = (value: unknown, name: string) => (value as Record<string, unknown> | undefined)?.[name];
+  return path.split(".").reduce(readField, body);
+}

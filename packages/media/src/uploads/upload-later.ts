@@ -1,2 +1,0 @@
-// imported later alone: a bundler warns of a module that a page imports both later and at once
-export { uploadMedia } from "./upload.js";
