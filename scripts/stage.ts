@@ -47,7 +47,8 @@ export function stagePackage(folder: string): string {
   });
   const named = manifest.files.filter((path) => path !== "dist" && !path.startsWith("!"));
   const pages = globSync(["README.md", "CHANGELOG.md", ...named], { cwd: folder });
-  for (const [path, text] of texts) write(join(staged, path), Buffer.from(text), statSync(join(folder, path)).mode);
+  for (const [path, text] of texts)
+    write(join(staged, path), Buffer.from(text), statSync(join(folder, path)).mode);
   for (const path of [...copies, ...pages]) copy(join(folder, path), join(staged, path));
   copy(join(root, "LICENSE"), join(staged, "LICENSE"));
   const kept = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);

@@ -65,11 +65,12 @@ const first: Readonly<Record<string, readonly string[]>> = {
   "/troubleshooting": ["cors error"],
 };
 
-test.each(
-  Object.entries(first).flatMap(([page, queries]) => queries.map((query) => [query, page] as const)),
-)("“%s” finds %s first", (query, page) => {
-  expect(found(query)[0]).toBe(page);
-});
+test.each(Object.entries(first).flatMap(([page, queries]) => queries.map((query) => [query, page] as const)))(
+  "“%s” finds %s first",
+  (query, page) => {
+    expect(found(query)[0]).toBe(page);
+  },
+);
 
 /** Queries of a page that has to be among the first three results. */
 const early: Readonly<Record<string, readonly string[]>> = {
@@ -97,8 +98,9 @@ const early: Readonly<Record<string, readonly string[]>> = {
   "/reference/usechatstream": ["useChatStream"],
 };
 
-test.each(
-  Object.entries(early).flatMap(([page, queries]) => queries.map((query) => [query, page] as const)),
-)("“%s” finds %s among the first three", (query, page) => {
-  expect(found(query).slice(0, 3)).toContain(page);
-});
+test.each(Object.entries(early).flatMap(([page, queries]) => queries.map((query) => [query, page] as const)))(
+  "“%s” finds %s among the first three",
+  (query, page) => {
+    expect(found(query).slice(0, 3)).toContain(page);
+  },
+);

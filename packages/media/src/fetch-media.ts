@@ -120,7 +120,7 @@ async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Ex
 }
 
 async function createRefusal(client: Client, { signal }: Exchange, response: Response): Promise<Error> {
-  const error = await errorOf(response, client, signal);
+  const error = await readRefusal(response, client, signal);
   const isGone = [403, 404, 410].includes(error.status);
   error.message = `HTTP ${error.status}: the file could not be read${isGone ? "; its link has ended" : ""}`;
   return error;

@@ -102,7 +102,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
       });
     } catch (error) {
       // an unreachable message may still be stored, under its id or under the key of its request
-      if (stream.streamId === undefined && !keepsKey(error)) await memory.remove(chatId);
+      if (stream.streamId === undefined && !canReuseKey(error)) await memory.remove(chatId);
       throw error;
     }
   }

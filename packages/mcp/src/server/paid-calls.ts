@@ -113,9 +113,9 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
       const other = running.get(key);
       if (!other) return start(key, calls);
       if (other.request !== request) throw new NotSent(OTHER);
-      if (!other.signal.aborted) return unlessAborted(other.result, signal);
+      if (!other.signal.aborted) return rejectOnAbort(other.result, signal);
       // its caller cancelled it, and the ledger says if it may be billed
-      await unlessAborted(
+      await rejectOnAbort(
         other.result.catch(() => {}),
         signal,
       );

@@ -23,7 +23,7 @@ export function createBlobReader(blob: Blob, signal: AbortSignal | undefined): B
     if (start >= cachedFrom && to <= cachedFrom + cached.length)
       return cached.subarray(start - cachedFrom, to - cachedFrom);
 
-    const bytes = await bytesOf(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
+    const bytes = await readBytes(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
     cached = bytes;
     cachedFrom = start;
     return bytes.subarray(0, to - start);

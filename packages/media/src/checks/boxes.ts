@@ -73,7 +73,7 @@ function countSamples(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
 }
 
 function readCount(name: string, content: Uint8Array<ArrayBuffer>): number {
-  const view = viewOf(content);
+  const view = createView(content);
   if (name === "trun") return content.length >= 8 ? view.getUint32(4) : 0;
   const columns = { stts: [2, [0]], ctts: [2, [0]], stsc: [3, [0, 1]] } as const;
   if (!(name in columns)) return 0;

@@ -53,7 +53,7 @@ async function readPNG(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 33);
   if (bytes.length < 33) return CUT;
   if (!hasText(bytes, 12, "IHDR")) return BROKEN;
-  const view = viewOf(bytes);
+  const view = createView(bytes);
   const header = toHeader(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
   if (header.problem || header.hasAlpha) return header;
 
@@ -73,7 +73,7 @@ async function readPNG(reader: BlobReader): Promise<ImageHeader> {
 async function readGIF(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 10);
   if (bytes.length < 10) return CUT;
-  const view = viewOf(bytes);
+  const view = createView(bytes);
   // each frame says if one of its colors is transparent
   return toHeader(view.getUint16(6, true), view.getUint16(8, true));
 }

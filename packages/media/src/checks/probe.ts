@@ -4,7 +4,7 @@ import { type ContainerFormat, type MediaParser, readContainerHeader } from "./c
 import {
   decideType,
   findClaimedFormat,
-  formatOf,
+  findFormat,
   HEAD_BYTES,
   type MediaKind,
   readExtension,
@@ -83,7 +83,7 @@ async function probe(
 ): Promise<MediaProbe> {
   assertBlob(blob);
   const reader = createBlobReader(blob, signal);
-  const format = formatOf(await reader.read(0, HEAD_BYTES));
+  const format = findFormat(await reader.read(0, HEAD_BYTES));
   signal?.throwIfAborted();
   const name = "name" in blob && typeof blob.name === "string" ? blob.name : undefined;
   const about = { bytes: blob.size, ...(name !== undefined && { name }) };

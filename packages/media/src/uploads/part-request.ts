@@ -73,7 +73,7 @@ export async function sendPart(
   try {
     const request = await createRequest(context, part, span.signal);
     const response = await fetchResponse(context, request, span.signal, attempt);
-    if (!response.ok) throw await errorOf(response, client, span.signal);
+    if (!response.ok) throw await readRefusal(response, client, span.signal);
     return parseUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
   } catch (error) {
     if (exchange.signal.aborted) throw exchange.signal.reason;
@@ -132,6 +132,6 @@ async function fetchResponse(
 
 /** Creates a connection error. Keeps the message if no connection was made. */
 function createConnectionError(cause: unknown): ConnectionError {
-  const known = connectionError(cause);
+  const known = toConnectionError(cause);
   return known.billing === "none" ? known : new ConnectionError(LOST, "none", { cause });
 }

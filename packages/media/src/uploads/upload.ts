@@ -153,7 +153,7 @@ async function uploadNow(
     show(file.size);
   } catch (error) {
     // after the first response, a 404 is about the file
-    if (!upload.state) withRoute(error, "its operator sets up `mediaStore` of @sluice/durable");
+    if (!upload.state) addRouteAdvice(error, "its operator sets up `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }
