@@ -17,7 +17,7 @@ import { aliasSources } from "./source-aliases.ts";
 
 /*
  * node bench/worker-sizes.ts: what `wrangler deploy --dry-run` would upload of each example, what it warns of, and what
- * each part of it takes; writes the table of bench/README.md. The packages have to be built.
+ * each part of it takes; writes the table of bench/WORKER.md. The packages have to be built.
  */
 
 const WORKERS = [
@@ -48,7 +48,7 @@ const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const page = `${root}bench/README.md`;
+const page = `${root}bench/WORKER.md`;
 const MARKS = /(<!-- sizes: written by bench\/worker-sizes\.ts -->\n).*(<!-- end of sizes -->)/s;
 const isWritten = process.argv.includes("--write");
 const tables = new Map<string, ReadonlyMap<string, number>>();
