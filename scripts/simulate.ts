@@ -30,7 +30,7 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 
-/** Steps of the scenarios by kind, as in `docs/reliability.md`. A step without a fault has no kind. */
+/** Steps of the scenarios by kind. A step without a fault has no kind. */
 const kinds: readonly (readonly [string, RegExp])[] = [
   ["faults between a tab and the server", /^break (connection|all)/],
   ["faults between the proxy and the gateway", /^break upstream/],

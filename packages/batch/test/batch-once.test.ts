@@ -4,7 +4,7 @@ import { memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { openOnce } from "../../core/test/support/once.js";
-import { opened, picture, promptOf, reefs, refusal } from "./support/batches.js";
+import { createImageResponse, createReefs, createRefusal, openBatch, readPrompt } from "./support/batches.js";
 
 type Network = (request: Request) => Promise<Response>;
 /** The place of a crash: before or after the nth write of the process, or after its nth answer. */
@@ -13,10 +13,10 @@ type Crash = readonly ["before write" | "after write" | "after answer", number];
 /**
  * A process over a storage that others had before it. After its crash it does nothing any more; no lock outlives it.
  */
-function processOver(
+function createProcess(
   storage: RecordStorage,
   network: Network,
-  { crash, keys = false, list = reefs(4) }: World = {},
+  { crash, keys = false, list = createReefs(4) }: World = {},
 ) {
   const counts = { "before write": 0, "after write": 0, "after answer": 0 };
   let isDead = false;
@@ -43,7 +43,7 @@ function processOver(
     return response;
   };
   const lock = async () => ({ write, release: async () => {} });
-  const world = opened(list, {
+  const world = openBatch(list, {
     concurrency: 2,
     storage: { ...storage, write, lock },
     client: { fetch, idempotencyKeys: keys },
@@ -59,8 +59,8 @@ interface World {
 }
 
 /** A proxy that remembers, with a gateway that makes what it is asked for. */
-function remembering(offers: string | null = "once") {
-  const proxy = openOnce(async (_, request) => picture(await promptOf(request)), { offers });
+function createRememberingGateway(offers: string | null = "once") {
+  const proxy = openOnce(async (_, request) => createImageResponse(await readPrompt(request)), { offers });
   const { fetch } = proxy.page();
   return { ...proxy, network: fetch as Network };
 }
@@ -81,12 +81,12 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
     const storage = memoryStorage();
     const bills: string[] = [];
     const gateway = async (request: Request) => {
-      const prompt = await promptOf(request);
+      const prompt = await readPrompt(request);
       bills.push(prompt);
-      return picture(prompt);
+      return createImageResponse(prompt);
     };
-    await processOver(storage, gateway, { crash }).end();
-    const { batch, end } = processOver(storage, gateway);
+    await createProcess(storage, gateway, { crash }).end();
+    const { batch, end } = createProcess(storage, gateway);
     expect(await end()).toMatchObject({ status: "done", failed: 0, waiting: 0, running: 0 });
     expect([...new Set(bills)]).toEqual(bills);
     const unconfirmed = batch.getItems("unconfirmed").map(({ id }) => id);
@@ -97,9 +97,9 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
 
   test("leaves a batch behind `once` that comes to its end: four pictures, four bills", async () => {
     const storage = memoryStorage();
-    const { network, sent } = remembering();
-    await processOver(storage, network, { crash, keys: true }).end();
-    expect(await processOver(storage, network, { keys: true }).end()).toMatchObject({
+    const { network, sent } = createRememberingGateway();
+    await createProcess(storage, network, { crash, keys: true }).end();
+    expect(await createProcess(storage, network, { keys: true }).end()).toMatchObject({
       status: "done",
       done: 4,
     });
@@ -108,17 +108,17 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
 });
 
 test("a request with a lost response is sent again under its key behind `once`", async () => {
-  const { network, lose, keys, sent } = remembering();
+  const { network, lose, keys, sent } = createRememberingGateway();
   for (let nth = 0; nth < 3; nth += 1) lose();
-  const { end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  const { end } = createProcess(memoryStorage(), network, { keys: true, list: createReefs(1) });
   expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([keys.length, new Set(keys).size, sent.length]).toEqual([4, 1, 1]);
 });
 
 test("a request whose response stays lost is unconfirmed after three retries, and retry finds its response", async () => {
-  const { network, lose, keys, sent } = remembering();
+  const { network, lose, keys, sent } = createRememberingGateway();
   for (let nth = 0; nth < 4; nth += 1) lose();
-  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  const { batch, end } = createProcess(memoryStorage(), network, { keys: true, list: createReefs(1) });
   expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
   await batch.retry("0");
   expect(await end()).toMatchObject({ status: "done", done: 1 });
@@ -127,10 +127,10 @@ test("a request whose response stays lost is unconfirmed after three retries, an
 
 test("a request whose 500 the proxy stores is unconfirmed, and a retry sends it again", async () => {
   const proxy = openOnce(async (nth, request) =>
-    nth === 1 ? refusal(500) : picture(await promptOf(request)),
+    nth === 1 ? createRefusal(500) : createImageResponse(await readPrompt(request)),
   );
   const network = proxy.page().fetch as Network;
-  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  const { batch, end } = createProcess(memoryStorage(), network, { keys: true, list: createReefs(1) });
   expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
   expect(proxy.sent).toHaveLength(1);
   await batch.retry("0");
@@ -139,9 +139,9 @@ test("a request whose 500 the proxy stores is unconfirmed, and a retry sends it 
 });
 
 test("a request with a lost response is not sent again if the proxy does not remember it", async () => {
-  const { network, lose, sent } = remembering(null);
+  const { network, lose, sent } = createRememberingGateway(null);
   lose();
-  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(2) });
+  const { batch, end } = createProcess(memoryStorage(), network, { keys: true, list: createReefs(2) });
   expect(await end()).toMatchObject({ status: "done", done: 1, unconfirmed: 1 });
   expect([sent.length, batch.getItems("unconfirmed").length]).toEqual([2, 1]);
 });
@@ -149,23 +149,31 @@ test("a request with a lost response is not sent again if the proxy does not rem
 test("a request that a crashed process sent more than 23 hours ago is not sent again", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
   const storage = memoryStorage();
-  const { network, sent } = remembering();
-  await processOver(storage, network, { keys: true, list: reefs(1), crash: ["after answer", 1] }).end();
+  const { network, sent } = createRememberingGateway();
+  await createProcess(storage, network, {
+    keys: true,
+    list: createReefs(1),
+    crash: ["after answer", 1],
+  }).end();
   vi.setSystemTime(1_800_000_000_000 + 23.5 * 3_600_000);
-  const { end } = processOver(storage, network, { keys: true, list: reefs(1) });
+  const { end } = createProcess(storage, network, { keys: true, list: createReefs(1) });
   expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
   expect(sent).toHaveLength(1);
 });
 
 test("an unreachable proxy pauses the batch, and nothing is lost", async () => {
   const storage = memoryStorage();
-  const { network, sent } = remembering();
-  await processOver(storage, network, { keys: true, list: reefs(1), crash: ["after answer", 1] }).end();
+  const { network, sent } = createRememberingGateway();
+  await createProcess(storage, network, {
+    keys: true,
+    list: createReefs(1),
+    crash: ["after answer", 1],
+  }).end();
   let refusals = 3;
-  const { end } = processOver(
+  const { end } = createProcess(
     storage,
-    async (request) => (request.method === "GET" && refusals-- > 0 ? refusal(503) : network(request)),
-    { keys: true, list: reefs(1) },
+    async (request) => (request.method === "GET" && refusals-- > 0 ? createRefusal(503) : network(request)),
+    { keys: true, list: createReefs(1) },
   );
   expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([sent.length, refusals]).toEqual([1, -1]);
@@ -175,7 +183,7 @@ test("a video is still polled after a crash, and never created twice", async () 
   const storage = memoryStorage();
   const creates: string[] = [];
   const gateway = async (request: Request) => {
-    if (request.method === "POST") creates.push(await promptOf(request));
+    if (request.method === "POST") creates.push(await readPrompt(request));
     return request.method === "POST"
       ? Response.json({ id: "t-1", model: "beta3.0-video", created_at: 1 })
       : Response.json({
@@ -183,8 +191,8 @@ test("a video is still polled after a crash, and never created twice", async () 
           data: { status: "SUCCESS", result_url: "https://files.test/1.mp4" },
         });
   };
-  await processOver(storage, gateway, { list: [film], crash: ["after answer", 2] }).end();
-  const { batch, end } = processOver(storage, gateway, { list: [film] });
+  await createProcess(storage, gateway, { list: [film], crash: ["after answer", 2] }).end();
+  const { batch, end } = createProcess(storage, gateway, { list: [film] });
   expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([creates.length, batch.getItem("0")?.handle]).toMatchObject([1, { id: "t-1" }]);
 });
@@ -199,7 +207,7 @@ describe("a chat whose answer is cut off", () => {
       const key = request.headers.get("idempotency-key");
       const nth = (answers.get(key) ?? 0) + 1;
       answers.set(key, nth);
-      if (nth === 1 || !offers) bills.push(await promptOf(request));
+      if (nth === 1 || !offers) bills.push(await readPrompt(request));
       const text = frame({ content: "Hi" }) + (nth === 1 ? "" : frame({}, "stop") + DONE);
       return new Response(streamAnswer(text).body, {
         headers: { "content-type": "text/event-stream", ...headers },
@@ -210,25 +218,25 @@ describe("a chat whose answer is cut off", () => {
 
   test("is unconfirmed, and not repeated automatically", async () => {
     const { network, bills } = gateway();
-    const { end } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
+    const { end } = createProcess(memoryStorage(), network, { keys: true, list: [chat] });
     expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
     expect(bills).toHaveLength(1);
   });
 
   test("is read again under its key behind a stream log, and billed once", async () => {
     const { network, bills } = gateway("chat-once");
-    const { end, results } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
+    const { end, results } = createProcess(memoryStorage(), network, { keys: true, list: [chat] });
     expect(await end()).toMatchObject({ status: "done", done: 1 });
     expect([bills.length, results]).toMatchObject([1, [{ result: { message: { content: "Hi" } } }]]);
   });
 
   test("is not sent twice by a gateway that answers 500 first", async () => {
     const sent: string[] = [];
-    const { end } = processOver(
+    const { end } = createProcess(
       memoryStorage(),
       async (request) => {
-        sent.push(await promptOf(request));
-        return refusal(500);
+        sent.push(await readPrompt(request));
+        return createRefusal(500);
       },
       { list: [chat] },
     );

@@ -2,23 +2,23 @@ import type { RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { settled, shows, turnsUntil } from "../../core/test/support/gateway.js";
-import { opened, picture, reefs, refusal } from "./support/batches.js";
+import { createImageResponse, createReefs, createRefusal, openBatch } from "./support/batches.js";
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
 
 /** Two tabs with the same batch. The gateway answers when the test says so. */
-function twoTabs(storage: RecordStorage, count = 3) {
+function openTwoTabs(storage: RecordStorage, count = 3) {
   const open: (() => void)[] = [];
   const answer = (prompt: string) =>
     new Promise<Response>((resolve) =>
-      open.push(() => resolve(prompt === "reef 0" ? refusal(400) : picture(prompt))),
+      open.push(() => resolve(prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt))),
     );
-  const tab = () => opened(reefs(count), { storage, answer, concurrency: 1 });
+  const tab = () => openBatch(createReefs(count), { storage, answer, concurrency: 1 });
   return { open, one: tab(), other: tab() };
 }
 
 /** Answers one request after the other until `ended` has settled. */
-async function answering<T>(open: (() => void)[], ended: Promise<T>): Promise<T> {
+async function respondUntil<T>(open: (() => void)[], ended: Promise<T>): Promise<T> {
   let isOver = false;
   const end = () => {
     isOver = true;
@@ -39,7 +39,7 @@ describe.each([
   ["a Web Lock", () => withoutLock(memoryStorage())],
 ] as const)("two tabs with %s", (_, storage) => {
   test("run a batch one at a time, and both show it", async () => {
-    const { open, one, other } = twoTabs(storage());
+    const { open, one, other } = openTwoTabs(storage());
     const first = one.batch.run();
     await expect.poll(() => open.length).toBe(1);
     const second = other.batch.run();
@@ -48,7 +48,7 @@ describe.each([
       shows(other.batch, ({ running, waiting }) => running === 1 && waiting === 2),
       50,
     );
-    expect(await answering(open, one.clock.advanceUntil(first, 50))).toMatchObject({
+    expect(await respondUntil(open, one.clock.advanceUntil(first, 50))).toMatchObject({
       status: "done",
       done: 2,
     });
@@ -61,7 +61,7 @@ describe.each([
   });
 
   test("hand the batch over when one of them stops", async () => {
-    const { open, one, other } = twoTabs(storage());
+    const { open, one, other } = openTwoTabs(storage());
     const first = one.batch.run();
     await expect.poll(() => open.length).toBe(1);
     const second = other.batch.run();
@@ -69,7 +69,7 @@ describe.each([
     one.batch.stop();
     open.shift()?.();
     expect(await one.clock.advanceUntil(first, 50)).toMatchObject({ status: "stopped", waiting: 2 });
-    const state = await answering(open, other.clock.advanceUntil(second, 500));
+    const state = await respondUntil(open, other.clock.advanceUntil(second, 500));
     expect(state).toMatchObject({ status: "done", done: 2, failed: 1 });
     expect([one.prompts, other.prompts]).toEqual([["reef 0"], ["reef 1", "reef 2"]]);
   });
@@ -77,7 +77,7 @@ describe.each([
 
 test("a retry in a tab that only shows the batch is sent by the tab that runs it", async () => {
   const storage = memoryStorage();
-  const { open, one, other } = twoTabs(storage);
+  const { open, one, other } = openTwoTabs(storage);
   other.batch.subscribe(() => {});
   const first = one.batch.run();
   await expect.poll(() => open.length).toBe(1);
@@ -87,12 +87,12 @@ test("a retry in a tab that only shows the batch is sent by the tab that runs it
     50,
   );
   await other.batch.retry("0");
-  await answering(open, one.clock.advanceUntil(first, 50));
+  await respondUntil(open, one.clock.advanceUntil(first, 50));
   expect([one.prompts.filter((prompt) => prompt === "reef 0").length, other.prompts.length]).toEqual([2, 0]);
 });
 
 test("stop ends the wait for another tab", async () => {
-  const { open, one, other } = twoTabs(memoryStorage());
+  const { open, one, other } = openTwoTabs(memoryStorage());
   void one.batch.run();
   await expect.poll(() => open.length).toBe(1);
   const second = other.batch.run();

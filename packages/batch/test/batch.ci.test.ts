@@ -1,12 +1,12 @@
 import { memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { opened, reef, reefs, watched } from "./support/batches.js";
+import { createReef, createReefs, openBatch, watchWrites } from "./support/batches.js";
 
 test("a batch with 100,000 records is written as often for one more request as an empty one", async () => {
   const storage = memoryStorage();
-  const known = reefs(100_000);
-  const small = watched(memoryStorage());
-  await opened(reefs(1), { storage: small.storage }).run();
+  const known = createReefs(100_000);
+  const small = watchWrites(memoryStorage());
+  await openBatch(createReefs(1), { storage: small.storage }).run();
   const record = small.writes.at(-1)?.get("0") as object;
   await storage.write(
     "batches/reefs",
@@ -22,8 +22,8 @@ test("a batch with 100,000 records is written as often for one more request as a
       ]),
     ),
   );
-  const large = watched(storage);
-  const { run, prompts } = opened([...known, reef("one more")], { storage: large.storage });
+  const large = watchWrites(storage);
+  const { run, prompts } = openBatch([...known, createReef("one more")], { storage: large.storage });
   expect(await run()).toMatchObject({ status: "done", done: 1, failed: 100_000 });
   expect([prompts, large.writes.length, large.writes.every(({ size }) => size === 1)]).toEqual([
     ["one more"],

@@ -2,7 +2,15 @@ import { type BatchRequest, createBatch } from "@sluice/batch";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { DONE, frame, rejectionOf, settled, shows, streamAnswer } from "../../core/test/support/gateway.js";
-import { opened, picture, promptOf, reef, reefs, refusal, watched } from "./support/batches.js";
+import {
+  createImageResponse,
+  createReef,
+  createReefs,
+  createRefusal,
+  openBatch,
+  readPrompt,
+  watchWrites,
+} from "./support/batches.js";
 
 const film = (prompt: string): BatchRequest => ({ video: { model: "beta3.0-video", input: { prompt } } });
 const chat = (content: string): BatchRequest => ({
@@ -17,7 +25,7 @@ const finished = (id: string) =>
 
 /** Ends once: no request is made by creating or showing a batch. */
 test("a batch sends nothing before it is run, and each request once", async () => {
-  const { batch, prompts, results, run } = opened(reefs(5), { concurrency: 2 });
+  const { batch, prompts, results, run } = openBatch(createReefs(5), { concurrency: 2 });
   batch.subscribe(() => {});
   await settled();
   expect(prompts).toEqual([]);
@@ -29,17 +37,21 @@ test("a batch sends nothing before it is run, and each request once", async () =
 });
 
 test("images, videos and chats of one batch end with their own results", async () => {
-  const { results, run } = opened([reef("A reef", "picture"), film("A film"), chat("Hello")], {
+  const { results, run } = openBatch([createReef("A reef", "picture"), film("A film"), chat("Hello")], {
     async answer(prompt, _, request) {
       if (request.url.includes("/video/")) return receipt("t-1");
-      return prompt === "Hello" ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE) : picture(prompt);
+      return prompt === "Hello"
+        ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
+        : createImageResponse(prompt);
     },
     client: {
       fetch: async (request) => {
         if (request.method === "GET") return finished("t-1");
         if (request.url.includes("/video/")) return receipt("t-1");
-        const prompt = await promptOf(request);
-        return prompt === "Hello" ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE) : picture(prompt);
+        const prompt = await readPrompt(request);
+        return prompt === "Hello"
+          ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
+          : createImageResponse(prompt);
       },
     },
   });
@@ -54,10 +66,10 @@ test("sends a model that is not listed with checks: false, and no other request 
   const zeta = { model: "zeta-9", prompt: "A reef", depth: "deep" };
   const sent: unknown[] = [];
   const list: BatchRequest[] = [{ image: zeta, checks: false }, { image: zeta } as never];
-  const { run } = opened(list, {
+  const { run } = openBatch(list, {
     async answer(prompt, _, request) {
       sent.push(await request.json());
-      return picture(prompt);
+      return createImageResponse(prompt);
     },
   });
   expect(await run()).toMatchObject({ done: 1, failed: 1 });
@@ -67,14 +79,14 @@ test("sends a model that is not listed with checks: false, and no other request 
 test("no more requests are in flight than `concurrency` allows", async () => {
   let inFlight = 0;
   let most = 0;
-  const { run } = opened(reefs(20), {
+  const { run } = openBatch(createReefs(20), {
     concurrency: 3,
     async answer(prompt) {
       inFlight += 1;
       most = Math.max(most, inFlight);
       await settled();
       inFlight -= 1;
-      return picture(prompt);
+      return createImageResponse(prompt);
     },
   });
   await run();
@@ -83,8 +95,9 @@ test("no more requests are in flight than `concurrency` allows", async () => {
 
 describe("one bad answer", () => {
   test("A 400 fails its request, and the others continue", async () => {
-    const { batch, run, prompts } = opened(reefs(3), {
-      answer: (prompt, nth) => (prompt === "reef 1" && nth === 1 ? refusal(400) : picture(prompt)),
+    const { batch, run, prompts } = openBatch(createReefs(3), {
+      answer: (prompt, nth) =>
+        prompt === "reef 1" && nth === 1 ? createRefusal(400) : createImageResponse(prompt),
     });
     expect(await run()).toMatchObject({ status: "done", done: 2, failed: 1 });
     expect(batch.getItems("failed")).toMatchObject([{ id: "1", error: { status: 400, billing: "none" } }]);
@@ -94,8 +107,8 @@ describe("one bad answer", () => {
   });
 
   test("An unreadable response leaves its request unconfirmed, and it is not sent again", async () => {
-    const { batch, run, prompts } = opened(reefs(2), {
-      answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : picture(prompt)),
+    const { batch, run, prompts } = openBatch(createReefs(2), {
+      answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : createImageResponse(prompt)),
     });
     expect(await run()).toMatchObject({ status: "done", done: 1, unconfirmed: 1 });
     await run();
@@ -104,11 +117,11 @@ describe("one bad answer", () => {
   });
 
   test("A response without an image is not a result: its request fails if it cost nothing, and is unconfirmed otherwise", async () => {
-    const { batch, run, results } = opened(reefs(3), {
+    const { batch, run, results } = openBatch(createReefs(3), {
       answer(prompt) {
         if (prompt === "reef 0") return Response.json({ data: [] });
         if (prompt === "reef 1") return Response.json({ data: [], usage: { generated_images: 0 } });
-        return picture(prompt);
+        return createImageResponse(prompt);
       },
     });
     expect(await run()).toMatchObject({ status: "done", done: 1, failed: 1, unconfirmed: 1 });
@@ -120,9 +133,9 @@ describe("one bad answer", () => {
 
   test("A 401 ends the run with its error, and nothing more is sent", async () => {
     let isValid = false;
-    const { run, prompts } = opened(reefs(9), {
+    const { run, prompts } = openBatch(createReefs(9), {
       concurrency: 1,
-      answer: (prompt) => (isValid ? picture(prompt) : refusal(401)),
+      answer: (prompt) => (isValid ? createImageResponse(prompt) : createRefusal(401)),
     });
     expect(await run()).toMatchObject({ status: "error", waiting: 9, error: { status: 401 } });
     expect(prompts).toHaveLength(1);
@@ -131,10 +144,12 @@ describe("one bad answer", () => {
   });
 
   test("A 429 with a Retry-After of a day pauses the batch for ten minutes, and the state shows it", async () => {
-    const { batch, clock, prompts } = opened(reefs(4), {
+    const { batch, clock, prompts } = openBatch(createReefs(4), {
       concurrency: 1,
       answer: (prompt, nth) =>
-        prompt === "reef 0" && nth === 1 ? refusal(429, { "retry-after": "86400" }) : picture(prompt),
+        prompt === "reef 0" && nth === 1
+          ? createRefusal(429, { "retry-after": "86400" })
+          : createImageResponse(prompt),
     });
     const ended = batch.run();
     await shows(batch, ({ status }) => status === "paused");
@@ -150,15 +165,15 @@ describe("one bad answer", () => {
 test("the concurrency falls after a 429, once for all requests in flight, and grows back to the option", async () => {
   let inFlight = 0;
   let most = 0;
-  const { batch, clock } = opened(reefs(80), {
+  const { batch, clock } = openBatch(createReefs(80), {
     concurrency: 8,
     async answer(prompt, nth) {
-      if (nth === 1 && Number(prompt.split(" ")[1]) < 8) return refusal(429, { "retry-after": "1" });
+      if (nth === 1 && Number(prompt.split(" ")[1]) < 8) return createRefusal(429, { "retry-after": "1" });
       inFlight += 1;
       most = Math.max(most, inFlight);
       await settled();
       inFlight -= 1;
-      return picture(prompt);
+      return createImageResponse(prompt);
     },
   });
   const ended = batch.run();
@@ -170,9 +185,9 @@ test("the concurrency falls after a 429, once for all requests in flight, and gr
 describe("a batch in which nothing moves", () => {
   test("ends after twelve pauses without a response, and can be continued", async () => {
     let isBusy = true;
-    const { run, prompts } = opened(reefs(3), {
+    const { run, prompts } = openBatch(createReefs(3), {
       concurrency: 1,
-      answer: (prompt) => (isBusy ? refusal(429) : picture(prompt)),
+      answer: (prompt) => (isBusy ? createRefusal(429) : createImageResponse(prompt)),
     });
     expect(await run(60_000)).toMatchObject({ status: "error", waiting: 3, error: { status: 429 } });
     expect(prompts).toHaveLength(13);
@@ -181,7 +196,10 @@ describe("a batch in which nothing moves", () => {
   });
 
   test("ends after ten unconfirmed requests in a row: the rest could be billed for nothing", async () => {
-    const { batch, run, prompts } = opened(reefs(50), { concurrency: 1, answer: () => refusal(500) });
+    const { batch, run, prompts } = openBatch(createReefs(50), {
+      concurrency: 1,
+      answer: () => createRefusal(500),
+    });
     expect(await run()).toMatchObject({
       status: "error",
       unconfirmed: 10,
@@ -196,12 +214,12 @@ describe("a batch in which nothing moves", () => {
 
   test("pauses while there is no connection, and loses nothing", async () => {
     let isOffline = true;
-    const { batch, clock, prompts } = opened(reefs(2), {
+    const { batch, clock, prompts } = openBatch(createReefs(2), {
       concurrency: 1,
       answer(prompt) {
         if (isOffline)
           throw Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
-        return picture(prompt);
+        return createImageResponse(prompt);
       },
     });
     const ended = batch.run();
@@ -214,7 +232,7 @@ describe("a batch in which nothing moves", () => {
   test("fails a video after its deadline, and polls the same task after a retry", async () => {
     let isMade = false;
     let creates = 0;
-    const { batch, run } = opened([film("A film")], {
+    const { batch, run } = openBatch([film("A film")], {
       deadlineMs: 60_000,
       client: {
         async fetch(request) {
@@ -237,9 +255,9 @@ describe("a batch in which nothing moves", () => {
 describe("a stop", () => {
   test("lets requests in flight finish, sends nothing new, and run continues", async () => {
     const open: (() => void)[] = [];
-    const { batch, clock, prompts } = opened(reefs(5), {
+    const { batch, clock, prompts } = openBatch(createReefs(5), {
       concurrency: 2,
-      answer: (prompt) => new Promise((resolve) => open.push(() => resolve(picture(prompt)))),
+      answer: (prompt) => new Promise((resolve) => open.push(() => resolve(createImageResponse(prompt)))),
     });
     const ended = batch.run();
     await expect.poll(() => open.length).toBe(2);
@@ -255,7 +273,9 @@ describe("a stop", () => {
   });
 
   test("ends a pause at once", async () => {
-    const { batch, clock } = opened(reefs(2), { answer: () => refusal(429, { "retry-after": "600" }) });
+    const { batch, clock } = openBatch(createReefs(2), {
+      answer: () => createRefusal(429, { "retry-after": "600" }),
+    });
     const ended = batch.run();
     await shows(batch, ({ status }) => status === "paused");
     batch.stop();
@@ -265,7 +285,7 @@ describe("a stop", () => {
   test("leaves a video to the gateway, and the next run polls it", async () => {
     const sent: string[] = [];
     let isMade = false;
-    const { batch, clock, run } = opened([film("A film")], {
+    const { batch, clock, run } = openBatch([film("A film")], {
       client: {
         async fetch(request) {
           sent.push(request.method);
@@ -290,7 +310,7 @@ describe("a result", () => {
   test("is done when onResult has resolved, and is passed again after onResult failed", async () => {
     let isFull = true;
     const given: string[] = [];
-    const { batch, run, prompts } = opened(reefs(3), {
+    const { batch, run, prompts } = openBatch(createReefs(3), {
       concurrency: 1,
       async onResult({ id }) {
         given.push(id);
@@ -306,7 +326,7 @@ describe("a result", () => {
   });
 
   test("A result whose onResult never ends blocks one slot, and the others continue", async () => {
-    const { batch, clock } = opened(reefs(4), {
+    const { batch, clock } = openBatch(createReefs(4), {
       concurrency: 2,
       onResult: ({ id }) => (id === "0" ? new Promise(() => {}) : undefined),
     });
@@ -320,8 +340,8 @@ describe("a result", () => {
 
   test("can be read later from the ledger, with the usage of all runs", async () => {
     const storage = memoryStorage();
-    await opened(reefs(2), { storage }).run();
-    const later = opened(reefs(3), { storage });
+    await openBatch(createReefs(2), { storage }).run();
+    const later = openBatch(createReefs(3), { storage });
     later.batch.subscribe(() => {});
     await shows(later.batch, ({ done }) => done === 2);
     expect(later.batch.getItem("1")).toMatchObject({
@@ -346,8 +366,8 @@ describe("a result", () => {
 describe("a list that has changed", () => {
   test("is refused before anything is sent, and the error names its requests", async () => {
     const storage = memoryStorage();
-    await opened(reefs(3), { storage }).run();
-    const { run, prompts } = opened([reef("a new one"), ...reefs(3)], { storage });
+    await openBatch(createReefs(3), { storage }).run();
+    const { run, prompts } = openBatch([createReef("a new one"), ...createReefs(3)], { storage });
     const { status, error } = await run();
     expect([status, prompts]).toEqual(["error", []]);
     expect(error?.message).toContain("3 have changed since this batch began (0, 1, 2), and nothing was sent");
@@ -355,19 +375,21 @@ describe("a list that has changed", () => {
 
   test("may grow anywhere where each request has an id", async () => {
     const storage = memoryStorage();
-    await opened([reef("a", "a"), reef("b", "b")], { storage }).run();
-    const { run, prompts } = opened([reef("c", "c"), reef("b", "b"), reef("a", "a")], { storage });
+    await openBatch([createReef("a", "a"), createReef("b", "b")], { storage }).run();
+    const { run, prompts } = openBatch([createReef("c", "c"), createReef("b", "b"), createReef("a", "a")], {
+      storage,
+    });
     expect([await run(), prompts]).toMatchObject([{ status: "done", done: 3 }, ["c"]]);
   });
 
   test("may replace a rejected request by another one", async () => {
     const storage = memoryStorage();
-    const first = opened(reefs(2), {
+    const first = openBatch(createReefs(2), {
       storage,
-      answer: (prompt) => (prompt === "reef 0" ? refusal(400) : picture(prompt)),
+      answer: (prompt) => (prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt)),
     });
     await first.run();
-    const { batch, run } = opened([reef("a better one"), ...reefs(1, 1)], { storage });
+    const { batch, run } = openBatch([createReef("a better one"), ...createReefs(1, 1)], { storage });
     batch.subscribe(() => {});
     await shows(batch, ({ failed }) => failed === 1);
     await batch.retry("0");
@@ -375,37 +397,39 @@ describe("a list that has changed", () => {
   });
 
   test("must not have a duplicate id or a request without a kind", () => {
-    expect(() => opened([reef("a", "a"), reef("b", "a")])).toThrow('requests.1.id: "a" is there twice');
-    expect(() => opened([{} as BatchRequest])).toThrow(
+    expect(() => openBatch([createReef("a", "a"), createReef("b", "a")])).toThrow(
+      'requests.1.id: "a" is there twice',
+    );
+    expect(() => openBatch([{} as BatchRequest])).toThrow(
       "requests.0: must have one of the fields image, video",
     );
-    expect(() => opened([], { concurrency: 0 })).toThrow("concurrency: must be a whole number from 1 up");
+    expect(() => openBatch([], { concurrency: 0 })).toThrow("concurrency: must be a whole number from 1 up");
   });
 });
 
 describe("a storage", () => {
   test("Nothing is sent if the storage does not write the record", async () => {
-    const { storage } = watched(memoryStorage(), () => {
+    const { storage } = watchWrites(memoryStorage(), () => {
       throw new DOMException("full", "QuotaExceededError");
     });
-    const { run, prompts } = opened(reefs(3), { storage });
+    const { run, prompts } = openBatch(createReefs(3), { storage });
     expect(await run()).toMatchObject({ status: "error", waiting: 3, error: { name: "QuotaExceededError" } });
     expect(prompts).toEqual([]);
   });
 
   test("ends the run after 30 seconds without a response, and sends nothing", async () => {
     const storage = { ...memoryStorage(), read: () => new Promise<never>(() => {}) };
-    const { run, prompts } = opened(reefs(3), { storage });
+    const { run, prompts } = openBatch(createReefs(3), { storage });
     expect(await run()).toMatchObject({ status: "error", error: { name: "TimeoutError" } });
     expect(prompts).toEqual([]);
   });
 
   test("failing after a response loses no result: onResult gets it, and the next run has it", async () => {
     let isBroken = true;
-    const { storage } = watched(memoryStorage(), (nth) => {
+    const { storage } = watchWrites(memoryStorage(), (nth) => {
       if (isBroken && nth > 1) throw new Error("no space");
     });
-    const { batch, run, prompts, results } = opened(reefs(2), { storage, concurrency: 1 });
+    const { batch, run, prompts, results } = openBatch(createReefs(2), { storage, concurrency: 1 });
     expect(await run()).toMatchObject({ status: "error", error: { message: "no space" } });
     expect(results.map(({ id }) => id)).toEqual(["0"]);
     isBroken = false;
@@ -416,7 +440,7 @@ describe("a storage", () => {
   test("leaves the decision about a request with an unreadable record to the user", async () => {
     const storage = memoryStorage();
     await storage.write("batches/reefs", new Map<string, unknown>([["1", { state: "gibberish" }]]));
-    const { batch, run, prompts } = opened(reefs(3), { storage });
+    const { batch, run, prompts } = openBatch(createReefs(3), { storage });
     expect(await run()).toMatchObject({ status: "done", done: 2, unconfirmed: 1 });
     expect(prompts).toEqual(["reef 0", "reef 2"]);
     await batch.skip("1");
@@ -426,11 +450,11 @@ describe("a storage", () => {
 
 test("a batch writes nothing after its user has signed out", async () => {
   const open: (() => void)[] = [];
-  const { batch, client, clock, storage } = opened(reefs(3), {
+  const { batch, client, clock, storage } = openBatch(createReefs(3), {
     concurrency: 1,
     answer: (prompt, _, request) =>
       new Promise((resolve, reject) => {
-        open.push(() => resolve(picture(prompt)));
+        open.push(() => resolve(createImageResponse(prompt)));
         request.signal.addEventListener("abort", () => reject(request.signal.reason));
       }),
   });
@@ -442,7 +466,7 @@ test("a batch writes nothing after its user has signed out", async () => {
 });
 
 test("a batch without a name or a storage is refused with the remedy", () => {
-  const { client } = opened([]);
+  const { client } = openBatch([]);
   const create = (options: object) => () => createBatch(client, [], options as never);
   expect(create({ storage: memoryStorage() })).toThrow("id: is missing");
   expect(create({ id: "a" })).toThrow("storage: is missing: give indexedDBStorage(), or fileStorage(path)");
@@ -450,10 +474,10 @@ test("a batch without a name or a storage is refused with the remedy", () => {
 
 test("retry rejects if the ledger can't be written", async () => {
   let isBroken = false;
-  const { storage } = watched(memoryStorage(), () => {
+  const { storage } = watchWrites(memoryStorage(), () => {
     if (isBroken) throw new Error("no space");
   });
-  const { batch, run } = opened(reefs(1), { storage, answer: () => refusal(400) });
+  const { batch, run } = openBatch(createReefs(1), { storage, answer: () => createRefusal(400) });
   await run();
   isBroken = true;
   expect(await rejectionOf(batch.retry("0"))).toMatchObject({ message: "no space" });

@@ -1,7 +1,7 @@
 import { type AssistantMessage, applyDelta, type ChatDelta } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 
-const messageOf = (deltas: readonly ChatDelta[]) =>
+const foldDeltas = (deltas: readonly ChatDelta[]) =>
   deltas.reduce<AssistantMessage | undefined>(applyDelta, undefined);
 
 describe("applyDelta", () => {
@@ -31,7 +31,7 @@ describe("applyDelta", () => {
   });
 
   test("keeps the identity of unchanged parts", () => {
-    const before = messageOf(deltas.slice(0, 4));
+    const before = foldDeltas(deltas.slice(0, 4));
     const after = applyDelta(before, deltas[4] as ChatDelta);
     expect(after.tool_calls?.[0]).toBe(before?.tool_calls?.[0]);
     expect(applyDelta(after, { type: "text-delta", text: "x" }).tool_calls).toBe(after.tool_calls);

@@ -6,7 +6,7 @@ const limits: BackoffLimits = { limit: 3, firstMs: 1000, longestMs: 30_000 };
 const failure = new Error("the proxy does not answer");
 
 /** A backoff on a clock that stands still; `delays` has its waits. */
-function live(changes: Partial<BackoffLimits> = {}, random = () => 1) {
+function createTestBackoff(changes: Partial<BackoffLimits> = {}, random = () => 1) {
   const clock = stoppedClock();
   const backoff = createBackoff({ clock, random }, { ...limits, ...changes });
   const delays: number[] = [];
@@ -17,7 +17,7 @@ function live(changes: Partial<BackoffLimits> = {}, random = () => 1) {
 
 describe("a backoff", () => {
   test("The waits double until the limit, which throws the last cause", async () => {
-    const { delays, wait } = live();
+    const { delays, wait } = createTestBackoff();
     for (let nth = 0; nth < 3; nth += 1) await wait();
     const last = new Error("the last answer");
     expect(await rejectionOf(wait(last))).toBe(last);
@@ -26,13 +26,13 @@ describe("a backoff", () => {
   });
 
   test("A limit of 0 throws the first cause without a wait", async () => {
-    const { backoff, delays, wait } = live({ limit: 0 });
+    const { backoff, delays, wait } = createTestBackoff({ limit: 0 });
     expect(await rejectionOf(wait())).toBe(failure);
     expect([delays, backoff.failures]).toEqual([[], 0]);
   });
 
   test("Progress restarts the count and the waits", async () => {
-    const { backoff, delays, wait } = live();
+    const { backoff, delays, wait } = createTestBackoff();
     await wait();
     await wait();
     expect(backoff.failures).toBe(2);
@@ -43,7 +43,7 @@ describe("a backoff", () => {
   });
 
   test("A hundred attempts with a little progress each still have a wait between them", async () => {
-    const { backoff, clock, wait } = live({}, () => 0);
+    const { backoff, clock, wait } = createTestBackoff({}, () => 0);
     for (let nth = 0; nth < 100; nth += 1) {
       await wait({ retryAfterMs: 0 });
       backoff.reset();
@@ -52,7 +52,7 @@ describe("a backoff", () => {
   });
 
   test("Retry-After makes a wait longer, up to the longest wait, but never shorter", async () => {
-    const { delays, wait } = live();
+    const { delays, wait } = createTestBackoff();
     await wait({ retryAfterMs: 7000 });
     await wait({ retryAfterMs: 0 });
     await wait({ retryAfterMs: 86_400_000 });
@@ -60,14 +60,14 @@ describe("a backoff", () => {
   });
 
   test("The jitter at most halves a wait", async () => {
-    const { delays, wait } = live({}, () => 0);
+    const { delays, wait } = createTestBackoff({}, () => 0);
     await wait();
     await wait();
     expect(delays).toEqual([500, 1000]);
   });
 
   test("An abort ends a wait at once, leaves no timer, and prevents the next one", async () => {
-    const { backoff, clock } = live();
+    const { backoff, clock } = createTestBackoff();
     const stop = new AbortController();
     const waiting = backoff.wait(failure, { signal: stop.signal });
     stop.abort(new Error("left"));

@@ -4,7 +4,7 @@ import { creates } from "./support/creates.js";
 import { clientOf, openBody, question, rejectionOf, stoppedClock } from "./support/gateway.js";
 
 /** A promise, and the function that resolves it. */
-function signalled() {
+function createSignal() {
   let resolve: () => void = () => {};
   const promise = new Promise<void>((resolved) => {
     resolve = resolved;
@@ -17,7 +17,10 @@ const refusal = (status: number, headers: Record<string, string> = {}) =>
 const soon = { "retry-after": "0" };
 
 /** A client, and the outcomes of its calls. */
-function withEnds(answer: Parameters<typeof clientOf>[0], options: Parameters<typeof clientOf>[1] = {}) {
+function createClientWithEnds(
+  answer: Parameters<typeof clientOf>[0],
+  options: Parameters<typeof clientOf>[1] = {},
+) {
   const ended: string[] = [];
   const onEvent = (event: ClientEvent) => event.type === "end" && ended.push(event.outcome);
   return { ...clientOf(answer, { ...options, onEvent }), ended };
@@ -71,7 +74,9 @@ describe.each([
     "is billed %s by all of its attempts, and ends as %s: case %#",
     async (billing, outcome, attempts) => {
       const retry = { limit: attempts.length - 1, maxRetryAfterMs: 0 };
-      const { client, ended } = withEnds((_, nth) => (attempts[nth - 1] ?? unreachable)(), { retry });
+      const { client, ended } = createClientWithEnds((_, nth) => (attempts[nth - 1] ?? unreachable)(), {
+        retry,
+      });
       expect(await rejectionOf(ask(client))).toMatchObject({ billing });
       expect(ended).toEqual([outcome]);
     },
@@ -101,7 +106,9 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
   });
 
   test("counts as refused, not unsent, if an attempt after a 429 cannot connect", async () => {
-    const { client, ended } = withEnds((_, nth) => (nth === 1 ? refusal(429, soon) : unreachable()));
+    const { client, ended } = createClientWithEnds((_, nth) =>
+      nth === 1 ? refusal(429, soon) : unreachable(),
+    );
     expect(await rejectionOf(create(client))).toMatchObject({
       name: "ConnectionError",
       billing: "none",
@@ -190,7 +197,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       [{ totalMs: 1000 }, "total", true],
     ] as const) {
       const clock = stoppedClock();
-      const arrived = signalled();
+      const arrived = createSignal();
       const answerBody = openBody();
       const { client, requests } = clientOf(
         () => {
@@ -209,7 +216,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
 
   test("is not billed if the key does not come in time", async () => {
     const clock = stoppedClock();
-    const requested = signalled();
+    const requested = createSignal();
     const { client, requests } = clientOf(() => Response.json(answer), {
       clock,
       headers: () => {
@@ -226,7 +233,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
 
   test("is not billed if the time ends while it waits for a retry", async () => {
     const clock = stoppedClock();
-    const waiting = signalled();
+    const waiting = createSignal();
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "20" }), {
       clock,
       onEvent: ({ type }) => type === "retry" && waiting.resolve(),

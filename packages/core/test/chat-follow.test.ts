@@ -9,7 +9,7 @@ const refusal = (status: number, headers: Record<string, string> = {}) =>
 const page = () => new Response("<p>Sign in</p>", { headers: { "content-type": "text/html" } });
 const firstEvent = new TextEncoder().encode(numbered(events.slice(0, 1))).length;
 
-function following(connections: Parameters<typeof keptAnswer>[1]) {
+function resumeStored(connections: Parameters<typeof keptAnswer>[1]) {
   const clock = stoppedClock();
   const proxy = keptAnswer(events, connections, { clock });
   const stream = resumeChat(proxy.client, "s-1");
@@ -25,19 +25,19 @@ describe("an answer that is followed", () => {
     ["another server, which does not know it", () => refusal(404)],
     ["a page in the place of a stream", page],
   ])("is read after %s, which came once", async (_, answer) => {
-    const { read, attempts } = following([answer()]);
+    const { read, attempts } = resumeStored([answer()]);
     expect((await read()).message.content).toBe("one two");
     expect(attempts()).toEqual(["GET", "GET"]);
   });
 
   test("continues after its last event when the connection broke", async () => {
-    const { read, attempts } = following([{ bytes: firstEvent, ending: "drop" }]);
+    const { read, attempts } = resumeStored([{ bytes: firstEvent, ending: "drop" }]);
     expect((await read()).message.content).toBe("one two");
     expect(attempts()).toEqual(["GET", "GET after 1"]);
   });
 
   test("ends as unknown to the proxy when all servers say so for half a minute", async () => {
-    const { clock, stream, attempts } = following(Array.from({ length: 5 }, () => refusal(404)));
+    const { clock, stream, attempts } = resumeStored(Array.from({ length: 5 }, () => refusal(404)));
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
     expect(error).toMatchObject({ name: "APIError", status: 404 });
     expect(attempts()).toHaveLength(5);
@@ -49,7 +49,7 @@ describe("an answer that is followed", () => {
     ["the proxy is busy, and says a day", () => refusal(503, { "retry-after": "86400" }), "APIError"],
     ["the proxy refuses the user", () => refusal(403), "APIError"],
   ])("ends as truncated and keeps its id where %s", async (_, answer, cause) => {
-    const { clock, stream } = following(Array.from({ length: 5 }, () => answer()));
+    const { clock, stream } = resumeStored(Array.from({ length: 5 }, () => answer()));
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
     expect(error).toMatchObject({ name: "StreamError", reason: "truncated", cause: { name: cause } });
     expect(stream.streamId).toBe("s-1");

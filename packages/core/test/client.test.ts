@@ -266,7 +266,7 @@ describe("retry", () => {
   });
 
   /** A clock that grants short waits at once and the long ones, limits, never; `waits` has the short ones. */
-  function willingClock() {
+  function createWillingClock() {
     const waits: number[] = [];
     const sleep = (ms: number) => {
       if (ms > 2000) return new Promise<void>(() => {});
@@ -277,7 +277,7 @@ describe("retry", () => {
   }
 
   test("waits on the client's clock for the time of Retry-After", async () => {
-    const clock = willingClock();
+    const clock = createWillingClock();
     const { client, requests } = clientOf(
       (_, nth) => (nth < 3 ? refusal(429, { "retry-after": "1" }) : json(completion)),
       { clock },
@@ -300,7 +300,7 @@ describe("retry", () => {
     [0.5, [250, 500]],
     [0.999, [499.5, 999]],
   ])("doubles the wait each time, with full jitter: a draw of %d", async (draw, delays) => {
-    const clock = willingClock();
+    const clock = createWillingClock();
     const events: ClientEvent[] = [];
     const { client } = clientOf(() => refusal(503), {
       clock,

@@ -165,7 +165,7 @@ describe("a missing client", () => {
 describe("a failed connection in a browser (whose location is simulated here)", () => {
   const failing = (baseURL: string) =>
     clientOf(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } }).client;
-  const messageOf = async (client: Client) =>
+  const catchMessage = async (client: Client) =>
     ((await rejectionOf(completeChat(client, question))) as Error).message;
 
   test("names CORS, both origins and the proxy's origins, but no path", async () => {
@@ -180,8 +180,8 @@ describe("a failed connection in a browser (whose location is simulated here)", 
 
   test("does not mention CORS within one origin, and outside browsers", async () => {
     page("https://proxy.test/chat");
-    expect(await messageOf(failing("https://proxy.test"))).not.toContain("CORS");
+    expect(await catchMessage(failing("https://proxy.test"))).not.toContain("CORS");
     page(undefined);
-    expect(await messageOf(failing("https://proxy.test"))).not.toContain("CORS");
+    expect(await catchMessage(failing("https://proxy.test"))).not.toContain("CORS");
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { clientOf, DONE, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 
 /** Reads an answer in pieces of `size` bytes. */
-function turnOf(text: string, size = Number.POSITIVE_INFINITY) {
+function completeText(text: string, size = Number.POSITIVE_INFINITY) {
   const bytes = new TextEncoder().encode(text);
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
@@ -23,7 +23,7 @@ describe("a tool call is whole, and is one call", () => {
     const first = { index: 0, id: "a", type: "function", function: { name: "weather", arguments: "" } };
     const text =
       frame({ tool_calls: [first] }) + rest('{"city":') + rest('"Rome"}') + frame({}, "tool_calls");
-    expect(named((await turnOf(text + DONE)).toolCalls)).toEqual([
+    expect(named((await completeText(text + DONE)).toolCalls)).toEqual([
       { id: "a", name: "weather", input: { city: "Rome" } },
     ]);
   });
@@ -34,7 +34,7 @@ test("Three calls in one delta without indexes are three calls", async () => {
     id,
     function: { name: `get_${id}`, arguments: `{"n":"${id}"}` },
   }));
-  const { toolCalls } = await turnOf(frame({ tool_calls: calls }) + frame({}, "tool_calls") + DONE);
+  const { toolCalls } = await completeText(frame({ tool_calls: calls }) + frame({}, "tool_calls") + DONE);
   expect(named(toolCalls)).toEqual(
     ["a", "b", "c"].map((id) => ({ id, name: `get_${id}`, input: { n: id } })),
   );
@@ -42,15 +42,15 @@ test("Three calls in one delta without indexes are three calls", async () => {
 
 test("A finish_reason that is blank in every chunk but the last ends nothing early", async () => {
   const text = frame({ content: "Hel" }, "") + frame({ content: "lo" }, "");
-  expect(await turnOf(text + frame({}, "stop") + DONE)).toMatchObject({
+  expect(await completeText(text + frame({}, "stop") + DONE)).toMatchObject({
     message: { content: "Hello" },
     outcome: "complete",
   });
-  expect(await rejectionOf(turnOf(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
+  expect(await rejectionOf(completeText(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
 });
 
 test("A response that stops after its usage, without a reason and [DONE], is truncated, not complete", async () => {
-  const error = await rejectionOf(turnOf(frame({ content: "Hello" }) + event({ choices: [], usage })));
+  const error = await rejectionOf(completeText(frame({ content: "Hello" }) + event({ choices: [], usage })));
   expect(error).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content: "Hello" } });
 });
 
@@ -59,17 +59,18 @@ test.each([
   ["null", { choices: null, usage }],
   ["absent", { usage }],
 ])("Usage is read from a chunk whose choices are %s", async (_, chunk) => {
-  const turn = await turnOf(frame({ content: "Hello" }) + frame({}, "stop") + event(chunk) + DONE);
+  const turn = await completeText(frame({ content: "Hello" }) + frame({}, "stop") + event(chunk) + DONE);
   expect(turn).toMatchObject({ message: { content: "Hello" }, outcome: "complete", usage });
 });
 
 test("Nothing is lost of a delta with thinking and text, or of text beside the finish_reason", async () => {
   const text = frame({ reasoning_content: "Hm.", content: "Hel" }) + frame({ content: "lo" }, "stop") + DONE;
-  expect((await turnOf(text)).message).toMatchObject({ reasoning_content: "Hm.", content: "Hello" });
+  expect((await completeText(text)).message).toMatchObject({ reasoning_content: "Hm.", content: "Hello" });
 });
 
 test("Chinese text and emoji are whole, in pieces of any size", async () => {
   const content = "你好，世界 🧑‍🚀 naïve";
   const text = frame({ content }) + frame({}, "stop") + DONE;
-  for (let size = 1; size < 50; size += 1) expect((await turnOf(text, size)).message.content).toBe(content);
+  for (let size = 1; size < 50; size += 1)
+    expect((await completeText(text, size)).message.content).toBe(content);
 });

@@ -4,7 +4,7 @@ import { textAnswer } from "./support/answers.js";
 import { clientOf, settled, streamAnswer } from "./support/gateway.js";
 
 /** A page that was frozen: when it goes on, the timers that are due run first, and what the network brought next. */
-function frozenPage(answer: () => Response) {
+function createFrozenPage(answer: () => Response) {
   let now = 0;
   const timers: { readonly at: number; readonly wake: () => void }[] = [];
   let arrive = () => {};
@@ -26,9 +26,9 @@ function frozenPage(answer: () => Response) {
       retry: { limit: 0 },
     },
   );
-  return { client, requests, goOnAfter };
+  return { client, requests, goOnAfter: continueAfter };
 
-  async function goOnAfter(ms: number): Promise<void> {
+  async function continueAfter(ms: number): Promise<void> {
     await settled();
     now += ms;
     await wakeDue();
@@ -47,7 +47,7 @@ function frozenPage(answer: () => Response) {
 }
 
 test("A rejection that came while the page was frozen is a rejection, not a timeout", async () => {
-  const page = frozenPage(() =>
+  const page = createFrozenPage(() =>
     Response.json({ error: { message: "no credit", code: "x" } }, { status: 402 }),
   );
   const asked = generateImages(page.client, { model: "gamma-image-5-0-260128", prompt: "a bird" });
@@ -58,7 +58,7 @@ test("A rejection that came while the page was frozen is a rejection, not a time
 });
 
 test("A response that came while the page was frozen is read", async () => {
-  const page = frozenPage(() => streamAnswer(textAnswer("Hello")));
+  const page = createFrozenPage(() => streamAnswer(textAnswer("Hello")));
   const stream = streamChat(page.client, {
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: "Hi" }],

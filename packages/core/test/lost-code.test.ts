@@ -6,7 +6,7 @@ import { comeBack, lose } from "./support/lost-code.js";
 afterEach(comeBack);
 
 /** Creates a client without these modules, whose gateway is `answer`. */
-async function clientWithout(
+async function importWithout(
   modules: readonly string[],
   answer: (request: Request) => Response | Promise<Response>,
 ) {
@@ -36,14 +36,14 @@ describe("a request whose code for failures is lost", () => {
     ["connect ENETUNREACH", "none"],
     ["Failed to fetch", "maybe"],
   ])("A failure of %j is %s", async (message, billing) => {
-    const { completeChat, client } = await clientWithout(["transport/repeat"], () =>
+    const { completeChat, client } = await importWithout(["transport/repeat"], () =>
       Promise.reject(new TypeError("fetch failed", { cause: new Error(message) })),
     );
     await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", billing });
   });
 
   test("A refusal keeps its status", async () => {
-    const { completeChat, streamChat, client } = await clientWithout(["transport/repeat"], () =>
+    const { completeChat, streamChat, client } = await importWithout(["transport/repeat"], () =>
       Response.json({ error: { message: "No." } }, { status: 403 }),
     );
     const refused = { name: "APIError", status: 403, billing: "none" };
@@ -53,7 +53,7 @@ describe("a request whose code for failures is lost", () => {
 });
 
 test("A response without a standard stream can't be read without transport/node-body, and the client warns once", async () => {
-  const { completeChat, streamChat, client, requests } = await clientWithout(["transport/node-body"], () =>
+  const { completeChat, streamChat, client, requests } = await importWithout(["transport/node-body"], () =>
     Object.defineProperty(Response.json({}), "body", { value: undefined }),
   );
   await expect(completeChat(client, question)).rejects.toMatchObject({

@@ -134,7 +134,7 @@ describe("the question for the offers", () => {
 });
 
 describe("the idempotency-key", () => {
-  const keyOf = ({ headers }: Request) => headers.get("idempotency-key");
+  const readKey = ({ headers }: Request) => headers.get("idempotency-key");
   const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
   test("is the same in all attempts at a chat, and another one in the next", async () => {
@@ -143,7 +143,7 @@ describe("the idempotency-key", () => {
     });
     await streamChat(client, question).result();
     await streamChat(client, question).result();
-    const [first, second, third] = requests.map(keyOf);
+    const [first, second, third] = requests.map(readKey);
     expect([first, third]).toEqual([expect.any(String), expect.any(String)]);
     expect([second === first, third === first]).toEqual([true, false]);
   });
@@ -154,7 +154,7 @@ describe("the idempotency-key", () => {
   ])("is not sent by %s", async (_, options) => {
     const { client, requests } = clientOf(() => streamAnswer(text), options);
     await streamChat(client, question, { idempotencyKey: "mine" }).result();
-    expect(requests.map(keyOf)).toEqual([null]);
+    expect(requests.map(readKey)).toEqual([null]);
   });
 
   test("is not part of a query, even if the lookup of an asset is a POST", async () => {
@@ -162,7 +162,7 @@ describe("the idempotency-key", () => {
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
     await getAsset(client, "a-1");
-    expect(requests.map((request) => [request.method, keyOf(request)])).toEqual([["POST", null]]);
+    expect(requests.map((request) => [request.method, readKey(request)])).toEqual([["POST", null]]);
   });
 
   test("is refused before anything is sent if a header cannot contain it", async () => {

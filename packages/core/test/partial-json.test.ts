@@ -2,7 +2,14 @@ import { partialJSON } from "virtual:conformance";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, seeded } from "./support/gateway.js";
-import { equals, expectGrowth, inRandomPieces, isPartOf, randomJSON, read } from "./support/partial-json.js";
+import {
+  createRandomJSON,
+  expectGrowth,
+  isPartOf,
+  isSameValue,
+  read,
+  splitRandomly,
+} from "./support/partial-json.js";
 import { describeRecorded } from "./support/recorded.js";
 
 const characters = (text: string) => text.split("");
@@ -27,7 +34,7 @@ describeRecorded("recorded documents", partialJSON, (recorded) => {
       const isAccepted =
         value === undefined
           ? accept_none
-          : accept.some((one) => equals(value, one)) || (whole !== undefined && isPartOf(value, whole));
+          : accept.some((one) => isSameValue(value, one)) || (whole !== undefined && isPartOf(value, whole));
       expect(isAccepted, `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
     }
   }
@@ -407,11 +414,11 @@ describe("random documents in random cuts", () => {
   test.each([1, 2, 3, 4])("agree with JSON.parse about malformed documents (seed %i)", (seed) => {
     const random = seeded(seed);
     for (let round = 0; round < 500; round += 1) {
-      const text = randomJSON(random);
+      const text = createRandomJSON(random);
       const at = Math.floor(random() * text.length);
       const change = '{}[]:,"\\0-.eE+tfn u\n'.charAt(Math.floor(random() * 20));
       const changed = text.slice(0, at) + change + text.slice(at + Math.floor(random() * 2));
-      const { value, state } = read(...inRandomPieces(changed, random));
+      const { value, state } = read(...splitRandomly(changed, random));
       const parsed = parse(changed);
       expect(state === "complete", changed).toBe(parsed !== undefined);
       if (parsed !== undefined) expect(value).toStrictEqual(parsed);

@@ -39,7 +39,7 @@ const envelope = () => Response.json({ code: "db_error", message: "try later", d
 const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
 
 /** A watched task whose queries are answered by `steps`, the last one for ever; no jitter by default. */
-function watched(
+function watchSteps(
   steps: readonly Step[],
   options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
@@ -64,13 +64,13 @@ function watched(
 }
 
 /** The same task, for a test that waits for it in its own way. */
-function polledBy(...steps: readonly Step[]) {
+function pollSteps(...steps: readonly Step[]) {
   return polled(steps, 1_800_000);
 }
 
 describe("watching", () => {
   test("polls at once and every 15 seconds, yields a snapshot per change, and ends with the final one", async () => {
-    const { polledAt, seen, over, minutes } = watched([
+    const { polledAt, seen, over, minutes } = watchSteps([
       queued,
       queued,
       running("10%"),
@@ -90,11 +90,11 @@ describe("watching", () => {
   });
 
   test("counts the interval from the response, and varies it by up to 10 %", async () => {
-    const slow = watched([queued, success], {}, {});
+    const slow = watchSteps([queued, success], {}, {});
     await slow.minutes(1);
-    const early = watched([queued, success], {}, { random: () => 0 });
+    const early = watchSteps([queued, success], {}, { random: () => 0 });
     await early.minutes(1);
-    const late = watched([queued, success], { intervalMs: 1000 }, { random: () => 0.999_999 });
+    const late = watchSteps([queued, success], { intervalMs: 1000 }, { random: () => 0.999_999 });
     await late.minutes(1);
     expect([early.polledAt[1], slow.polledAt[1]]).toEqual([13.5, 15]);
     expect(late.polledAt[1]).toBeCloseTo(1.1, 4);
@@ -106,7 +106,7 @@ describe("watching", () => {
         { error: { message: "there is nothing at this path", type: "proxy_error", code: "not_found" } },
         { status: 404, headers: { "x-sluice-source": "proxy" } },
       );
-    const { polledAt, over, minutes } = watched([closed]);
+    const { polledAt, over, minutes } = watchSteps([closed]);
     await minutes(1);
     expect(await rejectionOf(over)).toMatchObject({
       name: "APIError",
@@ -122,13 +122,13 @@ describe("watching", () => {
       await task.gateway.sleep(20_000);
       return queued();
     };
-    const task = watched([slow, success]);
+    const task = watchSteps([slow, success]);
     await task.minutes(1);
     expect(task.polledAt).toEqual([0, 35]);
   });
 
   test("never lets progress decrease", async () => {
-    const { seen, over, minutes } = watched([
+    const { seen, over, minutes } = watchSteps([
       running("40%"),
       running("20%"),
       running(),
@@ -143,21 +143,21 @@ describe("watching", () => {
   test("yields no change if only the trace id changed", async () => {
     let trace = 0;
     const traced = () => answer({ status: "QUEUED", request_id: `r-${++trace}` });
-    const { seen, polledAt, minutes } = watched([traced, traced, traced, success]);
+    const { seen, polledAt, minutes } = watchSteps([traced, traced, traced, success]);
     await minutes(2);
     expect(polledAt).toHaveLength(4);
     expect(seen.map(({ state }) => state)).toEqual(["queued", "succeeded"]);
   });
 
   test("continues with an unknown status, up to the deadline", async () => {
-    const { seen, over, minutes } = watched([() => answer({ status: "REVIEW" })], { deadlineMs: 60_000 });
+    const { seen, over, minutes } = watchSteps([() => answer({ status: "REVIEW" })], { deadlineMs: 60_000 });
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ name: "TimeoutError", phase: "deadline" });
     expect(seen).toMatchObject([{ state: "unknown", rawStatus: "REVIEW" }]);
   });
 
   test("ends with a failed task without an error of the watch", async () => {
-    const { seen, over, minutes } = watched([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
+    const { seen, over, minutes } = watchSteps([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     await minutes(1);
     await over;
     expect(seen).toMatchObject([{ state: "failed", reason: "policy" }]);
@@ -174,7 +174,7 @@ describe("continues after every failure that may pass", () => {
     ["425", refusal(425)],
     ["a dropped connection", cut],
   ])("backs off during a storm of %s, and the task still succeeds", async (_, step) => {
-    const { polledAt, seen, over, minutes } = watched([queued, ...Array(6).fill(step), success]);
+    const { polledAt, seen, over, minutes } = watchSteps([queued, ...Array(6).fill(step), success]);
     await minutes(15);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
@@ -182,7 +182,7 @@ describe("continues after every failure that may pass", () => {
   });
 
   test("waits at least Retry-After, also with the jitter", async () => {
-    const { polledAt, minutes } = watched(
+    const { polledAt, minutes } = watchSteps(
       [refusal(429, { "retry-after": "600" }), success],
       {},
       { random: () => 0 },
@@ -195,7 +195,7 @@ describe("continues after every failure that may pass", () => {
 
   test("polls again after a query has timed out", async () => {
     const never = () => new Promise<Response>(() => {});
-    const { polledAt, seen, over, minutes } = watched([never, success]);
+    const { polledAt, seen, over, minutes } = watchSteps([never, success]);
     await minutes(5);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
@@ -204,14 +204,14 @@ describe("continues after every failure that may pass", () => {
 
   test("treats a response nested 20,000 levels deep as unreadable", async () => {
     const deep = `${'{"data":['.repeat(10_000)}1${"]}".repeat(10_000)}`;
-    const { seen, over, minutes } = watched([() => new Response(deep), success]);
+    const { seen, over, minutes } = watchSteps([() => new Response(deep), success]);
     await minutes(2);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
   test.each([404, 400])("continues after %i for 30 seconds after the creation", async (status) => {
-    const { seen, over, minutes } = watched([refusal(status), refusal(status), success]);
+    const { seen, over, minutes } = watchSteps([refusal(status), refusal(status), success]);
     await minutes(2);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
@@ -220,30 +220,30 @@ describe("continues after every failure that may pass", () => {
   test("continues after a 404 of the gateway itself that has the proxy's code", async () => {
     const unknown = () =>
       Response.json({ error: { message: "no such task", code: "not_found" } }, { status: 404 });
-    const { seen, over, minutes } = watched([unknown, success]);
+    const { seen, over, minutes } = watchSteps([unknown, success]);
     await minutes(2);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
   test("ends with a 404 after 30 seconds, with the handle", async () => {
-    const { polledAt, over, minutes } = watched([refusal(404)]);
+    const { polledAt, over, minutes } = watchSteps([refusal(404)]);
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status: 404, handle });
     expect(polledAt).toEqual([0, 15, 30]);
   });
 
   test("ends for a known task only after two minutes of 404s", async () => {
-    const passing = watched([queued, ...Array.from({ length: 7 }, () => refusal(404)), success]);
+    const passing = watchSteps([queued, ...Array.from({ length: 7 }, () => refusal(404)), success]);
     await passing.minutes(3);
     await passing.over;
     expect(passing.seen.at(-1)?.state).toBe("succeeded");
-    const { polledAt, over, minutes } = watched([queued, refusal(404)]);
+    const { polledAt, over, minutes } = watchSteps([queued, refusal(404)]);
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({ status: 404, handle });
     expect(polledAt.at(-1)).toBe(135);
     // of a slow loop, one or two answers say nothing
-    const slow = watched([queued, refusal(404), refusal(404), refusal(404), success], {
+    const slow = watchSteps([queued, refusal(404), refusal(404), refusal(404), success], {
       intervalMs: 120_000,
     });
     await slow.minutes(10);
@@ -252,23 +252,32 @@ describe("continues after every failure that may pass", () => {
 
   test.each(strangers)("counts a 404 with %s separately from those of the gateway", async (_, stranger) => {
     const absent = Array.from({ length: 5 }, () => refusal(404));
-    const passing = watched([stranger, stranger, stranger, queued, ...absent, stranger, ...absent, success]);
+    const passing = watchSteps([
+      stranger,
+      stranger,
+      stranger,
+      queued,
+      ...absent,
+      stranger,
+      ...absent,
+      success,
+    ]);
     await passing.minutes(5);
     await passing.over;
     expect(passing.seen.at(-1)?.state).toBe("succeeded");
-    const lasting = watched([stranger]);
+    const lasting = watchSteps([stranger]);
     await lasting.minutes(2);
     expect(await rejectionOf(lasting.over)).toMatchObject({ name: "APIError", status: 404, handle });
     expect(lasting.polledAt).toHaveLength(4);
   });
 
   test.each(strangers)("a 404 with %s does not say that a task has expired", async (_, stranger) => {
-    const { client, track, advance } = polledBy(stranger, stranger, success);
+    const { client, track, advance } = pollSteps(stranger, stranger, success);
     const old = { ...handle, queryableUntil: 1 };
     const finished = track(watchVideoTask(client, old, { seenBefore: true }).result());
     await advance(60_000);
     expect(await finished).toMatchObject({ state: "succeeded" });
-    const failing = polledBy(stranger);
+    const failing = pollSteps(stranger);
     expect(await rejectionOf(getVideoTask(failing.client, old))).toMatchObject({
       name: "APIError",
       handle: old,
@@ -278,11 +287,11 @@ describe("continues after every failure that may pass", () => {
   test.each([400, 402, 409, 410, 418])(
     "continues after %i for a task that was seen before",
     async (status) => {
-      const passing = watched([queued, ...Array.from({ length: 3 }, () => refusal(status)), success]);
+      const passing = watchSteps([queued, ...Array.from({ length: 3 }, () => refusal(status)), success]);
       await passing.minutes(2);
       await passing.over;
       expect(passing.seen.at(-1)?.state).toBe("succeeded");
-      const lasting = watched([queued, refusal(status)]);
+      const lasting = watchSteps([queued, refusal(status)]);
       await lasting.minutes(5);
       expect(await rejectionOf(lasting.over)).toMatchObject({ name: "APIError", status, handle });
       expect(lasting.polledAt).toHaveLength(5);
@@ -291,14 +300,14 @@ describe("continues after every failure that may pass", () => {
 
   test("counts responses without a task separately from 404s", async () => {
     const absent = Array.from({ length: 5 }, () => refusal(404));
-    const { seen, over, minutes } = watched([queued, ...absent, nonsense, ...absent, nonsense, success]);
+    const { seen, over, minutes } = watchSteps([queued, ...absent, nonsense, ...absent, nonsense, success]);
     await minutes(5);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
   test("waits at most ten minutes, even if Retry-After is longer", async () => {
-    const { polledAt, over, minutes, seen } = watched([
+    const { polledAt, over, minutes, seen } = watchSteps([
       queued,
       refusal(429, { "retry-after": "86400" }),
       success,
@@ -314,17 +323,17 @@ describe("continues after every failure that may pass", () => {
     ["a page to sign in", page(200), { name: "APIError", status: 200 }],
     ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
   ])("polls a few more times after %s, then throws it", async (_, step, error) => {
-    const passing = watched([step, step, step, success]);
+    const passing = watchSteps([step, step, step, success]);
     await passing.minutes(2);
     await passing.over;
-    const lasting = watched([step]);
+    const lasting = watchSteps([step]);
     await lasting.minutes(5);
     expect(await rejectionOf(lasting.over)).toMatchObject({ ...error, handle });
     expect(lasting.polledAt).toHaveLength(4);
   });
 
   test.each([401, 403])("ends at once with %i", async (status) => {
-    const { polledAt, over, minutes } = watched([queued, refusal(status)]);
+    const { polledAt, over, minutes } = watchSteps([queued, refusal(status)]);
     await minutes(1);
     expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status, handle });
     expect(polledAt).toHaveLength(2);
@@ -333,14 +342,14 @@ describe("continues after every failure that may pass", () => {
 
 describe("a success without a URL", () => {
   test("is polled again, and may still get its URL", async () => {
-    const { seen, over, minutes } = watched([noURL, noURL, noURL, success]);
+    const { seen, over, minutes } = watchSteps([noURL, noURL, noURL, success]);
     await minutes(2);
     await over;
     expect(seen.map(({ state }) => state)).toEqual(["result-pending", "succeeded"]);
   });
 
   test("is a failure after three more polls, with the task and its handle", async () => {
-    const { polledAt, over, minutes } = watched([running("90%"), noURL]);
+    const { polledAt, over, minutes } = watchSteps([running("90%"), noURL]);
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({
       name: "TaskError",
@@ -354,12 +363,12 @@ describe("a success without a URL", () => {
 
 describe("the end of waiting", () => {
   test("result() returns the video", async () => {
-    const { client } = polledBy(success);
+    const { client } = pollSteps(success);
     expect((await watchVideoTask(client, handle).result()).url).toBe(video);
   });
 
   test("result() sends no extra query during a loop", async () => {
-    const { client, polledAt } = polledBy(success);
+    const { client, polledAt } = pollSteps(success);
     const watch = watchVideoTask(client, handle);
     const result = watch.result();
     const states: string[] = [];
@@ -371,7 +380,7 @@ describe("the end of waiting", () => {
   });
 
   test("result() rejects when the loop ends early", async () => {
-    const { client } = polledBy(running());
+    const { client } = pollSteps(running());
     const watch = watchVideoTask(client, handle);
     const result = rejectionOf(watch.result());
     for await (const _ of watch) break;
@@ -379,7 +388,7 @@ describe("the end of waiting", () => {
   });
 
   test("result() throws the failure, with the task and its handle", async () => {
-    const { client } = polledBy(() => answer({ status: "FAILURE", fail_reason: "policy" }));
+    const { client } = pollSteps(() => answer({ status: "FAILURE", fail_reason: "policy" }));
     const error = await rejectionOf(watchVideoTask(client, handle).result());
     expect(error).toMatchObject({
       name: "TaskError",
@@ -391,7 +400,7 @@ describe("the end of waiting", () => {
   });
 
   test("the deadline ends the watch after 30 minutes, and the error says how to continue", async () => {
-    const { over, minutes, hasEnded } = watched([queued]);
+    const { over, minutes, hasEnded } = watchSteps([queued]);
     await minutes(29.9);
     expect(hasEnded()).toBe(false);
     await minutes(0.2);
@@ -406,7 +415,7 @@ describe("the end of waiting", () => {
       signals.push(signal);
       return new Promise(() => {});
     };
-    const { over, minutes } = watched([never], { deadlineMs: 30_000 });
+    const { over, minutes } = watchSteps([never], { deadlineMs: 30_000 });
     await minutes(1);
     expect(await rejectionOf(over)).toMatchObject({ phase: "deadline" });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
@@ -416,19 +425,19 @@ describe("the end of waiting", () => {
     const never = () => new Promise<Response>(() => {});
     for (const steps of [[queued], [never]]) {
       const controller = new AbortController();
-      const { over, advance } = watched(steps, { signal: controller.signal });
+      const { over, advance } = watchSteps(steps, { signal: controller.signal });
       await advance(1000);
       const reason = new Error("the page was left");
       controller.abort(reason);
       expect(await rejectionOf(over)).toBe(reason);
     }
-    const { over, polledAt } = watched([queued], { signal: AbortSignal.abort() });
+    const { over, polledAt } = watchSteps([queued], { signal: AbortSignal.abort() });
     expect(await rejectionOf(over)).toMatchObject({ name: "AbortError" });
     expect(polledAt).toEqual([]);
   });
 
   test("leaving the loop ends the polling, and leaves no timer", async () => {
-    const { client, gateway, polledAt } = polledBy(running("1%"));
+    const { client, gateway, polledAt } = pollSteps(running("1%"));
     for await (const task of watchVideoTask(client, handle)) {
       expect(task.state).toBe("running");
       break;
@@ -439,7 +448,7 @@ describe("the end of waiting", () => {
   });
 
   test("a task past its retention time expires after 30 seconds of 404, with its handle", async () => {
-    const { client, track, advance } = polledBy(refusal(404));
+    const { client, track, advance } = pollSteps(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = track(rejectionOf(watchVideoTask(client, old).result()));
     await advance(60_000);
@@ -456,7 +465,7 @@ describe("the end of waiting", () => {
   });
 
   test("a known task expires at its first 404 after its retention time", async () => {
-    const { client, polledAt } = polledBy(refusal(404));
+    const { client, polledAt } = pollSteps(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = watchVideoTask(client, old, { seenBefore: true }).result();
     expect(await rejectionOf(failed)).toMatchObject({ name: "TaskError", reason: "expired", handle: old });
@@ -464,7 +473,7 @@ describe("the end of waiting", () => {
   });
 
   test("a clock that is a day ahead does not expire a new task", async () => {
-    const { client, track, advance } = polledBy(refusal(404), refusal(404), success);
+    const { client, track, advance } = pollSteps(refusal(404), refusal(404), success);
     const made = { ...handle, queryableUntil: Date.now() - 1000 };
     const finished = track(watchVideoTask(client, made).result());
     await advance(60_000);
@@ -472,7 +481,7 @@ describe("the end of waiting", () => {
   });
 
   test("a Retry-After beyond the deadline is in the error of the deadline", async () => {
-    const { polledAt, over, minutes } = watched([refusal(429, { "retry-after": "86400" })]);
+    const { polledAt, over, minutes } = watchSteps([refusal(429, { "retry-after": "86400" })]);
     await minutes(31);
     const error = await rejectionOf(over);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle, cause: { status: 429 } });
@@ -482,7 +491,7 @@ describe("the end of waiting", () => {
 
   test("the JSON of an error has the handle, but no signature", async () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
-    const { client } = polledBy(failed);
+    const { client } = pollSteps(failed);
     const json = JSON.stringify(await rejectionOf(watchVideoTask(client, handle).result()));
     expect(JSON.parse(json)).toMatchObject({ name: "TaskError", handle, task: { state: "failed" } });
     expect(json).not.toContain("sig=1");

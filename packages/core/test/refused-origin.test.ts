@@ -8,7 +8,7 @@ afterEach(() => vi.unstubAllGlobals());
 const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
 /** Sends a chat request from a page, through a network that lets some modes of `GET /health` pass. */
-async function failOf(page: string, passes: readonly RequestMode[]) {
+async function catchFailure(page: string, passes: readonly RequestMode[]) {
   const asked: string[] = [];
   vi.stubGlobal("location", new URL(page));
   vi.stubGlobal("fetch", async (address: string, { mode }: RequestInit) => {
@@ -27,7 +27,7 @@ async function failOf(page: string, passes: readonly RequestMode[]) {
 }
 
 test("A reachable server whose responses the page may not read has refused its origin", async () => {
-  const { error } = await failOf("http://localhost:5173/chat", ["no-cors"]);
+  const { error } = await catchFailure("http://localhost:5173/chat", ["no-cors"]);
   expect(error).toMatchObject({ name: "ConnectionError", reason: "origin-refused" });
   expect(error.message).toContain("list http://localhost:5173 in the proxy's `origins`");
 });
@@ -36,7 +36,7 @@ test.each([
   ["a lost network", [] as const],
   ["a connection that broke at a server that allows the page", ["no-cors", "cors"] as const],
 ])("%s is no refused origin", async (_, passes) => {
-  const { error } = await failOf("http://127.0.0.1:5173/chat", passes);
+  const { error } = await catchFailure("http://127.0.0.1:5173/chat", passes);
   expect(error).toMatchObject({ name: "ConnectionError" });
   expect(error.reason).toBeUndefined();
 });
@@ -58,7 +58,7 @@ test("A `fetch` of the app's own is not asked past: the platform's may lead else
 });
 
 test("A page in production sends no extra request to the server", async () => {
-  const { asked, error } = await failOf("https://app.test/chat", ["no-cors"]);
+  const { asked, error } = await catchFailure("https://app.test/chat", ["no-cors"]);
   expect(error.message).toContain("CORS may be the reason");
   expect(error.reason).toBeUndefined();
   expect(asked).toEqual([]);

@@ -17,7 +17,7 @@ const busy = (headers = {}) =>
   Response.json({ error: { message: "later", code: "rate_limited" } }, { status: 429, headers });
 
 /** A gateway that refuses, in turn, and then answers. */
-function gateway(...refusals: Response[]) {
+function createGateway(...refusals: Response[]) {
   const sent: string[] = [];
   const clock = stoppedClock();
   const client = createClient({
@@ -42,7 +42,7 @@ function gateway(...refusals: Response[]) {
 }
 
 /** Resolves with the next `retry` event: its wait has begun. */
-function retried(client: Client): Promise<Extract<ClientEvent, { type: "retry" }>> {
+function waitForRetry(client: Client): Promise<Extract<ClientEvent, { type: "retry" }>> {
   return new Promise((resolve) => {
     const unsubscribe = subscribeToEvents(client, (event) => {
       if (event.type !== "retry") return;
@@ -54,8 +54,8 @@ function retried(client: Client): Promise<Extract<ClientEvent, { type: "retry" }
 
 describe("`retryNow`", () => {
   test("sends the next attempt of a call at once, and leaves no timer", async () => {
-    const { client, clock, sent } = gateway(busy({ "retry-after": "20" }));
-    const waiting = retried(client);
+    const { client, clock, sent } = createGateway(busy({ "retry-after": "20" }));
+    const waiting = waitForRetry(client);
     const answer = completeChat(client, question);
     const { callId, delayMs } = await waiting;
     expect(delayMs).toBe(20_000);
@@ -66,11 +66,11 @@ describe("`retryNow`", () => {
   });
 
   test("ends the waits of one call, or of all", async () => {
-    const { client, sent } = gateway(busy({ "retry-after": "20" }), busy({ "retry-after": "20" }));
-    const first = retried(client);
+    const { client, sent } = createGateway(busy({ "retry-after": "20" }), busy({ "retry-after": "20" }));
+    const first = waitForRetry(client);
     const one = completeChat(client, question);
     const { callId } = await first;
-    const second = retried(client);
+    const second = waitForRetry(client);
     const other = completeChat(client, question);
     await second;
     retryNow(client, callId);
@@ -82,9 +82,9 @@ describe("`retryNow`", () => {
   });
 
   test("says that nothing waited: before, for another call, twice, and afterwards", async () => {
-    const { client } = gateway(busy());
+    const { client } = createGateway(busy());
     expect(retryNow(client)).toBe(false);
-    const waiting = retried(client);
+    const waiting = waitForRetry(client);
     const answer = completeChat(client, question);
     const { callId } = await waiting;
     expect(retryNow(client, "another")).toBe(false);
@@ -94,10 +94,10 @@ describe("`retryNow`", () => {
   });
 
   test("allows no attempt beyond the limit, and accepts a repeated rejection", async () => {
-    const { client, clock, sent } = gateway(busy(), busy(), busy(), busy({ "retry-after": "20" }));
+    const { client, clock, sent } = createGateway(busy(), busy(), busy(), busy({ "retry-after": "20" }));
     const answer = rejectionOf(completeChat(client, question));
     for (let nth = 0; nth < 3; nth += 1) {
-      await retried(client);
+      await waitForRetry(client);
       retryNow(client);
     }
     expect(await answer).toMatchObject({ name: "APIError", status: 429 });
@@ -106,9 +106,9 @@ describe("`retryNow`", () => {
   });
 
   test("leaves a stopped wait to the caller's signal", async () => {
-    const { client, clock, sent } = gateway(busy());
+    const { client, clock, sent } = createGateway(busy());
     const stop = new AbortController();
-    const waiting = retried(client);
+    const waiting = waitForRetry(client);
     const answer = rejectionOf(completeChat(client, question, { signal: stop.signal }));
     await waiting;
     stop.abort(new Error("stopped"));
@@ -128,9 +128,9 @@ describe("`retryNow`", () => {
     );
     const isRead = streamChat(client, question).result();
     // a second failure in a row has a wait
-    await retried(client);
+    await waitForRetry(client);
     retryNow(client);
-    await retried(client);
+    await waitForRetry(client);
     retryNow(client);
     expect((await isRead).message.content).toBe("Hi there");
     expect(requests).toHaveLength(4);

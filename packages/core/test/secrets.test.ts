@@ -23,7 +23,7 @@ const key = "tok_live/0123+456xyz==";
 const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
 /** A client with a key, all that it emits, and a gateway that answers. */
-function keyed(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+function createKeyedClient(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
   const events: ClientEvent[] = [];
   const { client, requests } = clientOf(answer, {
     apiKey: key,
@@ -36,19 +36,19 @@ function keyed(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOp
 }
 
 /** Every text in a value, as an inspector of errors shows it: stack, hidden fields and causes too. */
-function textsIn(value: unknown, seen = new Set<unknown>()): string[] {
+function collectTexts(value: unknown, seen = new Set<unknown>()): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || seen.has(value)) return [];
   seen.add(value);
   return Object.getOwnPropertyNames(value).flatMap((name) => [
     name,
-    ...textsIn(Reflect.get(value, name), seen),
+    ...collectTexts(Reflect.get(value, name), seen),
   ]);
 }
 
 function expectNoKey(...values: unknown[]): void {
   for (const value of values) {
-    for (const shown of [String(value), JSON.stringify(value) ?? "", ...textsIn(value)])
+    for (const shown of [String(value), JSON.stringify(value) ?? "", ...collectTexts(value)])
       for (const secret of [key, "456xyz"]) expect(shown).not.toContain(secret);
   }
 }
@@ -74,12 +74,12 @@ describe("a key in an answer is in no error and no event", () => {
     for (const status of [401, 500]) {
       const answer = () => new Response(body, { status, statusText: `No ${key}`, headers });
       for (const ask of [
-        (client: ReturnType<typeof keyed>["client"]) => completeChat(client, question),
-        (client: ReturnType<typeof keyed>["client"]) => streamChat(client, question).result(),
-        (client: ReturnType<typeof keyed>["client"]) => createVideoTask(client, video),
-        (client: ReturnType<typeof keyed>["client"]) => getVideoTask(client, "t-1"),
+        (client: ReturnType<typeof createKeyedClient>["client"]) => completeChat(client, question),
+        (client: ReturnType<typeof createKeyedClient>["client"]) => streamChat(client, question).result(),
+        (client: ReturnType<typeof createKeyedClient>["client"]) => createVideoTask(client, video),
+        (client: ReturnType<typeof createKeyedClient>["client"]) => getVideoTask(client, "t-1"),
       ]) {
-        const { client, events } = keyed(answer);
+        const { client, events } = createKeyedClient(answer);
         const error = await rejectionOf(ask(client));
         expect(error).toMatchObject({ name: "APIError", status });
         expectNoKey(error, ...events);
@@ -94,7 +94,7 @@ describe("a key in an answer is in no error and no event", () => {
       said,
       escaped,
     ]) {
-      const { client, events } = keyed(() => new Response(body, { headers }));
+      const { client, events } = createKeyedClient(() => new Response(body, { headers }));
       expectNoKey(await rejectionOf(completeChat(client, question)), ...events);
     }
   });
@@ -105,7 +105,7 @@ describe("a key in an answer is in no error and no event", () => {
     ["a broken frame", `${frame({ content: "Hel" })}data: {"a":"${said}\n\n`],
     ["a cut after the text", frame({ content: said })],
   ])("is removed from a stream: %s", async (_, content) => {
-    const { client, events } = keyed(() => {
+    const { client, events } = createKeyedClient(() => {
       const answer = streamAnswer(content);
       answer.headers.set("x-request-id", `r-${key}`);
       return answer;
@@ -118,7 +118,7 @@ describe("a key in an answer is in no error and no event", () => {
   test("is removed from errors of the platform and their causes, and the original stays unchanged", async () => {
     const cause = Object.assign(new Error(`bad header ${key}`), { code: "EHEADER", input: key });
     const thrown = new TypeError(`fetch failed for ${key}`, { cause });
-    const { client, events } = keyed(() => Promise.reject(thrown));
+    const { client, events } = createKeyedClient(() => Promise.reject(thrown));
     const error = await rejectionOf(completeChat(client, question));
     expect(error).toMatchObject({ name: "ConnectionError", cause: { cause: { code: "EHEADER" } } });
     expect((error as Error).cause).toBeInstanceOf(TypeError);
@@ -132,7 +132,7 @@ describe("a key that was replaced", () => {
     const keys = ["first_key_0123456789", "second_key_012345678"];
     let given = 0;
     const answers: ((response: Response) => void)[] = [];
-    const { client } = keyed(() => new Promise((resolve) => answers.push(resolve)), {
+    const { client } = createKeyedClient(() => new Promise((resolve) => answers.push(resolve)), {
       apiKey: () => keys[given++] as string,
     });
     const failed = [1, 2].map(() => rejectionOf(completeChat(client, question)));
@@ -148,7 +148,7 @@ describe("a key that was replaced", () => {
   test("is redacted among two hundred keys in flight", async () => {
     let given = 0;
     const answers: ((response: Response) => void)[] = [];
-    const { client } = keyed(() => new Promise((resolve) => answers.push(resolve)), {
+    const { client } = createKeyedClient(() => new Promise((resolve) => answers.push(resolve)), {
       apiKey: () => `key-number-${1000 + given++}`,
     });
     const failed = Array.from({ length: 200 }, () => rejectionOf(completeChat(client, question)));
@@ -166,7 +166,7 @@ describe("a header that cannot be sent", () => {
     ["of the client's function", { headers: async () => new Map([["x-token", `a\r\n${key}`]]) as never }, {}],
     ["of the request", {}, { headers: [["x-token", `é€${key}`]] as [string, string][] }],
   ])("is named in the error without its value: %s", async (_, options, requestOptions) => {
-    const { client, requests, events } = keyed(() => Response.json({}), options);
+    const { client, requests, events } = createKeyedClient(() => Response.json({}), options);
     const error = await rejectionOf(completeChat(client, question, requestOptions));
     expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
     expect((error as Error).message).toContain('"x-token"');
@@ -220,7 +220,7 @@ describe("a megabyte of text against slow patterns is cleaned in linear time:", 
   test.each(hostile)("%s, in a page of the gateway", async (_, textOf) => {
     const page = `<p>${textOf(megabyte)}`;
     for (const status of [200, 403]) {
-      const { client } = keyed(() => new Response(page, { status }));
+      const { client } = createKeyedClient(() => new Response(page, { status }));
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
         const error = await rejectionOf(failed);
         expect(JSON.stringify(error).length).toBeLessThan(40_000);

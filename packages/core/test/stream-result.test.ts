@@ -22,7 +22,7 @@ const deltasOfAll = [
 ];
 
 /** A gateway that gives one frame for each read. */
-function inFrames(frames: readonly string[]) {
+function streamFrames(frames: readonly string[]) {
   const encoder = new TextEncoder();
   return clientOf(() => streamAnswer(frames.map((each) => encoder.encode(each)))).client;
 }
@@ -30,12 +30,12 @@ function inFrames(frames: readonly string[]) {
 const whole = [...parts.map((content) => frame({ content })), frame({}, "stop", { usage }), DONE];
 
 /** The same answer in many reads and in one. */
-const gateways: [string, () => ReturnType<typeof inFrames>][] = [
-  ["one frame a read", () => inFrames(whole)],
-  ["one read", () => inFrames([whole.join("")])],
+const gateways: [string, () => ReturnType<typeof streamFrames>][] = [
+  ["one frame a read", () => streamFrames(whole)],
+  ["one read", () => streamFrames([whole.join("")])],
 ];
 
-async function rest(iterator: AsyncIterator<ChatDelta, undefined>): Promise<ChatDelta[]> {
+async function collectRest(iterator: AsyncIterator<ChatDelta, undefined>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
   for (let step = await iterator.next(); !step.done; step = await iterator.next()) deltas.push(step.value);
   return deltas;
@@ -80,7 +80,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
       const before = isFirst ? stream.result() : undefined;
       const iterator = stream[Symbol.asyncIterator]();
       const result = before ?? stream.result();
-      expect(await rest(iterator)).toEqual(deltasOfAll);
+      expect(await collectRest(iterator)).toEqual(deltasOfAll);
       expect((await result).message.content).toBe(text);
     }
   });
@@ -120,7 +120,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     await iterator.next();
     await stream.result();
     expect(() => stream[Symbol.asyncIterator]()).toThrow("already read by a loop");
-    expect(await rest(iterator)).toEqual(deltasOfAll.slice(1));
+    expect(await collectRest(iterator)).toEqual(deltasOfAll.slice(1));
   });
 
   test("A text stream gives the whole text beside a result()", async () => {
@@ -153,7 +153,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
 
 describe("result() beside a loop that is paused", () => {
   /** A loop that has its first delta, and a result() behind it. */
-  async function paused() {
+  async function pauseStream() {
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body));
     const stream = streamChat(client, question);
@@ -167,7 +167,7 @@ describe("result() beside a loop that is paused", () => {
   }
 
   test("An error reaches the result at once, and the loop after the deltas before it", async () => {
-    const { connection, iterator, result } = await paused();
+    const { connection, iterator, result } = await pauseStream();
     connection.send(frame({ content: "three" }));
     await connection.wanted();
     connection.drop();
@@ -179,7 +179,7 @@ describe("result() beside a loop that is paused", () => {
   });
 
   test("An abort ends the result and the loop at once", async () => {
-    const { connection, stream, iterator, result } = await paused();
+    const { connection, stream, iterator, result } = await pauseStream();
     stream.abort();
     const error = await rejectionOf(result);
     expect(error).toMatchObject({ name: "AbortError" });
@@ -190,20 +190,20 @@ describe("result() beside a loop that is paused", () => {
   });
 
   test("Leaving the loop meanwhile rejects the result", async () => {
-    const { iterator, result } = await paused();
+    const { iterator, result } = await pauseStream();
     await iterator.return?.();
     expect(await rejectionOf(result)).toMatchObject({ name: "AbortError" });
   });
 
   test("A loop that waits for a delta gets it as soon as it comes", async () => {
-    const { connection, iterator, result } = await paused();
+    const { connection, iterator, result } = await pauseStream();
     expect((await iterator.next()).value).toMatchObject({ text: "two " });
     const waiting = iterator.next();
     connection.send(frame({ content: "three" }));
     expect((await waiting).value).toMatchObject({ text: "three" });
     connection.send(frame({}, "stop") + DONE);
     expect((await result).message.content).toBe("one two three");
-    expect(await rest(iterator)).toMatchObject([{ type: "finish" }]);
+    expect(await collectRest(iterator)).toMatchObject([{ type: "finish" }]);
   });
 });
 

@@ -15,7 +15,7 @@ function read({ chunks }: CallStream) {
   answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
   if (answer.problem) return undefined;
   answer.finish();
-  return answer.createResult(fold.message, { totalMs: 0 }).toolCalls;
+  return answer.toResult(fold.message, { totalMs: 0 }).toolCalls;
 }
 
 /** Returns the calls that a chat runs: none where one has broken arguments. */
@@ -28,7 +28,7 @@ function run(stream: CallStream): string {
 }
 
 /** An entry without any content may be left out. */
-function runnable(meaning: CallStream["meanings"][number]): string {
+function describeCalls(meaning: CallStream["meanings"][number]): string {
   return JSON.stringify(meaning.filter(({ name, arguments: text }) => name || text));
 }
 
@@ -44,7 +44,7 @@ test.each([
   const streams = callStreams([list]);
   const wrong = streams.filter((stream) => {
     const calls = run(stream);
-    const isRight = stream.meanings.some((meaning) => runnable(meaning) === calls);
+    const isRight = stream.meanings.some((meaning) => describeCalls(meaning) === calls);
     return !isRight && (stream.isClear || (stream.isTold && calls !== "[]"));
   });
   expect(streams.length).toBeGreaterThan(500);

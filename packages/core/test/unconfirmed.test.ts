@@ -13,7 +13,7 @@ const completion = (finish_reason: unknown) => ({
 });
 
 /** A client and the rules of its warnings. */
-function warned(answer: () => Response) {
+function collectWarnings(answer: () => Response) {
   const rules: string[] = [];
   const { client } = clientOf(answer, {
     onEvent: (each) => {
@@ -32,7 +32,7 @@ describe("An answer without a finish_reason", () => {
     ["that has empty ones", () => streamAnswer(frame({ content: "The dose is 5" }, "") + DONE)],
     ["that is a whole completion", () => Response.json(completion(null))],
   ])("%s resolves as unconfirmed, with a warning and an event", async (_, answer) => {
-    const { client, rules } = warned(answer);
+    const { client, rules } = collectWarnings(answer);
     expect(await streamChat(client, question).result()).toMatchObject(unconfirmed);
     expect(rules).toEqual(["chat.unconfirmed", "unconfirmed"]);
   });
@@ -40,25 +40,27 @@ describe("An answer without a finish_reason", () => {
   test.each([null, undefined, ""])(
     "A finish_reason of %j leaves an answer of completeChat unconfirmed, too",
     async (reason) => {
-      const { client, rules } = warned(() => Response.json(completion(reason)));
+      const { client, rules } = collectWarnings(() => Response.json(completion(reason)));
       expect(await completeChat(client, question)).toMatchObject(unconfirmed);
       expect(rules).toEqual(["chat.unconfirmed", "unconfirmed"]);
     },
   );
 
   test("has the outcome in its last delta, and in the response that passes it on", async () => {
-    const { client } = warned(() => streamAnswer(half));
+    const { client } = collectWarnings(() => streamAnswer(half));
     const outcomes: string[] = [];
     for await (const delta of streamChat(client, question))
       if (delta.type === "finish") outcomes.push(delta.outcome);
     expect(outcomes).toEqual(["unconfirmed"]);
     const response = await toResponse(streamChat(client, question));
-    expect(await streamChat(warned(() => response).client, question).result()).toMatchObject(unconfirmed);
+    expect(await streamChat(collectWarnings(() => response).client, question).result()).toMatchObject(
+      unconfirmed,
+    );
   });
 
   test("keeps its usage", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-    const { client } = warned(() =>
+    const { client } = collectWarnings(() =>
       streamAnswer(frame({ content: "Hi" }) + event({ choices: [], usage }) + DONE),
     );
     expect(await streamChat(client, question).result()).toMatchObject({ outcome: "unconfirmed", usage });

@@ -7,11 +7,11 @@ const messages = [{ role: "user" as const, content: "Hello" }];
 const delta = { model: "delta-5.3" as const, messages };
 const clip = { model: "beta3.0-video", input: { prompt: "A reef" } };
 
-const saidOf = (issues: readonly Issue[]) => issues.map(({ path, message }) => `${path} ${message}`);
-const warnedOf = (request: object) => {
+const formatIssues = (issues: readonly Issue[]) => issues.map(({ path, message }) => `${path} ${message}`);
+const listWarnings = (request: object) => {
   const { issues, warnings } = checkRequest(request);
   expect(issues).toEqual([]);
-  return saidOf(warnings.filter(({ rule }) => rule.endsWith(".unknown-field")));
+  return formatIssues(warnings.filter(({ rule }) => rule.endsWith(".unknown-field")));
 };
 
 test("an unknown field is sent unchanged, with a warning that names it", async () => {
@@ -39,7 +39,7 @@ describe("the warning names the known field that was probably meant", () => {
     ["reasoningEffort", "reasoning_effort"],
     ["message", "messages"],
   ])("%s: %s", (given, meant) => {
-    expect(warnedOf({ ...delta, [given]: 1 })).toEqual([
+    expect(listWarnings({ ...delta, [given]: 1 })).toEqual([
       `${given} is not a known field of this model; did you mean \`${meant}\`?`,
     ]);
   });
@@ -47,13 +47,13 @@ describe("the warning names the known field that was probably meant", () => {
   test.each(["n", "user", "seed", "logit_bias", "parallel_tool_calls", "constructor"])(
     "no field is suggested for %s",
     (given) => {
-      expect(warnedOf({ ...delta, [given]: 1 })).toEqual([`${given} is not a known field of this model`]);
+      expect(listWarnings({ ...delta, [given]: 1 })).toEqual([`${given} is not a known field of this model`]);
     },
   );
 });
 
 test("a name of a million letters is warned about like any other", () => {
-  expect(warnedOf({ ...delta, ["x".repeat(1_000_000)]: 1 })[0]).toMatch(
+  expect(listWarnings({ ...delta, ["x".repeat(1_000_000)]: 1 })[0]).toMatch(
     /x is not a known field of this model$/,
   );
 });
@@ -79,7 +79,7 @@ test("warnings name nested fields by their path, and fields of a list once", () 
       { role: "tool", content: "12 °C", tool_call_id: "c-1", createdAt: 2 },
     ],
   };
-  expect(warnedOf(request)).toEqual([
+  expect(listWarnings(request)).toEqual([
     "thinking.budget is not a known field of this model",
     "tools.0.function.cache is not a known field of this model",
     "messages.0.content.0.cache_control is not a known field of this model",
@@ -93,18 +93,18 @@ test("warnings name nested fields by their path, and fields of a list once", () 
 test("images, videos and assets also accept unknown fields", () => {
   const image = { model: "gamma-image-5-0-260128", prompt: "A reef", n: 1, logo_info: { opcity: 1 } };
   expect(checkRequest(image).issues).toEqual([]);
-  expect(saidOf(checkRequest(image).warnings)).toEqual([
+  expect(formatIssues(checkRequest(image).warnings)).toEqual([
     "n is not a known field of this model",
     "logo_info.opcity is not a known field of this model; did you mean `opacity`?",
   ]);
   const video = { ...clip, parameters: { Duration: 5 } };
   expect(checkRequest(video).issues).toEqual([]);
-  expect(saidOf(checkRequest(video).warnings)).toEqual([
+  expect(formatIssues(checkRequest(video).warnings)).toEqual([
     "parameters.Duration is not a known field of this model; did you mean `duration`?",
   ]);
   const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: new Blob(["x"]) };
   expect(checkRequest({ ...asset, groupId: "h" }).issues).toEqual([]);
-  expect(saidOf(checkRequest({ ...asset, groupId: "h" }).warnings)).toEqual([
+  expect(formatIssues(checkRequest({ ...asset, groupId: "h" }).warnings)).toEqual([
     "groupId is not a known field of this model; did you mean `GroupId`?",
   ]);
 });
@@ -135,18 +135,18 @@ test("an unknown field does not hide a broken rule", () => {
 
 test("the error of a missing field suggests a misspelled field", () => {
   const { issues } = checkRequest({ model: "delta-5.3", message: messages });
-  expect(saidOf(issues)).toEqual(["messages is required; did you misspell it as `message`?"]);
+  expect(formatIssues(issues)).toEqual(["messages is required; did you misspell it as `message`?"]);
 });
 
 test("a field that the spec forbids is refused, with the alternative", () => {
   const text = [{ type: "text", text: "A reef" }];
-  const refusedOf = (request: object) => saidOf(checkRequest(request).issues);
-  expect(refusedOf({ ...clip, duration: 5 })).toEqual(["duration belongs in `parameters`"]);
-  expect(refusedOf({ model: "gamma-video-2.0", content: text, parameters: {} })).toEqual([
+  const listIssues = (request: object) => formatIssues(checkRequest(request).issues);
+  expect(listIssues({ ...clip, duration: 5 })).toEqual(["duration belongs in `parameters`"]);
+  expect(listIssues({ model: "gamma-video-2.0", content: text, parameters: {} })).toEqual([
     "parameters is a field of the beta models; gamma models take `content`, and parameters at the top level",
   ]);
   for (const model of ["gamma-video-fast", "gamma-video-1-5-pro-251215", "gamma-video-1-0-pro-fast-251015"])
-    expect(refusedOf({ model, content: text, return_last_frame: true })).toEqual([
+    expect(listIssues({ model, content: text, return_last_frame: true })).toEqual([
       "return_last_frame is for gamma-video-2.0 only; leave it out, or use that model",
     ]);
 });
@@ -160,7 +160,7 @@ test("production sends an unknown field without a warning, and `checkRequest` st
   const request = { ...delta, extra: 1 };
   vi.stubEnv("NODE_ENV", "production");
   await completeChat(client, request);
-  expect(warnedOf(request)).toEqual(["extra is not a known field of this model"]);
+  expect(listWarnings(request)).toEqual(["extra is not a known field of this model"]);
   expect(checkRequest({ ...delta, model: "delta-5-3" }).issues[0]?.message).not.toContain("did you mean");
   vi.unstubAllEnvs();
   expect(warned).toEqual([]);

@@ -9,33 +9,33 @@ const film = { type: "video_url", video_url: { url } };
 const sound = { type: "audio_url", audio_url: { url } };
 
 const beta = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } };
-const betaOf = (...types: string[]) => ({
+const createBeta = (...types: string[]) => ({
   model: "beta3.0-video-prime",
   input: { prompt: "A reef", media: types.map((type) => ({ type, url })) },
 });
 const with_ = (parameters: object) => ({ ...beta, parameters });
 const pro = { model: "gamma-video-1-5-pro-251215", content: [text] };
-const proOf = (...content: object[]) => ({ ...pro, content });
+const createPro = (...content: object[]) => ({ ...pro, content });
 const fast = { model: "gamma-video-1-0-pro-fast-251015", content: [text] };
-const fastOf = (...content: object[]) => ({ ...fast, content });
+const createFast = (...content: object[]) => ({ ...fast, content });
 const two = { model: "gamma-video-2.0", content: [text] };
-const twoOf = (...content: object[]) => ({ ...two, content });
+const createTwo = (...content: object[]) => ({ ...two, content });
 const small = { model: "gamma-video-fast", content: [text] };
 
 const accepted: [string, object][] = [
   ["beta: a prompt alone", beta],
   ["beta: a frame alone", { model: "beta3.0-video", input: { media: [{ type: "first_frame", url: png }] } }],
-  ["beta: both frames", betaOf("last_frame", "first_frame")],
+  ["beta: both frames", createBeta("last_frame", "first_frame")],
   [
     "beta: as many references as there may be",
-    betaOf(
+    createBeta(
       ...Array(10).fill("reference_image"),
       ...Array(5).fill("reference_video"),
       ...Array(5).fill("reference_audio"),
     ),
   ],
-  ["beta: a file", betaOf("file")],
-  ["beta: a web page", betaOf("link")],
+  ["beta: a file", createBeta("file")],
+  ["beta: a web page", createBeta("link")],
   [
     "beta: every parameter",
     with_({
@@ -62,9 +62,9 @@ const accepted: [string, object][] = [
       camera_fixed: true,
     },
   ],
-  ["1-5-pro: both frames", proOf(text, image("first_frame"), image("last_frame"))],
+  ["1-5-pro: both frames", createPro(text, image("first_frame"), image("last_frame"))],
   ["1-0-pro-fast: text", { ...fast, ratio: "21:9", duration: 2, seed: 4_294_967_295, camera_fixed: true }],
-  ["1-0-pro-fast: an image", { ...fastOf(image("first_frame"), text), ratio: "adaptive" }],
+  ["1-0-pro-fast: an image", { ...createFast(image("first_frame"), text), ratio: "adaptive" }],
   [
     "2.0: every field",
     {
@@ -78,9 +78,9 @@ const accepted: [string, object][] = [
       return_last_frame: true,
     },
   ],
-  ["2.0: an asset alone", twoOf(image("reference_image", "asset://a-1"))],
-  ["2.0: a film alone", twoOf(film)],
-  ["2.0: everything together", twoOf(text, image("first_frame"), film, sound)],
+  ["2.0: an asset alone", createTwo(image("reference_image", "asset://a-1"))],
+  ["2.0: a film alone", createTwo(film)],
+  ["2.0: everything together", createTwo(text, image("first_frame"), film, sound)],
   ["fast: 720p", { ...small, resolution: "720p" }],
 ];
 
@@ -99,40 +99,45 @@ const refused: [string, object, string, string][] = [
     "input.prompt",
     "beta.input.prompt",
   ],
-  ["beta: an unknown medium", betaOf("poster"), "input.media.0.type", "beta.input.media.type"],
-  ["beta: two first frames", betaOf("first_frame", "first_frame"), "input.media", "beta.first-frame-count"],
+  ["beta: an unknown medium", createBeta("poster"), "input.media.0.type", "beta.input.media.type"],
+  [
+    "beta: two first frames",
+    createBeta("first_frame", "first_frame"),
+    "input.media",
+    "beta.first-frame-count",
+  ],
   [
     "beta: two last frames",
-    betaOf("first_frame", "last_frame", "last_frame"),
+    createBeta("first_frame", "last_frame", "last_frame"),
     "input.media",
     "beta.last-frame-count",
   ],
-  ["beta: a last frame alone", betaOf("last_frame"), "input.media", "beta.last-frame-needs-first"],
+  ["beta: a last frame alone", createBeta("last_frame"), "input.media", "beta.last-frame-needs-first"],
   ...["reference_image", "reference_video", "reference_audio", "file", "link"].map(
     (type): [string, object, string, string] => [
       `beta: a frame beside ${type}`,
-      betaOf("first_frame", type),
+      createBeta("first_frame", type),
       "input.media",
       "beta.frames-exclude-references",
     ],
   ),
-  ["beta: a file and a link", betaOf("file", "link"), "input.media", "beta.one-document"],
-  ["beta: two files", betaOf("file", "file"), "input.media", "beta.one-document"],
+  ["beta: a file and a link", createBeta("file", "link"), "input.media", "beta.one-document"],
+  ["beta: two files", createBeta("file", "file"), "input.media", "beta.one-document"],
   [
     "beta: eleven images",
-    betaOf(...Array(11).fill("reference_image")),
+    createBeta(...Array(11).fill("reference_image")),
     "input.media",
     "beta.reference-image-count",
   ],
   [
     "beta: six videos",
-    betaOf(...Array(6).fill("reference_video")),
+    createBeta(...Array(6).fill("reference_video")),
     "input.media",
     "beta.reference-video-count",
   ],
   [
     "beta: six audios",
-    betaOf(...Array(6).fill("reference_audio")),
+    createBeta(...Array(6).fill("reference_audio")),
     "input.media",
     "beta.reference-audio-count",
   ],
@@ -182,27 +187,32 @@ const refused: [string, object, string, string][] = [
   ["beta: a seed below 0", with_({ seed: -1 }), "parameters.seed", "beta.parameters.seed"],
   ["beta: gamma's fields", { ...beta, content: [text] }, "content", "beta.content"],
   ["1-5-pro: no content", { ...pro, content: undefined }, "content", "1-5-pro.content"],
-  ["1-5-pro: empty content", proOf(), "content", "1-5-pro.one-text"],
-  ["1-5-pro: two texts", proOf(text, text), "content", "1-5-pro.one-text"],
-  ["1-5-pro: images without a text", proOf(image("first_frame")), "content", "1-5-pro.one-text"],
-  ["1-5-pro: an image without a role", proOf(text, image()), "content.1.role", "1-5-pro.content.role"],
-  ["1-5-pro: another role", proOf(text, image("reference_image")), "content.1.role", "1-5-pro.content.role"],
+  ["1-5-pro: empty content", createPro(), "content", "1-5-pro.one-text"],
+  ["1-5-pro: two texts", createPro(text, text), "content", "1-5-pro.one-text"],
+  ["1-5-pro: images without a text", createPro(image("first_frame")), "content", "1-5-pro.one-text"],
+  ["1-5-pro: an image without a role", createPro(text, image()), "content.1.role", "1-5-pro.content.role"],
+  [
+    "1-5-pro: another role",
+    createPro(text, image("reference_image")),
+    "content.1.role",
+    "1-5-pro.content.role",
+  ],
   [
     "1-5-pro: two first frames",
-    proOf(text, image("first_frame"), image("first_frame")),
+    createPro(text, image("first_frame"), image("first_frame")),
     "content",
     "1-5-pro.first-frame-count",
   ],
   [
     "1-5-pro: an image as a data URI",
-    proOf(text, image("first_frame", png)),
+    createPro(text, image("first_frame", png)),
     "content.1.image_url.url",
     "1-5-pro.content.image-url.url",
   ],
-  ["1-5-pro: a film", proOf(text, film), "content.1.type", "1-5-pro.content.type"],
+  ["1-5-pro: a film", createPro(text, film), "content.1.type", "1-5-pro.content.type"],
   [
     "1-5-pro: camera_fixed with an image",
-    { ...proOf(text, image("first_frame")), camera_fixed: false },
+    { ...createPro(text, image("first_frame")), camera_fixed: false },
     "camera_fixed",
     "1-5-pro.camera-fixed",
   ],
@@ -215,19 +225,19 @@ const refused: [string, object, string, string][] = [
   ["1-0-pro-fast: 13 seconds", { ...fast, duration: 13 }, "duration", "1-0-pro-fast.duration"],
   [
     "1-0-pro-fast: a last frame",
-    fastOf(text, image("last_frame")),
+    createFast(text, image("last_frame")),
     "content.1.role",
     "1-0-pro-fast.content.role",
   ],
   [
     "1-0-pro-fast: two images",
-    fastOf(text, image("first_frame"), image("first_frame")),
+    createFast(text, image("first_frame"), image("first_frame")),
     "content",
     "1-0-pro-fast.one-image",
   ],
   [
     "1-0-pro-fast: camera_fixed with an image",
-    { ...fastOf(text, image("first_frame")), camera_fixed: true },
+    { ...createFast(text, image("first_frame")), camera_fixed: true },
     "camera_fixed",
     "1-0-pro-fast.camera-fixed",
   ],
@@ -237,24 +247,24 @@ const refused: [string, object, string, string][] = [
     "generate_audio",
     "1-0-pro-fast.generate-audio",
   ],
-  ["2.0: empty content", twoOf(), "content", "2-0.content-empty"],
-  ["2.0: sound alone", twoOf(sound), "content", "2-0.audio-needs-picture"],
-  ["2.0: sound and text", twoOf(text, sound), "content", "2-0.audio-needs-picture"],
+  ["2.0: empty content", createTwo(), "content", "2-0.content-empty"],
+  ["2.0: sound alone", createTwo(sound), "content", "2-0.audio-needs-picture"],
+  ["2.0: sound and text", createTwo(text, sound), "content", "2-0.audio-needs-picture"],
   [
     "2.0: an asset without an id",
-    twoOf(image("reference_image", "asset://")),
+    createTwo(image("reference_image", "asset://")),
     "content.0.image_url.url",
     "2-0.content.image-url.url",
   ],
   [
     "2.0: the temporary address of an asset",
-    twoOf(image("reference_image", { forDisplayOnly: url })),
+    createTwo(image("reference_image", { forDisplayOnly: url })),
     "content.0.image_url.url",
     "2-0.content.image-url.url",
   ],
   [
     "2.0: web search with an image",
-    { ...twoOf(text, image("first_frame")), tools: [{ type: "web_search" }] },
+    { ...createTwo(text, image("first_frame")), tools: [{ type: "web_search" }] },
     "tools",
     "2-0.tools-need-text-only",
   ],
@@ -273,19 +283,19 @@ const refused: [string, object, string, string][] = [
 ];
 
 const warned: [string, object, string[]][] = [
-  ["beta: names of media that are there", betaOf("reference_image"), []],
+  ["beta: names of media that are there", createBeta("reference_image"), []],
   [
     "beta: names beyond the media",
     { ...beta, input: { prompt: "Image 1 meets Image 2", media: [{ type: "reference_image", url }] } },
     ["prompt-names-missing-media"],
   ],
-  ["beta: a file beside a reference", betaOf("file", "reference_image"), ["document-with-references"]],
+  ["beta: a file beside a reference", createBeta("file", "reference_image"), ["document-with-references"]],
   [
     "1-5-pro: sound with images",
-    { ...proOf(text, image("first_frame")), generate_audio: true },
+    { ...createPro(text, image("first_frame")), generate_audio: true },
     ["audio-with-images"],
   ],
-  ["1-5-pro: a last frame alone", proOf(text, image("last_frame")), ["last-frame-alone"]],
+  ["1-5-pro: a last frame alone", createPro(text, image("last_frame")), ["last-frame-alone"]],
   [
     "2.0: fields that are not listed",
     { ...two, seed: 1, camera_fixed: true },
@@ -293,7 +303,7 @@ const warned: [string, object, string[]][] = [
   ],
   [
     "2.0: assets as a video and a sound, which the spec shows for images",
-    twoOf(
+    createTwo(
       { type: "video_url", video_url: { url: "asset://a-1" } },
       { type: "audio_url", audio_url: { url: "asset://b-1" } },
     ),
@@ -301,7 +311,7 @@ const warned: [string, object, string[]][] = [
   ],
   [
     "2.0: videos and sounds in shapes of their own",
-    twoOf(
+    createTwo(
       { type: "video_url", video_url: "https://media.test/a" },
       { type: "audio_url", audio_url: { data: "AAEC" } },
     ),
@@ -309,11 +319,11 @@ const warned: [string, object, string[]][] = [
   ],
   [
     "2.0: an address that nobody can load",
-    twoOf({ type: "video_url", video_url: { url: "blob:x" } }),
+    createTwo({ type: "video_url", video_url: { url: "blob:x" } }),
     ["url"],
   ],
-  ["2.0: a kind of item that is not known", twoOf(text, { type: "video" }, sound), ["type"]],
-  ["2.0: a role that is not known", twoOf(image("mood_board")), ["role-unlisted"]],
+  ["2.0: a kind of item that is not known", createTwo(text, { type: "video" }, sound), ["type"]],
+  ["2.0: a role that is not known", createTwo(image("mood_board")), ["role-unlisted"]],
 ];
 
 const filmers = Object.values(models).filter((model) => model.kind === "video");

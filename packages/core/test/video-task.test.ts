@@ -33,10 +33,10 @@ afterEach(() => vi.restoreAllMocks());
 type Step = () => Response | Promise<Response>;
 
 /** A task whose queries are all answered by `step`. */
-const taskOf = ([step]: readonly [Step]) => clientOf(step);
+const createTask = ([step]: readonly [Step]) => clientOf(step);
 
 test("a query has no body, and no type of one", async () => {
-  const { client, requests } = taskOf([queued]);
+  const { client, requests } = createTask([queued]);
   await getVideoTask(client, handle);
   expect(requests.map(({ method, headers }) => [method, headers.get("content-type")])).toEqual([
     ["GET", null],
@@ -139,7 +139,7 @@ describe("createVideoTask", () => {
 
 describe("getVideoTask", () => {
   test("sends the id alone, or the id of a handle from JSON", async () => {
-    const { client, requests } = taskOf([() => running("45%")]);
+    const { client, requests } = createTask([() => running("45%")]);
     expect(await getVideoTask(client, "t-1")).toMatchObject({ id: "t-1", state: "running", progress: 0.45 });
     expect(await getVideoTask(client, JSON.parse(JSON.stringify(handle)))).toMatchObject({
       model: "gamma-video-2.0",
@@ -150,13 +150,13 @@ describe("getVideoTask", () => {
   });
 
   test("is never served from a cache", async () => {
-    const { client, requests } = taskOf([queued]);
+    const { client, requests } = createTask([queued]);
     await getVideoTask(client, handle);
     expect(requests[0]?.cache).toBe("no-store");
   });
 
   test("keeps an id inside its path", async () => {
-    const { client, requests } = taskOf([queued]);
+    const { client, requests } = createTask([queued]);
     await getVideoTask(client, "../../admin?x=1#y");
     expect(requests[0]?.url).toBe("https://gateway.test/v1/video/generations/..%2F..%2Fadmin%3Fx%3D1%23y");
   });
@@ -164,7 +164,7 @@ describe("getVideoTask", () => {
   test.each(["", " ", ".", "..", "a b", "a\n", "\ud800", 7, null, undefined])(
     "refuses %j as an id",
     async (id) => {
-      const { client, requests } = taskOf([queued]);
+      const { client, requests } = createTask([queued]);
       expect(await rejectionOf(getVideoTask(client, { id: id as string }))).toMatchObject({
         name: "ValidationError",
         issues: [{ rule: "video.task-id" }],
@@ -177,9 +177,9 @@ describe("getVideoTask", () => {
   );
 
   test("returns a failed task, and throws a failed query with the handle", async () => {
-    const failure = taskOf([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
+    const failure = createTask([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     expect(await getVideoTask(failure.client, handle)).toMatchObject({ state: "failed", reason: "policy" });
-    const broken = taskOf([() => Response.json({ code: "db_error", message: "try later", data: null })]);
+    const broken = createTask([() => Response.json({ code: "db_error", message: "try later", data: null })]);
     expect(await rejectionOf(getVideoTask(broken.client, handle))).toMatchObject({
       name: "APIError",
       message: "try later",
@@ -190,12 +190,12 @@ describe("getVideoTask", () => {
 
   test("returns a failed task of an unwrapped response", async () => {
     const bare = { id: "t-1", status: "failed", error: { code: "policy", message: "not allowed" } };
-    const { client } = taskOf([() => Response.json(bare)]);
+    const { client } = createTask([() => Response.json(bare)]);
     expect(await getVideoTask(client, handle)).toMatchObject({ state: "failed", reason: "not allowed" });
   });
 
   test("throws that an unknown id has expired after its retention time, otherwise that it was not found", async () => {
-    const { client } = taskOf([() => refusal(404)]);
+    const { client } = createTask([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
       name: "TaskError",

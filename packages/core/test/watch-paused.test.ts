@@ -7,7 +7,7 @@ const answer = (status: string, fields: object = {}) =>
 const success = () => answer("SUCCESS", { result_url: "https://files.test/film.mp4" });
 
 /** A client whose answers come in turn; the last one again and again. */
-function answering(answers: readonly (() => Response)[]) {
+function createRespondingClient(answers: readonly (() => Response)[]) {
   const clock = stoppedClock();
   const made = clientOf((_, nth) => (answers[Math.min(nth, answers.length) - 1] as () => Response)(), {
     clock,
@@ -18,7 +18,7 @@ function answering(answers: readonly (() => Response)[]) {
 
 describe("A loop over a task that is paused", () => {
   test("A paused loop can await another watch of the same task, and gets its last snapshot later", async () => {
-    const { client, clock } = answering([() => answer("IN_PROGRESS"), success]);
+    const { client, clock } = createRespondingClient([() => answer("IN_PROGRESS"), success]);
     const tasks = watchVideoTask(client, "t-1")[Symbol.asyncIterator]();
     expect((await tasks.next()).value).toMatchObject({ state: "running" });
     const whole = await clock.advanceUntil(watchVideoTask(client, "t-1").result(), 1000);
@@ -28,7 +28,7 @@ describe("A loop over a task that is paused", () => {
   });
 
   test("A paused loop can await the watch of an asset", async () => {
-    const { client, clock } = answering([
+    const { client, clock } = createRespondingClient([
       () => Response.json({ Status: "Processing" }),
       () => Response.json({ Status: "Active" }),
     ]);
@@ -42,7 +42,7 @@ describe("A loop over a task that is paused", () => {
   });
 
   test("A paused loop does not poll, and an abandoned loop holds nothing after its deadline", async () => {
-    const { client, clock, requests } = answering([() => answer("IN_PROGRESS")]);
+    const { client, clock, requests } = createRespondingClient([() => answer("IN_PROGRESS")]);
     await watchVideoTask(client, "t-1")[Symbol.asyncIterator]().next();
     await clock.advance(1_800_000);
     expect([requests.length, clock.sleeping()]).toEqual([1, 0]);
@@ -76,7 +76,7 @@ describe("A loop over a task that is paused", () => {
 });
 
 test("The state of a task never goes back after older responses", async () => {
-  const { client, clock } = answering([
+  const { client, clock } = createRespondingClient([
     () => answer("QUEUED"),
     () => answer("IN_PROGRESS", { progress: "50%" }),
     () => answer("QUEUED"),

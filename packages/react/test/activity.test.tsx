@@ -33,7 +33,7 @@ const present: Presence = { absence: undefined, subscribe: () => () => {} };
 /** Longer than any store waits for another component. */
 const LONG = 20 * 60_000;
 
-function gateway() {
+function createGateway() {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
@@ -66,8 +66,8 @@ function gateway() {
 }
 
 /** A page that can hide its part, for as long as nothing waits. */
-function page(children: ReactNode, Mode: typeof StrictMode | typeof React.Fragment = React.Fragment) {
-  const { client, ...rest } = gateway();
+function renderPage(children: ReactNode, Mode: typeof StrictMode | typeof React.Fragment = React.Fragment) {
+  const { client, ...rest } = createGateway();
   const app = (mode: "visible" | "hidden" | "gone") => (
     <Mode>
       <GatewayProvider client={client}>
@@ -153,7 +153,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     const named = id ? "with an id" : "without an id";
 
     test(`keeps a chat ${named}, and its answer continues`, async () => {
-      const { hideFor, says, to, connection, requests } = page(<Chat id={id} />);
+      const { hideFor, says, to, connection, requests } = renderPage(<Chat id={id} />);
       await press();
       await says(frame({ content: "Be" }));
       await hideFor(LONG);
@@ -168,7 +168,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     });
 
     test(`keeps images ${named}, which are billed`, async () => {
-      const { hideFor, to, answer, requests } = page(<Painter id={id} />);
+      const { hideFor, to, answer, requests } = renderPage(<Painter id={id} />);
       await press();
       await hideFor(LONG);
       expect(requests[0]?.signal.aborted).toBe(false);
@@ -184,7 +184,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   }
 
   test("keeps a chat and images in StrictMode", async () => {
-    const { hideFor, says, to, connection } = page(<Chat />, StrictMode);
+    const { hideFor, says, to, connection } = renderPage(<Chat />, StrictMode);
     await press();
     await says(frame({ content: "Be" }));
     await hideFor(LONG);
@@ -193,7 +193,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   });
 
   test("keeps a video task during its creation, and polls again when it is shown", async () => {
-    const { hideFor, advance, to, answer, requests } = page(<Video />);
+    const { hideFor, advance, to, answer, requests } = renderPage(<Video />);
     const queries = () => requests.filter(({ method }) => method === "GET").length;
     await press();
     await hideFor(5000);
@@ -207,7 +207,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   });
 
   test("keeps an asset during its registration", async () => {
-    const { hideFor, advance, to, answer, requests } = page(<Asset />);
+    const { hideFor, advance, to, answer, requests } = renderPage(<Asset />);
     await press();
     await hideFor(5000);
     await answer({ Id: "a-1" });
@@ -219,14 +219,14 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
 
   test("ends a chat and images without an id soon after it is removed, also if it was hidden", async () => {
     for (const wasHidden of [false, true]) {
-      const chat = page(<Chat />);
+      const chat = renderPage(<Chat />);
       await press();
       await chat.says(frame({ content: "Be" }));
       if (wasHidden) await chat.hideFor(LONG);
       await chat.to("gone");
       await chat.advance(1000);
       expect(chat.connection.cancelled).toBe(true);
-      const images = page(<Painter />);
+      const images = renderPage(<Painter />);
       await press();
       if (wasHidden) await images.hideFor(LONG);
       await images.to("gone");
@@ -263,7 +263,7 @@ function RowThenChat() {
 }
 
 test("a row that mounted before its chat shows the chat", async () => {
-  const { client } = gateway();
+  const { client } = createGateway();
   render(
     <GatewayProvider client={client}>
       <RowThenChat />
@@ -283,7 +283,7 @@ function Suspending() {
 }
 
 test("a component that suspends again keeps its answer, and ends it if it is removed before it resumes", async () => {
-  const { client, clock, connection } = gateway();
+  const { client, clock, connection } = createGateway();
   const app = (content: ReactNode) => (
     <GatewayProvider client={client}>
       <Suspense fallback={<p>loading</p>}>{content}</Suspense>

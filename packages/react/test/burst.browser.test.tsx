@@ -99,38 +99,38 @@ async function open(body: Uint8Array[] | ReadableStream<Uint8Array>): Promise<Re
       <App />
     </GatewayProvider>,
   );
-  await happens(() => count("view chat") > 0);
-  await frames(2);
+  await waitUntil(() => count("view chat") > 0);
+  await waitForFrames(2);
   log.length = 0;
   return requests;
 }
 
-async function happens(it: () => boolean): Promise<void> {
-  while (!it()) await frames(1);
+async function waitUntil(it: () => boolean): Promise<void> {
+  while (!it()) await waitForFrames(1);
 }
 
-async function frames(wanted: number): Promise<void> {
+async function waitForFrames(wanted: number): Promise<void> {
   for (let seen = 0; seen < wanted; seen += 1) await new Promise(requestAnimationFrame);
 }
 
-function inFrames(reads: number): ReadableStream<Uint8Array> {
+function streamFrames(reads: number): ReadableStream<Uint8Array> {
   const size = Math.ceil(deltas.length / reads);
   const pieces = Array.from({ length: reads }, (_, at) => deltas.slice(at * size, (at + 1) * size).join(""));
-  return bodyOf((nth) => pieces[nth], { apart: true });
+  return createBody((nth) => pieces[nth], { apart: true });
 }
 
 /** A body that goes on until enough has happened; it gives up after `reads`, which is seconds. */
-function until(isEnough: () => boolean, { reads, apart }: { reads: number; apart: boolean }) {
+function streamUntil(isEnough: () => boolean, { reads, apart }: { reads: number; apart: boolean }) {
   const read = frame({ content: "." }).repeat(20);
-  return bodyOf((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });
+  return createBody((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });
 }
 
 /** A body whose next read is there at once or, with `apart`, in another frame. */
-function bodyOf(readAt: (nth: number) => string | undefined, { apart }: { apart: boolean }) {
+function createBody(readAt: (nth: number) => string | undefined, { apart }: { apart: boolean }) {
   let nth = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      if (apart) await frames(1);
+      if (apart) await waitForFrames(1);
       const read = readAt(nth);
       nth += 1;
       if (read !== undefined) return controller.enqueue(encoder.encode(read));
@@ -144,11 +144,11 @@ function bodyOf(readAt: (nth: number) => string | undefined, { apart }: { apart:
 describe("a burst of 5,000 deltas below 200 messages", () => {
   test.each([
     ["in four reads", () => inPieces(deltas.join("") + END, 262_144)],
-    ["in 25 frames", () => inFrames(25)],
+    ["in 25 frames", () => streamFrames(25)],
   ])("%s commits at most once in a frame, and renders only the live row", async (_, body) => {
     await open(body());
     const answer = await chat.send("Hello?");
-    await frames(2);
+    await waitForFrames(2);
     // the question and the end are notified at once; n frames part the time between them into n + 1
     expect(count("commit streaming")).toBeLessThanOrEqual(count("frame") + 1);
     expect([count("commit submitted"), count("commit ready"), count("row past")]).toEqual([1, 1, 0]);
@@ -157,7 +157,7 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
   });
 
   test("shows growing text if it takes longer", async () => {
-    await open(inFrames(25));
+    await open(streamFrames(25));
     await chat.send("Hello?");
     expect(count("commit streaming")).toBeGreaterThan(1);
   });
@@ -165,7 +165,7 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
 
 describe("while an answer streams", () => {
   test("shows another view, rendered in a transition, before the answer ends", async () => {
-    await open(until(() => count("view about") > 0, { reads: 2000, apart: true }));
+    await open(streamUntil(() => count("view about") > 0, { reads: 2000, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("about"));
     await answered;
@@ -174,7 +174,7 @@ describe("while an answer streams", () => {
   });
 
   test("also shows another view that takes long to render", async () => {
-    await open(until(() => count("view settings") > 0, { reads: 2000, apart: true }));
+    await open(streamUntil(() => count("view settings") > 0, { reads: 2000, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("settings"));
     await answered;
@@ -183,7 +183,7 @@ describe("while an answer streams", () => {
   });
 
   test("a burst lets the page commit and paint before its end", async () => {
-    await open(until(() => count("commit streaming") > 2, { reads: 3000, apart: false }));
+    await open(streamUntil(() => count("commit streaming") > 2, { reads: 3000, apart: false }));
     await chat.send("Hello?");
     const during = log.slice(0, log.indexOf("end of the body"));
     expect(during).toContain("commit streaming");
@@ -196,16 +196,16 @@ describe("while an answer streams", () => {
     const answered = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
-    await happens(() => latest() === "Hel");
+    await waitUntil(() => latest() === "Hel");
     show("about");
-    await happens(() => count("view about") > 0);
+    await waitUntil(() => count("view about") > 0);
     await connection.wanted();
     connection.send(frame({ content: "lo" }));
     show("chat");
-    await happens(() => count("view chat") > 0 && latest() === "Hello");
+    await waitUntil(() => count("view chat") > 0 && latest() === "Hello");
     connection.send(frame({ content: "!" }) + END);
     await answered;
-    await happens(() => latest() === "Hello!");
+    await waitUntil(() => latest() === "Hello!");
     expect([chat.messages.length, latest(), requests.length]).toEqual([202, "Hello!", 1]);
   });
 });

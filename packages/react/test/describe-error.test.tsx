@@ -219,9 +219,9 @@ test("a page without a network is offline", () => {
 
 describe("the bill", () => {
   test("is mentioned where the billing is maybe, and only there", () => {
-    const hintOf = (billing: Billing) => describeError(withBilling(answer(500), billing)).hint;
-    expect(hintOf("maybe")).toBe("Try again in a few minutes. You may have been charged.");
-    expect(hintOf("none")).toBe("Try again in a few minutes.");
+    const findHint = (billing: Billing) => describeError(withBilling(answer(500), billing)).hint;
+    expect(findHint("maybe")).toBe("Try again in a few minutes. You may have been charged.");
+    expect(findHint("none")).toBe("Try again in a few minutes.");
   });
 
   test("follows the billing of a stopped request", () => {

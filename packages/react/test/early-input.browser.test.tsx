@@ -33,7 +33,7 @@ function Composer({ onSend, onShown }: ComposerProps) {
 }
 
 /** Shows a composer as a part of a page that loads. Resolves to what it sends for events that come right after the paint. */
-async function sentAfterPaint(press: (composer: HTMLElement) => Promise<void>): Promise<unknown[]> {
+async function sendAfterPaint(press: (composer: HTMLElement) => Promise<void>): Promise<unknown[]> {
   const sent: unknown[] = [];
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);
@@ -71,7 +71,7 @@ async function choose(composer: HTMLElement): Promise<void> {
 }
 
 test("a file that is chosen right after the page is painted goes with the message", async () => {
-  const sent = await sentAfterPaint(async (composer) => {
+  const sent = await sendAfterPaint(async (composer) => {
     await choose(composer);
     await clickSend(composer);
   });

@@ -12,7 +12,7 @@ import { act, fireEvent, render, screen, waitFor } from "@testing-library/react"
 import { Fragment, type FunctionComponent, StrictMode, useState } from "react";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { clientOf, DONE, frame, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
-import { refreshable } from "./support/fast-refresh.js";
+import { createRefresh } from "./support/fast-refresh.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
 const picture = "https://cdn.test/reef.png";
@@ -27,7 +27,7 @@ interface View {
 }
 
 /** A gateway that answers creates when the test says so, and a client of it. */
-function gateway() {
+function createGateway() {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
@@ -79,8 +79,8 @@ function Button({ label, onPress }: { label: string; onPress: () => void }) {
 }
 
 /** A page of one component, which is edited: to another text with the same hooks, or with another hook before them. */
-function editor(client: Client, useView: () => View, Mode: typeof Fragment | typeof StrictMode) {
-  const { load, refresh } = refreshable();
+function createEditor(client: Client, useView: () => View, Mode: typeof Fragment | typeof StrictMode) {
+  const { load, refresh } = createRefresh();
   const signature = "useState{[firstName]} useView{}";
   const version = (name: string): FunctionComponent =>
     // biome-ignore lint/correctness/noComponentHookFactories: a module that is edited makes its component anew
@@ -190,8 +190,8 @@ const modes = [
 
 describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight", (_, Mode) => {
   test("A video task continues from its creation to its end, with one create and one poller", async () => {
-    const { client, creates, queries, answer, advance } = gateway();
-    const { shown, press, sameHooks } = editor(client, useVideo, Mode);
+    const { client, creates, queries, answer, advance } = createGateway();
+    const { shown, press, sameHooks } = createEditor(client, useVideo, Mode);
     await press();
     await sameHooks();
     expect(shown()).toBe("second, state of first: submitting");
@@ -211,8 +211,8 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
   });
 
   test("A task that was created after another was attached continues", async () => {
-    const { client, answer } = gateway();
-    const { shown, press, sameHooks } = editor(client, useSecondVideo, Mode);
+    const { client, answer } = createGateway();
+    const { shown, press, sameHooks } = createEditor(client, useSecondVideo, Mode);
     expect(shown()).toContain("t-0");
     await press();
     await answer(receipt);
@@ -222,8 +222,8 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
   });
 
   test("An asset in flight continues", async () => {
-    const { client, creates, answer } = gateway();
-    const { shown, press, sameHooks } = editor(client, useHero, Mode);
+    const { client, creates, answer } = createGateway();
+    const { shown, press, sameHooks } = createEditor(client, useHero, Mode);
     await press();
     await sameHooks();
     expect(shown()).toBe("second, state of first: creating");
@@ -236,8 +236,8 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
   });
 
   test("Images in flight continue", async () => {
-    const { client, creates, signals, answer, advance } = gateway();
-    const { shown, press, sameHooks } = editor(client, useReef, Mode);
+    const { client, creates, signals, answer, advance } = createGateway();
+    const { shown, press, sameHooks } = createEditor(client, useReef, Mode);
     await press();
     await sameHooks();
     expect(shown()).toBe("second, state of first: pending");
@@ -249,8 +249,8 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
   });
 
   test("A response of a chat continues", async () => {
-    const { client, creates, connection, advance } = gateway();
-    const { shown, press, sameHooks } = editor(client, useAnswer, Mode);
+    const { client, creates, connection, advance } = createGateway();
+    const { shown, press, sameHooks } = createEditor(client, useAnswer, Mode);
     await press();
     connection.send(frame({ content: "Hel" }));
     await advance(1000);
@@ -269,9 +269,9 @@ describe.each(modes)(
   "fast refresh with other hooks, %s, mounts again and finds work in flight:",
   (_, Mode) => {
     test("a video task in the list during its creation, with one create and one poller", async () => {
-      const { client, creates, queries, answer, advance } = gateway();
+      const { client, creates, queries, answer, advance } = createGateway();
       storage = memoryStorage();
-      const { shown, press, otherHooks } = editor(client, useListedVideo, Mode);
+      const { shown, press, otherHooks } = createEditor(client, useListedVideo, Mode);
       await press();
       await otherHooks();
       expect(shown()).toBe("third, state of third: idle [submitting]");
@@ -286,10 +286,10 @@ describe.each(modes)(
     });
 
     test("a video task that is attached, without another poll", async () => {
-      const { client, queries } = gateway();
+      const { client, queries } = createGateway();
       const attached = createVideoTaskStore(client, { presence: present });
       attached.attach("t-1");
-      const { shown, otherHooks } = editor(client, useFirstVideo, Mode);
+      const { shown, otherHooks } = createEditor(client, useFirstVideo, Mode);
       await waitFor(() => expect(shown()).toContain("pending 0.4"));
       await act(settled);
       await otherHooks();
@@ -299,8 +299,8 @@ describe.each(modes)(
 
     test("an asset, whose onCreate gets the handle", async () => {
       registered = [];
-      const { client, creates, signals, answer } = gateway();
-      const { shown, press, otherHooks } = editor(client, useHero, Mode);
+      const { client, creates, signals, answer } = createGateway();
+      const { shown, press, otherHooks } = createEditor(client, useHero, Mode);
       await press();
       await otherHooks();
       expect([shown(), signals[0]?.aborted]).toEqual(["third, state of third: idle", false]);
@@ -309,8 +309,8 @@ describe.each(modes)(
     });
 
     test("images with an id", async () => {
-      const { client, creates, answer, advance } = gateway();
-      const { shown, press, otherHooks } = editor(client, useNamedReef, Mode);
+      const { client, creates, answer, advance } = createGateway();
+      const { shown, press, otherHooks } = createEditor(client, useNamedReef, Mode);
       await press();
       await otherHooks();
       expect(shown()).toBe("third, state of third: pending");
@@ -321,8 +321,8 @@ describe.each(modes)(
     });
 
     test("an answer of a chat with an id", async () => {
-      const { client, creates, connection, advance } = gateway();
-      const { shown, press, otherHooks } = editor(client, useNamedAnswer, Mode);
+      const { client, creates, connection, advance } = createGateway();
+      const { shown, press, otherHooks } = createEditor(client, useNamedAnswer, Mode);
       await press();
       connection.send(frame({ content: "Hel" }));
       await advance(1000);

@@ -31,21 +31,21 @@ function Parts() {
   );
 }
 
-async function hydrated(begin: (connection: ReturnType<typeof openBody>) => Promise<void>) {
+async function hydrate(begin: (connection: ReturnType<typeof openBody>) => Promise<void>) {
   const connection = openBody();
   const { client } = clientOf(
     ({ url }) => (url.endsWith("completions") ? streamAnswer(connection.body) : new Promise(() => {})),
     { clock: stoppedClock() },
   );
-  const appOf = (client: Client) => (
+  const createApp = (client: Client) => (
     <GatewayProvider client={client}>
       <Parts />
     </GatewayProvider>
   );
-  const app = appOf(client);
+  const app = createApp(client);
   const island = document.createElement("div");
   // a server has stores of its own
-  island.innerHTML = renderToString(appOf(clientOf(() => new Response()).client));
+  island.innerHTML = renderToString(createApp(clientOf(() => new Response()).client));
   render(app);
   await act(async () => {
     await begin(connection);
@@ -61,7 +61,7 @@ async function hydrated(begin: (connection: ReturnType<typeof openBody>) => Prom
 }
 
 test("A part hydrates with the server's state, and then shows the current chat and images", async () => {
-  const { text, complaints } = await hydrated(async (connection) => {
+  const { text, complaints } = await hydrate(async (connection) => {
     void chat.send("Hello");
     void images.generate({ prompt: "A reef" });
     await connection.wanted();
@@ -73,7 +73,7 @@ test("A part hydrates with the server's state, and then shows the current chat a
 });
 
 test("A part hydrates after messages have changed without a change of the status", async () => {
-  const { text, complaints } = await hydrated(async () =>
+  const { text, complaints } = await hydrate(async () =>
     chat.setMessages([{ id: "m-1", role: "user", content: "Another one" }]),
   );
   expect(complaints).toEqual([]);

@@ -24,7 +24,7 @@ function Chat({ id, storage }: { id: string; storage: RecordStorage | undefined 
   return <p>{chat.messages.map(({ content }) => content).join(", ")}</p>;
 }
 
-function page(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
+function renderPage(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
   const clock = stoppedClock();
   const connection = openBody();
   const long = { firstChunkMs: 1e9, chunkMs: 1e9 };
@@ -57,7 +57,7 @@ function page(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
 }
 
 test.each([null, StrictMode])("A chat is disposed of five minutes after its last component", async (Mode) => {
-  const { show, write, advance, text, clock } = page(Mode);
+  const { show, write, advance, text, clock } = renderPage(Mode);
   await show("a");
   await write("Hello");
   await show();
@@ -73,7 +73,7 @@ test.each([null, StrictMode])("A chat is disposed of five minutes after its last
 });
 
 test("Of 150 shown chats, the newest hundred stay in memory", async () => {
-  const { show, write, text, clock } = page();
+  const { show, write, text, clock } = renderPage();
   for (let nth = 0; nth < 150; nth += 1) {
     await show(`chat ${nth}`);
     if (nth === 0 || nth >= 48) await write(`text ${nth}`);
@@ -89,7 +89,7 @@ test("Of 150 shown chats, the newest hundred stay in memory", async () => {
 });
 
 test("A chat with a streaming response stays until the response has ended, and five minutes more", async () => {
-  const { show, says, advance, text, connection, requests } = page();
+  const { show, says, advance, text, connection, requests } = renderPage();
   await show("a");
   await act(async () => {
     void chat.send("Why?");
@@ -114,7 +114,7 @@ test("A chat stays until its storage has written it", async () => {
     write: (...given) =>
       isFull ? Promise.reject(new DOMException("full", "QuotaExceededError")) : memory.write(...given),
   };
-  const { show, write, advance, text, clock } = page(null, storage);
+  const { show, write, advance, text, clock } = renderPage(null, storage);
   await show("a");
   await advance(100);
   await write("Hello");

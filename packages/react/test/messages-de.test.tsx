@@ -4,23 +4,23 @@ import { errorMessages as german } from "@sluice/react/de";
 import { expect, test } from "vitest";
 
 /** All texts below a value, by their path: `offline.title`. */
-function textsOf(value: unknown, path = ""): [string, string][] {
+function collectTexts(value: unknown, path = ""): [string, string][] {
   if (typeof value === "string") return [[path, value]];
   return Object.entries(value as object).flatMap(([name, part]) =>
-    textsOf(part, path ? `${path}.${name}` : name),
+    collectTexts(part, path ? `${path}.${name}` : name),
   );
 }
 
 test("the German texts contain all texts of the English ones, translated", () => {
-  const originals = new Map(textsOf(english));
-  const translated = textsOf(german);
+  const originals = new Map(collectTexts(english));
+  const translated = collectTexts(german);
   expect(translated.map(([path]) => path).sort()).toEqual([...originals.keys()].sort());
   for (const [path, text] of translated) {
     const original = originals.get(path) ?? "";
     expect.soft(text === "", path).toBe(original === "");
     if (text !== "") expect.soft(text, path).not.toBe(original);
-    const placesIn = (words: string) => [...words.matchAll(/\{\w+\}/g)].map(String).sort();
-    expect.soft(placesIn(text), path).toEqual(placesIn(original));
+    const findPlaceholders = (words: string) => [...words.matchAll(/\{\w+\}/g)].map(String).sort();
+    expect.soft(findPlaceholders(text), path).toEqual(findPlaceholders(original));
     expect.soft(text, path).not.toMatch(/\b(du|dein\w*|dich|Sie|Ihre?\w*)\b/);
   }
 });

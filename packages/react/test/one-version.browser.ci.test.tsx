@@ -114,12 +114,12 @@ beforeEach(() => {
 
 const aFrame = () => new Promise(requestAnimationFrame);
 
-async function happens(it: () => boolean): Promise<void> {
+async function waitUntil(it: () => boolean): Promise<void> {
   while (!it()) await aFrame();
 }
 
 /** An answer that grows in each frame until `isEnough`. */
-function growing(isEnough: () => boolean) {
+function createGrowingStream(isEnough: () => boolean) {
   let reads = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -141,19 +141,19 @@ describe("twelve components of a chat in a transition", () => {
   ];
   test.each(scenes)("Every commit of a transition shows one version of the answer: %s", async (scene) => {
     let isOver = false;
-    const { client } = clientOf(() => streamAnswer(growing(() => isOver)));
+    const { client } = clientOf(() => streamAnswer(createGrowingStream(() => isOver)));
     root.render(
       <GatewayProvider client={client}>
         <App scene={scene} />
       </GatewayProvider>,
     );
-    await happens(() => chat !== undefined && shown.has(-1));
+    await waitUntil(() => chat !== undefined && shown.has(-1));
     const answered = chat.send("Hello?");
-    await happens(() => (shown.get(-1) ?? 0) > 0 && chat.status === "streaming");
+    await waitUntil(() => (shown.get(-1) ?? 0) > 0 && chat.status === "streaming");
     for (let round = 1; round <= 6; round += 1) {
       startTransition(() => go(round));
       // the answer still grows: a transition that each of its pieces restarts would never come to an end
-      await happens(() => committedRound === round);
+      await waitUntil(() => committedRound === round);
     }
     isOver = true;
     await answered;

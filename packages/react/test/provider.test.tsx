@@ -7,7 +7,7 @@ import { clientOf, settled } from "../../core/test/support/gateway.js";
 
 let warned: string[] = [];
 /** Waits until the code of the warnings would have been run. */
-async function hintsLoaded(): Promise<void> {
+async function loadHints(): Promise<void> {
   await import("../../core/src/base/use-hints.js");
   await settled();
 }
@@ -45,7 +45,7 @@ test("does not warn about a client that is kept, or is of another user", async (
   kept.rerender(<KeepsClient />);
   const { rerender } = render(<CreatesClient />);
   rerender(<CreatesClient scope="bob" />);
-  await hintsLoaded();
+  await loadHints();
   expect(warned).toEqual([]);
 });
 
@@ -53,7 +53,7 @@ test("does not warn about a client in production, where no developer reads it", 
   vi.stubEnv("NODE_ENV", "production");
   const { rerender } = render(<CreatesClient />);
   rerender(<CreatesClient />);
-  await hintsLoaded();
+  await loadHints();
   expect(warned).toEqual([]);
 });
 
@@ -73,7 +73,7 @@ test("warns of two chats with one id and two models, and not of one chat that ch
   );
   const { rerender } = render(page("delta-5.3", "delta-5.3"));
   rerender(page("alpha-v4.1-flash"));
-  await hintsLoaded();
+  await loadHints();
   expect(messages).toEqual([]);
   rerender(page("alpha-v4.1-flash", "delta-5.3"));
   await expect

@@ -60,15 +60,15 @@ async function show(client: Client, storage: RecordStorage): Promise<void> {
       <App client={client} storage={storage} />
     </GatewayProvider>,
   );
-  await happens(() => user === client);
+  await waitUntil(() => user === client);
 }
 
-async function happens(it: () => unknown): Promise<void> {
+async function waitUntil(it: () => unknown): Promise<void> {
   while (!it()) await new Promise(requestAnimationFrame);
 }
 
 /** A client of a user. All users have one gateway, where ids are the same for all. */
-function clientFor(emulator: ReturnType<typeof createEmulator>, scope: string | undefined): Client {
+function createUserClient(emulator: ReturnType<typeof createEmulator>, scope: string | undefined): Client {
   return createClient({
     ...emulator.clientOptions,
     user: scope,
@@ -112,17 +112,17 @@ function noteNames(inner: RecordStorage) {
 
 /** Uses everything once: what is kept, what is shared with other tabs, and what lasts as long as the page. */
 async function useEverything(): Promise<void> {
-  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring);
+  await waitUntil(() => !page.chat.isRestoring && !page.conversations.isRestoring);
   page.attachments.add([png()]);
   await page.chat.send("What is a reef?");
   await page.images.generate({ prompt: "A reef at dawn", size: "2048x2048" });
   await page.video.create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
   await page.asset.create("https://example.com/reef.png");
-  await happens(() => page.video.task && page.asset.asset && page.conversations.total === 1);
-  await happens(() => page.attachments.images.length === 1);
+  await waitUntil(() => page.video.task && page.asset.asset && page.conversations.total === 1);
+  await waitUntil(() => page.attachments.images.length === 1);
 }
 
-const shownOf = ({ chat, conversations, ...rest }: typeof page) => ({
+const pickShown = ({ chat, conversations, ...rest }: typeof page) => ({
   messages: chat.messages.length,
   conversations: conversations.total,
   video: rest.video.status,
@@ -152,7 +152,7 @@ afterEach(() => {
 test("Every lock, channel and collection has the user of the client in its name", async () => {
   const name = `scope-${crypto.randomUUID()}`;
   const { storage, names, collections } = noteNames(indexedDBStorage({ name }));
-  await show(clientFor(createEmulator({ speed: 50 }), "user/1"), storage);
+  await show(createUserClient(createEmulator({ speed: 50 }), "user/1"), storage);
   await useEverything();
 
   // the channel of the database is that of its name; its messages name the collection
@@ -162,37 +162,37 @@ test("Every lock, channel and collection has the user of the client in its name"
   for (const [kind, used] of Object.entries(all))
     for (const each of used) expect(each, kind).toMatch(new RegExp(`^${own}`));
   // what a full run uses, so that this test notices when it uses less
-  const kindsOf = (used: ReadonlySet<string>) =>
+  const listKinds = (used: ReadonlySet<string>) =>
     new Set([...used].map((each) => /^(?:sluice\/)?[a-z-]+/.exec(each.slice(own.length))?.[0]));
-  expect(kindsOf(names.locks)).toEqual(
+  expect(listKinds(names.locks)).toEqual(
     new Set(["sluice/chat", "sluice/conversation", "sluice/submission", "sluice/video", "sluice/asset"]),
   );
-  expect(kindsOf(names.channels)).toEqual(new Set(["sluice/video", "sluice/asset"]));
-  expect(kindsOf(collections)).toEqual(new Set(["chat", "conversations", "forgotten", "video-tasks"]));
+  expect(listKinds(names.channels)).toEqual(new Set(["sluice/video", "sluice/asset"]));
+  expect(listKinds(collections)).toEqual(new Set(["chat", "conversations", "forgotten", "video-tasks"]));
 });
 
 test("A page whose user changes shows nothing of the first user, and all of it when that user is back", async () => {
   const storage = indexedDBStorage({ name: `users-${crypto.randomUUID()}` });
   const emulator = createEmulator({ speed: 50 });
-  const [ann, bob] = [clientFor(emulator, "ann"), clientFor(emulator, "bob")];
+  const [ann, bob] = [createUserClient(emulator, "ann"), createUserClient(emulator, "bob")];
   await show(ann, storage);
   await useEverything();
   const { handle } = page.video;
 
   await show(bob, storage);
-  await happens(() => page.chat.messages.length === 0 && !page.conversations.isRestoring);
-  await happens(() => !page.chat.isRestoring);
-  expect(shownOf(page)).toEqual(nothing);
+  await waitUntil(() => page.chat.messages.length === 0 && !page.conversations.isRestoring);
+  await waitUntil(() => !page.chat.isRestoring);
+  expect(pickShown(page)).toEqual(nothing);
   expect(await page.conversations.search("reef")).toEqual([]);
 
   // a page load later, with the same names and no scope, the browser is that of a third user
-  await show(clientFor(emulator, undefined), storage);
-  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring);
-  expect(shownOf(page)).toEqual(nothing);
+  await show(createUserClient(emulator, undefined), storage);
+  await waitUntil(() => !page.chat.isRestoring && !page.conversations.isRestoring);
+  expect(pickShown(page)).toEqual(nothing);
 
-  await show(clientFor(emulator, "ann"), storage);
-  await happens(() => page.chat.messages.length === 2 && page.videos.tasks.length === 1);
-  await happens(() => page.conversations.total === 1);
+  await show(createUserClient(emulator, "ann"), storage);
+  await waitUntil(() => page.chat.messages.length === 2 && page.videos.tasks.length === 1);
+  await waitUntil(() => page.conversations.total === 1);
   expect(page.videos.tasks[0]?.handle?.id).toBe(handle?.id);
 });
 
@@ -200,20 +200,20 @@ test("A user who signs out leaves nothing on the page and nothing in the browser
   const name = `left-${crypto.randomUUID()}`;
   const storage = indexedDBStorage({ name });
   const emulator = createEmulator({ speed: 50 });
-  const ann = clientFor(emulator, "ann");
+  const ann = createUserClient(emulator, "ann");
   await show(ann, storage);
   await useEverything();
   const turn = page.chat.send("Tell me more [[stall]]");
 
   expect(await signOut(ann)).toEqual({ unsent: 0, errors: [] });
   expect((await turn).outcome).toBe("stopped");
-  await happens(() => page.chat.messages.length === 0 && page.attachments.attachments.length === 0);
-  expect(shownOf(page)).toEqual(nothing);
-  expect(await keysOf(`${name}/1`)).toEqual([]);
+  await waitUntil(() => page.chat.messages.length === 0 && page.attachments.attachments.length === 0);
+  expect(pickShown(page)).toEqual(nothing);
+  expect(await readKeys(`${name}/1`)).toEqual([]);
 });
 
 /** Keys of all records of a database. */
-async function keysOf(database: string): Promise<readonly unknown[]> {
+async function readKeys(database: string): Promise<readonly unknown[]> {
   const opening = indexedDB.open(database);
   const connection = await new Promise<IDBDatabase>((resolve) => {
     opening.onsuccess = () => resolve(opening.result);

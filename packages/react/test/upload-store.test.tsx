@@ -27,7 +27,7 @@ function Upload({ client }: { client: ReturnType<typeof clientOf>["client"] }) {
   );
 }
 
-function shown(uploads = createUploads()) {
+function renderUpload(uploads = createUploads()) {
   const { client } = clientOf((request) => uploads.answer(request));
   return { ...uploads, ...render(<Upload client={client} />) };
 }
@@ -36,7 +36,7 @@ const press = (name: string) => fireEvent.click(screen.getByRole("button", { nam
 const text = () => [screen.getByRole("status").textContent, screen.getByRole("paragraph").textContent];
 
 test("a component uploads a file, shows its address, and forgets it", async () => {
-  const { log } = shown();
+  const { log } = renderUpload();
   expect([text(), log]).toEqual([["idle", "undefined"], []]);
   press("upload");
   expect(text()).toEqual(["pending", "0"]);
@@ -46,7 +46,7 @@ test("a component uploads a file, shows its address, and forgets it", async () =
 });
 
 test("a component shows the rejection of a file", async () => {
-  const { failures } = shown();
+  const { failures } = renderUpload();
   failures.push(() => createRefusal(415, "file_type"));
   press("upload");
   await waitFor(() => expect(text()).toEqual(["error", "file_type"]));

@@ -9,7 +9,7 @@ import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
 let gateways = 0;
 
-function gatewayOf(statuses: readonly string[]) {
+function createGateway(statuses: readonly string[]) {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
@@ -47,7 +47,7 @@ function Hero(props: Pick<UseAssetOptions, "assetId" | "onSuccess" | "onError">)
 const shown = () => screen.getByRole("status").textContent;
 
 test("registers once for a double click, also in StrictMode, and returns the uri", async () => {
-  const { client, clock, creates } = gatewayOf(["Processing", "Active"]);
+  const { client, clock, creates } = createGateway(["Processing", "Active"]);
   render(
     <StrictMode>
       <GatewayProvider client={client}>
@@ -67,7 +67,7 @@ test("registers once for a double click, also in StrictMode, and returns the uri
 });
 
 test("watches an existing asset, and sends nothing on a server", async () => {
-  const { client } = gatewayOf(["Active"]);
+  const { client } = createGateway(["Active"]);
   const app = (
     <GatewayProvider client={client}>
       <Hero assetId="a-1" />
@@ -82,7 +82,7 @@ test.each([
   ["Active", "asset://a-1", "success"],
   ["Failed", "error", "error TaskError"],
 ])("an asset that is %s calls back once, however many components show it", async (word, shows, expected) => {
-  const { client, clock } = gatewayOf(["Processing", word]);
+  const { client, clock } = createGateway(["Processing", word]);
   const reported: string[] = [];
   const hero = (
     <Hero

@@ -227,7 +227,7 @@ test("The limit of a size is named with one decimal", async () => {
 });
 
 /** A page with a canvas. `sizeOf` decides the bytes of a picture. Returns the widths of the pictures that were drawn. */
-function withCanvas(
+function installCanvas(
   sizeOf: (drawn: { readonly quality: number; readonly width: number }) => number = () => 5,
 ): readonly number[] {
   const drawn: number[] = [];
@@ -251,7 +251,7 @@ function withCanvas(
 }
 
 test("An image of up to 2048 pixels is sent unchanged, and a wider one is downscaled", async () => {
-  const drawn = withCanvas();
+  const drawn = installCanvas();
   show();
   const files = [png(), wide(2048), wide(2049)] as const;
   add(...files);
@@ -263,7 +263,7 @@ test("An image of up to 2048 pixels is sent unchanged, and a wider one is downsc
 });
 
 test("An image is not downscaled if the option is off", async () => {
-  const drawn = withCanvas();
+  const drawn = installCanvas();
   show(undefined, { downscale: false });
   add(wide(2049));
   await isReady();
@@ -271,7 +271,7 @@ test("An image is not downscaled if the option is off", async () => {
 });
 
 test("A damaged image is unreadable where the page can decode images", async () => {
-  withCanvas();
+  installCanvas();
   const refused = new DOMException("The source image could not be decoded.", "InvalidStateError");
   vi.stubGlobal("createImageBitmap", () => Promise.reject(refused));
   show();
@@ -280,12 +280,12 @@ test("A damaged image is unreadable where the page can decode images", async () 
 });
 
 test("The quality is lowered first, then the size, and an image that still does not fit is refused", async () => {
-  const drawn = withCanvas(({ quality, width }) => (width < 90 && quality < 0.7 ? 5 : 50));
+  const drawn = installCanvas(({ quality, width }) => (width < 90 && quality < 0.7 ? 5 : 50));
   show(undefined, { maxSide: 100, maxBytes: 10 });
   add(wide(200));
   await isReady();
   expect([held.result?.images[0]?.size, drawn]).toEqual([5, [100, 80]]);
-  withCanvas(() => 50);
+  installCanvas(() => 50);
   add(wide(300));
   await waitFor(() => expect(problems()).toEqual(["300.png: size"]));
 });

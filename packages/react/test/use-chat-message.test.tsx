@@ -52,7 +52,7 @@ function Counter({ label }: { label: string }) {
 }
 
 /** A chat whose list knows only ids: each row looks at its own message. */
-function app(wrap: (content: ReactNode) => ReactNode = (content) => content) {
+function renderApp(wrap: (content: ReactNode) => ReactNode = (content) => content) {
   const clock = stoppedClock();
   const connections = [openBody(), openBody()];
   const { client } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), { clock });
@@ -72,7 +72,7 @@ function app(wrap: (content: ReactNode) => ReactNode = (content) => content) {
 const status = () => screen.getByRole("status").textContent;
 
 test("each row renders only for its own message", async () => {
-  const { clock, connections } = app();
+  const { clock, connections } = renderApp();
   const [one, two] = connections;
   expect(status()).toBe("ready");
   await act(async () => {
@@ -105,7 +105,7 @@ test("each row renders only for its own message", async () => {
 });
 
 test("rows show the same chat in StrictMode, and after the chat's component is removed", async () => {
-  const { clock, connections, badgeAlone } = app((content) => <StrictMode>{content}</StrictMode>);
+  const { clock, connections, badgeAlone } = renderApp((content) => <StrictMode>{content}</StrictMode>);
   const [one] = connections;
   await act(async () => {
     void held.chat?.send("Hello");

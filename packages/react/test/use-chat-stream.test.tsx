@@ -109,7 +109,7 @@ const status = () => screen.getByRole("status").textContent;
 const thread = () => screen.getByRole("paragraph").textContent;
 
 /** An app whose gateway holds the line until the test speaks. */
-function live(children: ReactNode = <Chat />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
+function renderLive(children: ReactNode = <Chat />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 3 }, openBody);
   const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
@@ -122,7 +122,7 @@ function live(children: ReactNode = <Chat />, wrap: (app: ReactNode) => ReactNod
   return { clock, connection, connections, requests, show, unmount: view.unmount };
 }
 
-async function says(
+async function waitForText(
   connection: ReturnType<typeof openBody>,
   text: string,
   clock: ReturnType<typeof stoppedClock>,
@@ -137,13 +137,13 @@ async function says(
 
 describe("useChatStream", () => {
   test("rendering sends nothing, and a response is shown as it grows until it is complete", async () => {
-    const { clock, connection, requests } = live();
+    const { clock, connection, requests } = renderLive();
     expect([status(), requests.length]).toEqual(["ready", 0]);
     press("send");
     expect([status(), thread()]).toEqual(["submitted", "user: Hello?; assistant: "]);
-    await says(connection, frame({ content: "Hel" }), clock);
+    await waitForText(connection, frame({ content: "Hel" }), clock);
     expect([status(), thread()]).toEqual(["streaming", "user: Hello?; assistant: Hel"]);
-    await says(connection, frame({ content: "lo" }) + frame({}, "stop"), clock);
+    await waitForText(connection, frame({ content: "lo" }) + frame({}, "stop"), clock);
     await act(async () => {
       connection.send(DONE);
       await settled();
@@ -165,15 +165,15 @@ describe("useChatStream", () => {
   });
 
   test("StrictMode sends one request for each message", async () => {
-    const { requests, clock, connection } = live(<Chat />, (app) => <StrictMode>{app}</StrictMode>);
+    const { requests, clock, connection } = renderLive(<Chat />, (app) => <StrictMode>{app}</StrictMode>);
     press("send");
-    await says(connection, hello, clock);
+    await waitForText(connection, hello, clock);
     await waitFor(() => expect(thread()).toBe("user: Hello?; assistant: Hello"));
     expect(requests).toHaveLength(1);
   });
 
   test("A change of the status is shown in the same task, so that nothing is clicked twice", async () => {
-    live(<Held />);
+    renderLive(<Held />);
     const environment = globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean };
     environment.IS_REACT_ACT_ENVIRONMENT = false;
     try {
@@ -189,17 +189,17 @@ describe("useChatStream", () => {
   });
 
   test("a burst of a thousand deltas is committed once", async () => {
-    const { clock, connection } = live();
+    const { clock, connection } = renderLive();
     press("send");
-    await says(connection, frame({ content: "." }), clock);
+    await waitForText(connection, frame({ content: "." }), clock);
     const before = commits;
-    await says(connection, frame({ content: "." }).repeat(1000), clock);
+    await waitForText(connection, frame({ content: "." }).repeat(1000), clock);
     expect(commits - before).toBe(1);
     expect(thread()).toHaveLength("user: Hello?; assistant: ".length + 1001);
   });
 
   test("Twenty components with effects show 6,000 deltas without an endless update", async () => {
-    const { clock, connection } = live(
+    const { clock, connection } = renderLive(
       <StrictMode>
         <Chat id="shared" />
         {Array.from("abcdefghijklmnopqrst", (key) => (
@@ -208,49 +208,49 @@ describe("useChatStream", () => {
       </StrictMode>,
     );
     press("send");
-    await says(connection, frame({ content: "." }), clock);
+    await waitForText(connection, frame({ content: "." }), clock);
     const before = commits;
     for (let part = 0; part < 10; part += 1)
-      await says(connection, frame({ content: "." }).repeat(600), clock);
+      await waitForText(connection, frame({ content: "." }).repeat(600), clock);
     // StrictMode renders each component twice
     expect(commits - before).toBeLessThanOrEqual(2 * 10);
     expect(screen.getAllByText("6001")).toHaveLength(20);
   });
 
   test("stop keeps the text, and the next message is sent", async () => {
-    const { clock, connection, connections } = live();
+    const { clock, connection, connections } = renderLive();
     press("send");
-    await says(connection, frame({ content: "Hel" }), clock);
+    await waitForText(connection, frame({ content: "Hel" }), clock);
     press("stop");
     await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hel"]));
     expect(connection.cancelled).toBe(true);
     press("send");
-    await says(connections[1] as typeof connection, hello, clock);
+    await waitForText(connections[1] as typeof connection, hello, clock);
     await waitFor(() =>
       expect(thread()).toBe("user: Hello?; assistant: Hel; user: Hello?; assistant: Hello"),
     );
   });
 
   test("a truncated response is shown as an error with its text, and regenerate replaces it", async () => {
-    const { clock, connection, connections } = live();
+    const { clock, connection, connections } = renderLive();
     press("send");
-    await says(connection, frame({ content: "Hel" }), clock);
+    await waitForText(connection, frame({ content: "Hel" }), clock);
     await act(async () => connection.drop());
     await waitFor(() => expect([status(), thread()]).toEqual(["error", "user: Hello?; assistant: Hel"]));
     expect(screen.getByText("StreamError")).toBeTruthy();
     press("regenerate");
-    await says(connections[1] as typeof connection, hello, clock);
+    await waitForText(connections[1] as typeof connection, hello, clock);
     await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
     press("clear");
     expect([status(), thread()]).toEqual(["ready", ""]);
   });
 
   test("the instructions of the latest render are sent, and are not in the thread", async () => {
-    const { clock, connection, requests, show } = live(<Chat instructions="Be brief." />);
+    const { clock, connection, requests, show } = renderLive(<Chat instructions="Be brief." />);
     show(<Chat instructions={() => "Be kind."} />);
     press("send");
     await act(settled);
-    await says(connection, hello, clock);
+    await waitForText(connection, hello, clock);
     await waitFor(() => expect(thread()).toBe("user: Hello?; assistant: Hello"));
     expect((await requests[0]?.json())?.messages).toEqual([
       { role: "system", content: "Be kind." },
@@ -259,27 +259,27 @@ describe("useChatStream", () => {
   });
 
   test("two components with one id show one stream", async () => {
-    const { clock, connection, requests } = live(
+    const { clock, connection, requests } = renderLive(
       <>
         <Chat id="a" label="left" />
         <Chat id="a" label="right" />
       </>,
     );
     fireEvent.click(screen.getAllByRole("button", { name: "send" })[0] as HTMLElement);
-    await says(connection, frame({ content: "Hel" }), clock);
+    await waitForText(connection, frame({ content: "Hel" }), clock);
     expect(screen.getAllByText("user: Hello?; assistant: Hel")).toHaveLength(2);
     expect(requests).toHaveLength(1);
   });
 
   test("two components without an id show a chat each", async () => {
-    const { clock, connections } = live(
+    const { clock, connections } = renderLive(
       <>
         <Chat label="left" />
         <Chat label="right" />
       </>,
     );
     fireEvent.click(screen.getAllByRole("button", { name: "send" })[0] as HTMLElement);
-    await says(connections[0] as (typeof connections)[0], frame({ content: "Hel" }), clock);
+    await waitForText(connections[0] as (typeof connections)[0], frame({ content: "Hel" }), clock);
     const texts = screen.getAllByRole("paragraph").map(({ textContent }) => textContent);
     expect(texts).toEqual(["user: Hello?; assistant: Hel", ""]);
   });
@@ -292,7 +292,7 @@ describe("useChatStream", () => {
         onFinish={() => reported.push(label)}
       />
     );
-    const { clock, connections, requests, show } = live(
+    const { clock, connections, requests, show } = renderLive(
       <>
         {chat("left", "delta-5.3", 1)}
         {chat("right", "alpha-v4.1-flash", 2)}
@@ -300,7 +300,7 @@ describe("useChatStream", () => {
     );
     const sends = screen.getAllByRole("button", { name: "send" });
     fireEvent.click(sends[0] as HTMLElement);
-    await says(connections[0] as (typeof connections)[0], frame({ content: "Hi" }), clock);
+    await waitForText(connections[0] as (typeof connections)[0], frame({ content: "Hi" }), clock);
     // refused, as an answer is under way: it changes nothing of the left one's turn
     fireEvent.click(sends[1] as HTMLElement);
     show(
@@ -309,10 +309,10 @@ describe("useChatStream", () => {
         {chat("right", "alpha-v4.1-flash", 4)}
       </>,
     );
-    await says(connections[0] as (typeof connections)[0], frame({}, "stop") + DONE, clock);
+    await waitForText(connections[0] as (typeof connections)[0], frame({}, "stop") + DONE, clock);
     await waitFor(() => expect(reported).toEqual(["left"]));
     fireEvent.click(sends[1] as HTMLElement);
-    await says(connections[1] as (typeof connections)[0], hello, clock);
+    await waitForText(connections[1] as (typeof connections)[0], hello, clock);
     await waitFor(() => expect(reported).toEqual(["left", "right"]));
     expect(await Promise.all(requests.map((request) => request.json()))).toMatchObject([
       { model: "delta-5.3", max_tokens: 1 },
@@ -321,20 +321,20 @@ describe("useChatStream", () => {
   });
 
   test("a chat with an id outlives its component: the stream continues and is found again", async () => {
-    const { clock, connection, requests, show } = live(<Chat id="a" />);
+    const { clock, connection, requests, show } = renderLive(<Chat id="a" />);
     press("send");
-    await says(connection, frame({ content: "Hel" }), clock);
+    await waitForText(connection, frame({ content: "Hel" }), clock);
     show(<p>another route</p>);
-    await says(connection, frame({ content: "lo" }), clock);
+    await waitForText(connection, frame({ content: "lo" }), clock);
     show(<Chat id="a" />);
     expect(thread()).toBe("user: Hello?; assistant: Hello");
     expect([requests.length, connection.cancelled]).toEqual([1, false]);
   });
 
   test("a chat with an id stays for five minutes without a component", async () => {
-    const { clock, connection, show } = live(<Chat id="a" />);
+    const { clock, connection, show } = renderLive(<Chat id="a" />);
     press("send");
-    await says(connection, hello, clock);
+    await waitForText(connection, hello, clock);
     show(<p>another route</p>);
     await clock.advance(5 * 60_000 - 1);
     show(<Chat id="a" />);
@@ -349,16 +349,16 @@ describe("useChatStream", () => {
     const storage = memoryStorage();
     const record = { message: { role: "user", content: "About b" }, parent: null, revision: 1 };
     await storage.write("chat/b", new Map([["1", record]]));
-    const { show } = live(<Chat id="a" storage={storage} />);
+    const { show } = renderLive(<Chat id="a" storage={storage} />);
     await act(() => settled());
     show(<Chat id="b" storage={storage} />);
     await waitFor(() => expect(screen.getByRole("paragraph").textContent).toBe("user: About b"));
   });
 
   test("a chat without an id stops soon after its component is removed", async () => {
-    const { clock, connection, unmount } = live();
+    const { clock, connection, unmount } = renderLive();
     press("send");
-    await says(connection, frame({ content: "Hel" }), clock);
+    await waitForText(connection, frame({ content: "Hel" }), clock);
     unmount();
     await clock.advance(500);
     expect(connection.cancelled).toBe(false);
@@ -368,12 +368,12 @@ describe("useChatStream", () => {
 
   test("callbacks and parameters are read when they are used", async () => {
     const finished: string[] = [];
-    const { clock, connection, requests } = live(<Counted onFinish={(text) => finished.push(text)} />);
+    const { clock, connection, requests } = renderLive(<Counted onFinish={(text) => finished.push(text)} />);
     press("count");
     press("send");
-    await says(connection, frame({ content: "Hi" }), clock);
+    await waitForText(connection, frame({ content: "Hi" }), clock);
     press("count");
-    await says(connection, frame({}, "stop") + DONE, clock);
+    await waitForText(connection, frame({}, "stop") + DONE, clock);
     await waitFor(() => expect(finished).toEqual(["Hi 3"]));
     expect(await requests[0]?.json()).toMatchObject({ max_tokens: 2 });
   });

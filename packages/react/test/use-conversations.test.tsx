@@ -63,7 +63,7 @@ function Conversation({ held, id, storage }: { held: Held; id: string; storage: 
  * A tab of an app: another one over the same storage is another tab, or the page after a reload. Effects run twice in
  * StrictMode, and once in the Fragment of a production build.
  */
-function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = StrictMode) {
+function openTab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = StrictMode) {
   const clock = stoppedClock();
   const events: { type: string }[] = [];
   const connections = Array.from({ length: 8 }, openBody);
@@ -96,8 +96,8 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
     rows,
     ask,
     send,
-    answer,
-    piece,
+    answer: streamAnswerText,
+    piece: pushPiece,
     held,
     seen: held.seen,
   };
@@ -118,7 +118,7 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
   }
 
   /** Sends a piece of the answer in flight. */
-  async function piece(content: string): Promise<void> {
+  async function pushPiece(content: string): Promise<void> {
     const line = connections[sent];
     await act(async () => {
       await line?.wanted();
@@ -128,7 +128,7 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
     });
   }
 
-  async function answer(text: string): Promise<void> {
+  async function streamAnswerText(text: string): Promise<void> {
     const line = connections[sent];
     sent += 1;
     await act(async () => {
@@ -143,7 +143,7 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
 const alone = (): RecordStorage => ({ ...memoryStorage(), watch: () => () => {} });
 
 const opened = async (options: UseConversationsOptions = {}, Mode = StrictMode) => {
-  const page = tab(options, Mode);
+  const page = openTab(options, Mode);
   await waitFor(() => expect(page.list().isRestoring).toBe(false));
   return page;
 };
@@ -154,7 +154,7 @@ const create = ({ list }: { list: () => UseConversationsResult }, title?: string
   });
   return id;
 };
-const shows = (page: ReturnType<typeof tab>, rows: readonly string[]) =>
+const shows = (page: ReturnType<typeof openTab>, rows: readonly string[]) =>
   waitFor(() => expect(page.rows()).toEqual(rows));
 
 test("a conversation is listed from its first question on, with the question as its title", async () => {
@@ -766,8 +766,8 @@ test("An excerpt has 160 characters of a long message around the word, and none 
   await storage.write("conversations", new Map([["c", record]]));
   await storage.write("chat/c", new Map([["m", message("m", content)]]));
   const page = await opened({ storage });
-  const excerptOf = async (text: string) => (await page.list().search(text))[0]?.excerpt;
-  const [sky, early] = [await excerptOf("sky"), await excerptOf("before")];
+  const findExcerpt = async (text: string) => (await page.list().search(text))[0]?.excerpt;
+  const [sky, early] = [await findExcerpt("sky"), await findExcerpt("before")];
   expect(sky).toMatch(/^… before before before before before The SKY is blue 🌊+…$/u);
   expect([...(sky ?? "")]).toHaveLength(160);
   expect(early).toMatch(/^before before .* The SKY is blue 🌊+…$/u);
@@ -808,7 +808,7 @@ test("A search finds what users and models said, in records of any form", async 
 });
 
 /** A page with conversations without messages. Returns the names of the chats that are read, too. */
-async function withTitles(titles: readonly string[]) {
+async function createTitledList(titles: readonly string[]) {
   const kept = memoryStorage();
   const records = titles.map((title, nth) => {
     const record = { title, createdAt: nth, updatedAt: nth, revision: 1 };
@@ -824,9 +824,9 @@ async function withTitles(titles: readonly string[]) {
 }
 
 test("A search finds fifty conversations, and reads none beyond its limit", async () => {
-  const { page, reads } = await withTitles(Array.from({ length: 51 }, () => "Sky"));
+  const { page, reads } = await createTitledList(Array.from({ length: 51 }, () => "Sky"));
   expect(await page.list().search("sky")).toHaveLength(50);
-  const other = await withTitles(["Sky", "Sea"]);
+  const other = await createTitledList(["Sky", "Sea"]);
   expect(await other.page.list().search("sky", { limit: 1 })).toHaveLength(1);
   expect([reads, other.reads]).toEqual([[], []]);
 });
@@ -835,7 +835,7 @@ test.each([
   [200, 0],
   [201, 201],
 ])("A second search in %i conversations reads %i of them again", async (count, again) => {
-  const { page, reads } = await withTitles(Array.from({ length: count }, () => "Sea"));
+  const { page, reads } = await createTitledList(Array.from({ length: count }, () => "Sea"));
   await page.list().search("sky");
   expect(reads).toHaveLength(count);
   await page.list().search("sky");
@@ -843,11 +843,11 @@ test.each([
 });
 
 test("A search that was aborted reads nothing, and rejects also where titles are enough", async () => {
-  const { page, reads } = await withTitles(["Sky", "Sea"]);
+  const { page, reads } = await createTitledList(["Sky", "Sea"]);
   const signal = AbortSignal.abort();
   await expect(page.list().search("sky", { signal })).rejects.toThrow("abort");
   expect(reads).toEqual([]);
-  const all = await withTitles(["Sky"]);
+  const all = await createTitledList(["Sky"]);
   await expect(all.page.list().search("sky", { signal })).rejects.toThrow("abort");
 });
 
@@ -877,7 +877,7 @@ test("a long list is shown in pages", async () => {
 });
 
 test("A page of a list has fifty conversations", async () => {
-  const { page } = await withTitles(Array.from({ length: 51 }, () => "Sky"));
+  const { page } = await createTitledList(Array.from({ length: 51 }, () => "Sky"));
   expect([page.list().conversations.length, page.list().hasMore]).toEqual([50, true]);
   act(() => page.list().showMore());
   expect([page.list().conversations.length, page.list().hasMore]).toEqual([51, false]);
@@ -889,7 +889,7 @@ test("The list is restoring until its storage was read, and what is forgotten me
   await storage.write("conversations", new Map([["c", record]]));
   const held: (() => void)[] = [];
   const read = () => new Promise<void>((resolve) => held.push(resolve)).then(() => new Map([["c", record]]));
-  const page = tab({ storage: { ...storage, read } });
+  const page = openTab({ storage: { ...storage, read } });
   await waitFor(() => expect(held.length).toBeGreaterThan(0));
   expect([page.list().isRestoring, page.rows()]).toEqual([true, []]);
   await act(() => signOut(page.client));
@@ -1014,19 +1014,19 @@ test("a row that did not change is the same object", async () => {
   const page = await opened({ storage: memoryStorage() });
   const [one, two] = [create(page, "One"), create(page, "Two")] as const;
   await waitFor(() => expect(page.rows()).toHaveLength(2));
-  const rowOf = (id: string) => page.list().conversations.find((row) => row.id === id);
-  const before = rowOf(one);
+  const findRow = (id: string) => page.list().conversations.find((row) => row.id === id);
+  const before = findRow(one);
   act(() => page.list().update(two, { title: "2" }));
-  expect(rowOf(two)?.title).toBe("2");
-  expect(rowOf(one)).toBe(before);
+  expect(findRow(two)?.title).toBe("2");
+  expect(findRow(one)).toBe(before);
 });
 
 describe("what is unread", () => {
   const list = "conversations";
   const record = { title: "Otters", createdAt: 1, updatedAt: 1, revision: 1 };
-  const seenIn = async (storage: RecordStorage) => (await storage.read(list)).get("~seen/a");
+  const readSeen = async (storage: RecordStorage) => (await storage.read(list)).get("~seen/a");
   const news = (at: number, time = 5) => new Map([["~news/a", { at, time }]]);
-  const unread = (page: ReturnType<typeof tab>) => page.list().conversations.map((one) => one.isUnread);
+  const unread = (page: ReturnType<typeof openTab>) => page.list().conversations.map((one) => one.isUnread);
 
   test("A conversation is unread from a message that the server calls new until it is shown, and rises meanwhile", async () => {
     const storage = memoryStorage();
@@ -1034,15 +1034,15 @@ describe("what is unread", () => {
       list,
       new Map<string, unknown>([["a", record], ["b", { ...record, updatedAt: 2 }], ...news(7)]),
     );
-    const page = tab({ storage, activeId: "b" });
+    const page = openTab({ storage, activeId: "b" });
     await waitFor(() => expect(page.list().conversations.map(({ id }) => id)).toEqual(["a", "b"]));
     expect(unread(page)).toEqual([true, false]);
-    expect(await seenIn(storage)).toBeUndefined();
+    expect(await readSeen(storage)).toBeUndefined();
     await page.show({ activeId: "a" });
     await waitFor(() => expect(unread(page)).toEqual([false, false]));
-    expect(await seenIn(storage)).toEqual({ at: 7 });
+    expect(await readSeen(storage)).toEqual({ at: 7 });
     await act(async () => storage.write(list, news(9)));
-    expect(await seenIn(storage)).toEqual({ at: 9 });
+    expect(await readSeen(storage)).toEqual({ at: 9 });
     page.unmount();
   });
 
@@ -1050,12 +1050,12 @@ describe("what is unread", () => {
     const storage = memoryStorage();
     await storage.write(list, new Map<string, unknown>([["a", record], ...news(7)]));
     const visibility = vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden");
-    const page = tab({ storage, activeId: "a" });
+    const page = openTab({ storage, activeId: "a" });
     await waitFor(() => expect(unread(page)).toEqual([true]));
     visibility.mockReturnValue("visible");
     await act(async () => void document.dispatchEvent(new Event("visibilitychange")));
     await waitFor(() => expect(unread(page)).toEqual([false]));
-    expect(await seenIn(storage)).toEqual({ at: 7 });
+    expect(await readSeen(storage)).toEqual({ at: 7 });
     visibility.mockRestore();
     page.unmount();
   });
@@ -1064,7 +1064,7 @@ describe("what is unread", () => {
     const storage = memoryStorage();
     const odd = { "~news/a": "new", "~seen/a": null, "~news/": { at: -1 }, "~seen/b": { at: "x" } };
     await storage.write(list, new Map<string, unknown>([["a", record], ...Object.entries(odd)]));
-    const page = tab({ storage });
+    const page = openTab({ storage });
     await waitFor(() => expect(unread(page)).toEqual([false]));
     expect(page.list().total).toBe(1);
     page.unmount();

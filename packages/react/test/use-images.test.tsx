@@ -57,7 +57,7 @@ const status = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 
 /** An app whose gateway answers when the test says so. */
-function live(children: ReactNode = <Painter />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
+function renderLive(children: ReactNode = <Painter />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
   const clock = stoppedClock();
   const answers: ((answered: Response) => void)[] = [];
   const signals: AbortSignal[] = [];
@@ -88,7 +88,7 @@ function live(children: ReactNode = <Painter />, wrap: (app: ReactNode) => React
 describe("useImages", () => {
   test("rendering sends nothing, and a request renders twice", async () => {
     const before = renders;
-    const { requests, ...app } = live();
+    const { requests, ...app } = renderLive();
     await act(settled);
     expect([status(), requests.length, renders - before]).toEqual(["idle", 0, 1]);
     press("paint");
@@ -99,7 +99,9 @@ describe("useImages", () => {
   });
 
   test("a double click sends once, also in StrictMode", async () => {
-    const { clock, requests, ...app } = live(<Painter />, (content) => <StrictMode>{content}</StrictMode>);
+    const { clock, requests, ...app } = renderLive(<Painter />, (content) => (
+      <StrictMode>{content}</StrictMode>
+    ));
     press("paint");
     press("paint");
     // mounting twice has let go of nothing
@@ -109,7 +111,7 @@ describe("useImages", () => {
   });
 
   test("a request that breaks a rule renders once", () => {
-    const { requests } = live(<Painter params={{ seed: 0.5 }} />);
+    const { requests } = renderLive(<Painter params={{ seed: 0.5 }} />);
     const before = renders;
     press("paint");
     expect([status(), renders - before, requests.length]).toEqual(["error", 1, 0]);
@@ -117,7 +119,7 @@ describe("useImages", () => {
   });
 
   test("stop shows that the request may be billed, and reset deletes it", async () => {
-    const { signals } = live();
+    const { signals } = renderLive();
     press("paint");
     await act(settled);
     press("stop");
@@ -131,7 +133,7 @@ describe("useImages", () => {
 
   test("methods keep their identity", async () => {
     verbs.clear();
-    const app = live();
+    const app = renderLive();
     press("paint");
     await app.answer(reef);
     app.show(<Painter label="another" />);
@@ -140,7 +142,7 @@ describe("useImages", () => {
 
   test("parameters and callbacks are read when they are used", async () => {
     const reported: string[] = [];
-    const { requests, ...app } = live(<Counted onImages={(text) => reported.push(text)} />);
+    const { requests, ...app } = renderLive(<Counted onImages={(text) => reported.push(text)} />);
     press("count");
     press("paint");
     press("count");
@@ -150,7 +152,7 @@ describe("useImages", () => {
   });
 
   test("two components with one id show the same images", async () => {
-    const { requests, ...app } = live(
+    const { requests, ...app } = renderLive(
       <>
         <Painter id="a" label="left" />
         <Painter id="a" label="right" />
@@ -166,7 +168,7 @@ describe("useImages", () => {
 
   test("two components with one id send with their own options", async () => {
     const reported: string[] = [];
-    const { requests, ...app } = live(
+    const { requests, ...app } = renderLive(
       <>
         <Painter id="a" label="left" params={{ seed: 1 }} onSuccess={() => reported.push("left")} />
         <Painter id="a" label="right" params={{ seed: 2 }} onSuccess={() => reported.push("right")} />
@@ -184,7 +186,7 @@ describe("useImages", () => {
   });
 
   test("images with an id outlive their component", async () => {
-    const { clock, signals, ...app } = live(<Painter id="a" />);
+    const { clock, signals, ...app } = renderLive(<Painter id="a" />);
     press("paint");
     await act(settled);
     app.show(<p>another route</p>);
@@ -201,7 +203,7 @@ describe("useImages", () => {
 
   test("a request without an id is aborted soon after its component is removed", async () => {
     const reported: string[] = [];
-    const { clock, signals, unmount } = live(<Painter onError={({ name }) => reported.push(name)} />);
+    const { clock, signals, unmount } = renderLive(<Painter onError={({ name }) => reported.push(name)} />);
     press("paint");
     await act(settled);
     unmount();

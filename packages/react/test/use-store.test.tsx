@@ -26,11 +26,11 @@ function Done({ store }: { readonly store: Counter }) {
   return <output>{useStore(store).done}</output>;
 }
 
-const noteOf = ({ note }: { readonly note: string }) => note;
+const findNote = ({ note }: { readonly note: string }) => note;
 
 function Note({ store, onRender }: { readonly store: Counter; readonly onRender: () => void }) {
   onRender();
-  return <output>{useStore(store, noteOf)}</output>;
+  return <output>{useStore(store, findNote)}</output>;
 }
 
 test("shows each state of a store, also on a server, and leaves it with the component", () => {

@@ -17,7 +17,7 @@ const present: Presence = { absence: undefined, subscribe: () => () => {} };
 let gateways = 0;
 
 /** A client on a gateway of its own, whose task goes on by `steps`. */
-function gatewayOf(steps: readonly object[], check?: MediaUploader["check"]) {
+function createGateway(steps: readonly object[], check?: MediaUploader["check"]) {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
@@ -105,7 +105,7 @@ const press = (name: string) => fireEvent.click(screen.getByRole("button", { nam
 
 test("a double click creates one task, which shows its progress and its video", async () => {
   const done: string[] = [];
-  const { app, clock, creates } = gatewayOf([
+  const { app, clock, creates } = createGateway([
     { status: "IN_PROGRESS", progress: "40%" },
     { status: "SUCCESS", result_url: url },
   ]);
@@ -124,7 +124,7 @@ test("a double click creates one task, which shows its progress and its video", 
 });
 
 test("taskId attaches to a task, in StrictMode and after a remount without a second poll", async () => {
-  const { app, clock, queries } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const { app, clock, queries } = createGateway([{ status: "IN_PROGRESS", progress: "40%" }]);
   const view = render(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
   await waitFor(() => expect([status(), shown()]).toEqual(["pending", "0.4"]));
   view.rerender(<StrictMode>{app(<p>another route</p>)}</StrictMode>);
@@ -136,7 +136,7 @@ test("taskId attaches to a task, in StrictMode and after a remount without a sec
 
 test("callbacks are read when they are used, and another taskId shows another task", async () => {
   const reported: string[] = [];
-  const { app, clock } = gatewayOf([{ status: "IN_PROGRESS" }, { status: "SUCCESS", result_url: url }]);
+  const { app, clock } = createGateway([{ status: "IN_PROGRESS" }, { status: "SUCCESS", result_url: url }]);
   const view = render(app(<Video taskId="t-0" onSuccess={() => reported.push("stale")} />));
   await act(() => settled());
   view.rerender(app(<Video taskId="t-0" onSuccess={(done) => reported.push(done.id)} />));
@@ -152,8 +152,8 @@ test("callbacks are read when they are used, and another taskId shows another ta
 
 test("another client attaches the task again", async () => {
   const [first, second] = [
-    gatewayOf([{ status: "SUCCESS", result_url: url }]),
-    gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]),
+    createGateway([{ status: "SUCCESS", result_url: url }]),
+    createGateway([{ status: "IN_PROGRESS", progress: "40%" }]),
   ];
   const view = render(first.app(<Video taskId="t-1" />));
   await waitFor(() => expect(shown()).toBe(url));
@@ -165,7 +165,7 @@ test("the media are checked before sending, once for a double click, and issues 
   const checks: ((issues: readonly Issue[]) => void)[] = [];
   const check = () => new Promise<readonly Issue[]>((resolve) => checks.push(resolve));
   const errors: string[] = [];
-  const { app, creates } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }], check);
+  const { app, creates } = createGateway([{ status: "IN_PROGRESS", progress: "40%" }], check);
   const video = <Video onError={({ message }) => errors.push(message)} />;
   render(<StrictMode>{app(video)}</StrictMode>);
   press("submit");
@@ -183,13 +183,13 @@ test("the media are checked before sending, once for a double click, and issues 
 });
 
 test("data is the result of select for the finished task", async () => {
-  const { app } = gatewayOf([{ status: "SUCCESS", result_url: url }]);
+  const { app } = createGateway([{ status: "SUCCESS", result_url: url }]);
   render(app(<Link />));
   await waitFor(() => expect(status()).toBe("cdn.test"));
 });
 
 test("a task is not polled while `enabled` is false", async () => {
-  const { app, queries } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const { app, queries } = createGateway([{ status: "IN_PROGRESS", progress: "40%" }]);
   const view = render(app(<Video taskId="t-1" enabled={false} />));
   await act(() => settled());
   expect([status(), queries()]).toEqual(["pending", 0]);
@@ -199,11 +199,11 @@ test("a task is not polled while `enabled` is false", async () => {
 
 test("the list has all submitted tasks, also from before a reload, until they are removed", async () => {
   const storage = memoryStorage();
-  const first = gatewayOf([{ status: "IN_PROGRESS" }]);
+  const first = createGateway([{ status: "IN_PROGRESS" }]);
   const store = createVideoTaskStore(first.client, { storage, presence: present });
   await store.create(request, { label: "Reef" });
 
-  const second = gatewayOf([{ status: "SUCCESS", result_url: url }]);
+  const second = createGateway([{ status: "SUCCESS", result_url: url }]);
   render(second.app(<List storage={storage} />));
   await waitFor(() => expect(screen.getByRole("listitem").textContent).toContain("Reef succeeded"));
   press("remove");
@@ -211,7 +211,7 @@ test("the list has all submitted tasks, also from before a reload, until they ar
 });
 
 test("a server renders no task, and hydration gives no warning", async () => {
-  const { app } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const { app } = createGateway([{ status: "IN_PROGRESS", progress: "40%" }]);
   const content = app(
     <>
       <Video taskId="t-1" />

@@ -7,18 +7,18 @@ import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
 type Answer = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
 
 /** Requests for images, `count` of them: "reef 0", "reef 1", … */
-export function reefs(count: number, from = 0): BatchRequest[] {
-  return Array.from({ length: count }, (_, at) => reef(`reef ${at + from}`));
+export function createReefs(count: number, from = 0): BatchRequest[] {
+  return Array.from({ length: count }, (_, at) => createReef(`reef ${at + from}`));
 }
 
 /** A request for an image. */
-export function reef(prompt: string, id?: string): BatchRequest {
+export function createReef(prompt: string, id?: string): BatchRequest {
   const image = { model: "gamma-image-5-0-260128", prompt } as const;
   return id === undefined ? { image } : { id, image };
 }
 
 /** The image of a prompt. */
-export function picture(prompt: string): Response {
+export function createImageResponse(prompt: string): Response {
   const url = `https://files.test/${encodeURIComponent(prompt)}.png`;
   return Response.json({
     data: [{ url }],
@@ -27,18 +27,18 @@ export function picture(prompt: string): Response {
 }
 
 /** A refusal of the gateway. */
-export function refusal(status: number, headers: Record<string, string> = {}): Response {
+export function createRefusal(status: number, headers: Record<string, string> = {}): Response {
   return Response.json({ error: { message: `status ${status}`, code: "no" } }, { status, headers });
 }
 
 /** The prompt of an image or video request. */
-export async function promptOf(request: Request): Promise<string> {
+export async function readPrompt(request: Request): Promise<string> {
   const { prompt, input, messages } = await request.clone().json();
   return prompt ?? input?.prompt ?? messages?.[0]?.content;
 }
 
 /** A storage that counts what is written to it, and does with each write what `onWrite` says. */
-export function watched(
+export function watchWrites(
   storage: RecordStorage,
   onWrite: (nth: number) => unknown = () => {},
 ): { readonly writes: readonly ReadonlyMap<string, unknown>[]; readonly storage: RecordStorage } {
@@ -65,9 +65,9 @@ interface Opened extends Partial<BatchOptions> {
 }
 
 /** A batch before a gateway that answers as `answer` says, and whose clock the test moves. */
-export function opened(
+export function openBatch(
   requests: readonly BatchRequest[],
-  { answer = picture, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
+  { answer = createImageResponse, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
 ) {
   const clock = stoppedClock();
   const prompts: string[] = [];
@@ -75,7 +75,7 @@ export function opened(
   const results: BatchResult[] = [];
   const { client } = clientOf(
     async (request) => {
-      const prompt = await promptOf(request);
+      const prompt = await readPrompt(request);
       prompts.push(prompt);
       return answer(prompt, prompts.filter((each) => each === prompt).length, request);
     },

@@ -31,7 +31,7 @@ const logged = (...places: number[]) => places.map((at) => withId(at, events[at 
 const behind = (last: number) => logged(...events.map((_, at) => at + 1).filter((at) => at > last));
 
 /** A server that keeps an answer: the bytes of each connection, in turn; the last one again and again. */
-function kept(
+function storeEvents(
   connections: readonly (string | ((cursor: number) => string) | (() => Response))[],
   options: Partial<ClientOptions> = {},
 ) {
@@ -55,7 +55,7 @@ function kept(
   return { client, clock, cursors, requests, stream };
 }
 
-async function read({ stream, clock }: ReturnType<typeof kept>) {
+async function read({ stream, clock }: ReturnType<typeof storeEvents>) {
   const turn = await clock.advanceUntil(
     stream.result().catch((error: Error) => error),
     1000,
@@ -63,14 +63,14 @@ async function read({ stream, clock }: ReturnType<typeof kept>) {
   return { turn, content: stream.snapshot.content, calls: stream.snapshot.tool_calls ?? [] };
 }
 
-async function expectWhole(server: ReturnType<typeof kept>): Promise<void> {
+async function expectWhole(server: ReturnType<typeof storeEvents>): Promise<void> {
   const { turn, content, calls } = await read(server);
   expect(turn).toMatchObject({ outcome: "tool-calls", toolCalls: [{ input: { to: "Bob" } }] });
   expect([content, calls[0]?.function.arguments]).toEqual([text, '{"to":"Bob"}']);
 }
 
 /** Checks that the answer is not called whole, and that its text is a beginning of the right one. */
-async function expectTruncated(server: ReturnType<typeof kept>): Promise<void> {
+async function expectTruncated(server: ReturnType<typeof storeEvents>): Promise<void> {
   const { turn, content, calls } = await read(server);
   expect(turn).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content } });
   expect(text.startsWith(content)).toBe(true);
@@ -82,49 +82,51 @@ async function expectTruncated(server: ReturnType<typeof kept>): Promise<void> {
 describe("A log of numbered events", () => {
   test("Known events are dropped when a server starts again from the beginning", async () => {
     for (let cut = 1; cut < events.length; cut += 1)
-      await expectWhole(kept([logged(...events.map((_, at) => at + 1).slice(0, cut)), () => behind(0)]));
+      await expectWhole(
+        storeEvents([logged(...events.map((_, at) => at + 1).slice(0, cut)), () => behind(0)]),
+      );
   });
 
   test("Each event is read once when a server repeats every event", async () => {
     const twice = events.map((_, at) => logged(at + 1, at + 1)).join("");
-    await expectWhole(kept([logged(1, 2), twice]));
-    await expectWhole(kept([twice]));
+    await expectWhole(storeEvents([logged(1, 2), twice]));
+    await expectWhole(storeEvents([twice]));
   });
 
   test("A gap is requested again after the last event in order", async () => {
-    const server = kept([logged(1, 2), logged(6, 7, 8), behind]);
+    const server = storeEvents([logged(1, 2), logged(6, 7, 8), behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["2", "2"]);
   });
 
   test("A gap in the first connection is requested too", async () => {
-    const server = kept([logged(1, 3, 4), behind]);
+    const server = storeEvents([logged(1, 3, 4), behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["1"]);
   });
 
   test("Events out of order are requested again", async () => {
-    const server = kept([logged(1), logged(3, 2, 4, 5, 6, 7, 8), behind]);
+    const server = storeEvents([logged(1), logged(3, 2, 4, 5, 6, 7, 8), behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["1", "1"]);
   });
 
   test("A gap that stays is truncated, also directly before [DONE] and before the finish reason", async () => {
     for (const gap of [logged(4, 5, 6, 7, 8), logged(8), logged(7, 8)])
-      await expectTruncated(kept([logged(1, 2), gap]));
+      await expectTruncated(storeEvents([logged(1, 2), gap]));
   });
 
   test("A gap at the start is truncated", async () => {
-    await expectTruncated(kept([logged(3, 4, 5, 6, 7, 8)]));
+    await expectTruncated(storeEvents([logged(3, 4, 5, 6, 7, 8)]));
   });
 
   test("The error of a gap explains the problem of the log", async () => {
-    const { turn } = await read(kept([logged(1, 3)]));
+    const { turn } = await read(storeEvents([logged(1, 3)]));
     expect((turn as Error).cause).toMatchObject({ message: expect.stringContaining("missing") });
   });
 
   test("A server that repeats one event forever gets only five requests for the rest", async () => {
-    const server = kept([logged(1), logged(1)]);
+    const server = storeEvents([logged(1), logged(1)]);
     await expectTruncated(server);
     expect(server.cursors).toEqual(["1", "1", "1", "1", "1"]);
   });
@@ -156,7 +158,7 @@ describe("A log of numbered events", () => {
   });
 
   test("A response with one event per connection is whole", async () => {
-    await expectWhole(kept([logged(1), (cursor) => logged(cursor + 1)]));
+    await expectWhole(storeEvents([logged(1), (cursor) => logged(cursor + 1)]));
   });
 
   test("Ids may begin at 0", async () => {
@@ -166,7 +168,7 @@ describe("A log of numbered events", () => {
         .slice(first)
         .join("");
     const all = events.map((each, at) => withId(at, each));
-    await expectWhole(kept([all.slice(0, 3).join(""), (cursor) => from(cursor + 1)]));
+    await expectWhole(storeEvents([all.slice(0, 3).join(""), (cursor) => from(cursor + 1)]));
   });
 
   test("25,000 known events are dropped in linear time", async () => {
@@ -175,7 +177,7 @@ describe("A log of numbered events", () => {
       withId(at + 1, event({ choices: [{ index: 0, delta: { content: "x" } }] })),
     );
     const end = withId(count + 1, frame({}, "stop")) + withId(count + 2, DONE);
-    const { turn, content } = await read(kept([many.join(""), many.join("") + end]));
+    const { turn, content } = await read(storeEvents([many.join(""), many.join("") + end]));
     expect(turn).toMatchObject({ outcome: "complete" });
     expect(content.length).toBe(count);
   });
@@ -187,30 +189,30 @@ describe("A log without numbers", () => {
     places.map((at) => withId(`ev-${at}`, events[at - 1] as string)).join("");
 
   test("A continuation without ids is rejected, and the last id stays", async () => {
-    const server = kept([logged(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]);
+    const server = storeEvents([logged(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]);
     await expectTruncated(server);
     expect(server.cursors).toEqual(["2", "2", "2", "2", "2"]);
   });
 
   test("A response without ids is whole in one connection, and truncated after a lost one", async () => {
-    await expectWhole(kept([bare(1, 2, 3, 4, 5, 6, 7, 8)]));
-    await expectTruncated(kept([bare(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]));
+    await expectWhole(storeEvents([bare(1, 2, 3, 4, 5, 6, 7, 8)]));
+    await expectTruncated(storeEvents([bare(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]));
   });
 
   test("An event without an id among numbered ones is read once, and ends a resumption", async () => {
-    await expectTruncated(kept([logged(1) + bare(2), behind]));
-    await expectTruncated(kept([logged(1, 2), logged(3) + bare(4) + logged(5, 6, 7, 8)]));
+    await expectTruncated(storeEvents([logged(1) + bare(2), behind]));
+    await expectTruncated(storeEvents([logged(1, 2), logged(3) + bare(4) + logged(5, 6, 7, 8)]));
   });
 
   test("Ids that are not numbers are compared, and known events are dropped", async () => {
-    await expectWhole(kept([named(1, 2), named(1, 2, 3, 4, 5, 6, 7, 8)]));
-    await expectWhole(kept([named(1, 2), named(2, 3, 4, 5, 6, 7, 8)]));
-    await expectWhole(kept([named(1, 2), named(3, 4, 5, 6, 7, 8)]));
+    await expectWhole(storeEvents([named(1, 2), named(1, 2, 3, 4, 5, 6, 7, 8)]));
+    await expectWhole(storeEvents([named(1, 2), named(2, 3, 4, 5, 6, 7, 8)]));
+    await expectWhole(storeEvents([named(1, 2), named(3, 4, 5, 6, 7, 8)]));
   });
 
   test("Numbers after other ids are a gap, and the response is truncated", async () => {
-    await expectTruncated(kept([named(1, 2), logged(3, 4, 5, 6, 7, 8)]));
-    await expectTruncated(kept([logged(1, 2), named(3, 4, 5, 6, 7, 8)]));
+    await expectTruncated(storeEvents([named(1, 2), logged(3, 4, 5, 6, 7, 8)]));
+    await expectTruncated(storeEvents([logged(1, 2), named(3, 4, 5, 6, 7, 8)]));
   });
 
   test("Ids have no meaning without a proxy that stores the response", async () => {
@@ -245,7 +247,7 @@ describe("A bad answer to the request for the rest", () => {
   ];
 
   test.each(once)("One %s does not end the response, which is whole", async (_, bad) => {
-    const server = kept([logged(1, 2), bad, behind]);
+    const server = storeEvents([logged(1, 2), bad, behind]);
     await expectWhole(server);
     expect(server.cursors).toEqual(["2", "2"]);
   });
@@ -254,14 +256,14 @@ describe("A bad answer to the request for the rest", () => {
     const lost = () => {
       throw new TypeError("failed to fetch");
     };
-    await expectWhole(kept([logged(1, 2), lost, behind]));
+    await expectWhole(storeEvents([logged(1, 2), lost, behind]));
   });
 
   test.each([401, 403, 302])(
     "A second %i ends the answer, with its id and the refusal as the cause",
     async (status) => {
       const bad = () => new Response(null, { status, headers: status === 302 ? { location: "/login" } : {} });
-      const server = kept([logged(1, 2), bad]);
+      const server = storeEvents([logged(1, 2), bad]);
       const { turn } = await read(server);
       expect(turn).toMatchObject({
         name: "StreamError",
@@ -278,7 +280,7 @@ describe("A bad answer to the request for the rest", () => {
   test("Each request gets new headers of the app, for example of a renewed session", async () => {
     let token = 0;
     const sent: (string | null)[] = [];
-    const server = kept([logged(1, 2), refusal(401), behind], {
+    const server = storeEvents([logged(1, 2), refusal(401), behind], {
       headers: () => ({ "x-session": `${++token}` }),
     });
     await expectWhole(server);
@@ -287,14 +289,14 @@ describe("A bad answer to the request for the rest", () => {
   });
 
   test("An unreachable server ends the response after five requests, with its id and the cause", async () => {
-    const server = kept([logged(1, 2), refusal(503)]);
+    const server = storeEvents([logged(1, 2), refusal(503)]);
     const { turn } = await read(server);
     expect(turn).toMatchObject({ reason: "truncated", cause: { name: "APIError", status: 503 } });
     expect([server.cursors.length, server.stream.streamId]).toEqual([5, "s-1"]);
   });
 
   test("A persistent 404 ends the response without its id", async () => {
-    const server = kept([logged(1, 2), refusal(404)]);
+    const server = storeEvents([logged(1, 2), refusal(404)]);
     expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
     expect([server.cursors.length, server.stream.streamId]).toEqual([5, undefined]);
   });
@@ -303,14 +305,14 @@ describe("A bad answer to the request for the rest", () => {
     ["204", () => new Response(null, { status: 204 })],
     ["404 of the proxy", refusal(404, { "x-sluice-source": "proxy" })],
   ])("A %s ends the answer at once", async (_, gone) => {
-    const server = kept([logged(1, 2), gone]);
+    const server = storeEvents([logged(1, 2), gone]);
     expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
     expect([server.cursors.length, server.stream.streamId]).toEqual([1, undefined]);
   });
 
   test("Each wait before another request emits an event", async () => {
     const waits: number[] = [];
-    const server = kept([logged(1, 2), refusal(503), refusal(503), behind], {
+    const server = storeEvents([logged(1, 2), refusal(503), refusal(503), behind], {
       onEvent: (each) => {
         if (each.type === "retry") waits.push(each.delayMs);
       },

@@ -30,7 +30,7 @@ describeRecorded("recorded event streams", sseCases, (cases) => {
       ? [
           ...[1, 2, 3, 5, 7].map((size) => inPieces(whole, size)),
           ...Array.from(whole, (_, at) => [whole.slice(0, at), whole.slice(at)]),
-          ...[1, 2, 3, 4, 5].map((seed) => inRandomPieces(whole, seeded(seed))),
+          ...[1, 2, 3, 4, 5].map((seed) => splitRandomly(whole, seeded(seed))),
         ]
       : [];
 
@@ -44,7 +44,7 @@ describeRecorded("recorded event streams", sseCases, (cases) => {
   }
 });
 
-function inRandomPieces(bytes: Uint8Array, random: () => number): Uint8Array[] {
+function splitRandomly(bytes: Uint8Array, random: () => number): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; ) {
     const size = 1 + Math.floor(random() * 12);

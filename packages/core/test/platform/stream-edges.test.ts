@@ -33,7 +33,7 @@ const json = (body: unknown) =>
   });
 
 /** A stream of `content`, and the events of its client. */
-function streamed(content: Parameters<typeof streamAnswer>[0], options: Partial<ClientOptions> = {}) {
+function startStream(content: Parameters<typeof streamAnswer>[0], options: Partial<ClientOptions> = {}) {
   const events: ClientEvent[] = [];
   const { client, requests } = clientOf(() => streamAnswer(content), {
     onEvent: (each) => events.push(each),
@@ -44,9 +44,9 @@ function streamed(content: Parameters<typeof streamAnswer>[0], options: Partial<
   return { stream: streamChat(client, question), client, requests, events, warnings };
 }
 
-const turnOf = (content: Parameters<typeof streamAnswer>[0]) => streamed(content).stream.result();
+const streamResult = (content: Parameters<typeof streamAnswer>[0]) => startStream(content).stream.result();
 
-async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+async function collect(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
   for await (const delta of stream) deltas.push(delta);
   return deltas;
@@ -54,7 +54,7 @@ async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
 
 test("choices whose indexes are texts stay apart", async () => {
   const choice = (index: string, content: string) => event({ choices: [{ index, delta: { content } }] });
-  const { stream } = streamed(choice("0", "Red") + choice("1", "Blue") + choice("0", "dish") + end);
+  const { stream } = startStream(choice("0", "Red") + choice("1", "Blue") + choice("0", "dish") + end);
   expect(await stream.result()).toMatchObject({
     message: { content: "Reddish" },
     alternatives: [{ message: { content: "Blue" } }],
@@ -84,17 +84,17 @@ describe("a field of an unexpected type", () => {
     ["usage", event({ choices: [], usage: 7 })],
     ["usage.total_tokens", event({ choices: [], usage: { total_tokens: "5" } })],
   ])("is read as absent with one warning: %s in %s", async (path, one) => {
-    const { stream, warnings } = streamed(
+    const { stream, warnings } = startStream(
       frame({ content: "Hel" }) + one + one + frame({ content: "lo" }) + end,
     );
-    const deltas = await all(stream);
+    const deltas = await collect(stream);
     expect(deltas.map(({ type }) => type)).toEqual(["text-delta", "text-delta", "finish"]);
     expect(await stream.result()).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
     expect(warnings()).toEqual([["chat.stream.unexpected-type", path]]);
   });
 
   test("has a warning with the id of the call", async () => {
-    const { stream, events } = streamed(frame({ content: 5 }) + end);
+    const { stream, events } = startStream(frame({ content: 5 }) + end);
     await stream.result();
     const [request, warning] = ["request", "warning"].map((type) => events.find((one) => one.type === type));
     expect((warning as { callId?: string }).callId).toBe((request as { callId?: string }).callId);
@@ -105,7 +105,7 @@ describe("an unreadable part", () => {
   test.each(["null", "[]", "123", '{"choices"'])(
     "data: %s is malformed, with the reason, after the text of the same read",
     async (data) => {
-      const { stream } = streamed(`${frame({ content: "Hello" })}data: ${data}\n\n`);
+      const { stream } = startStream(`${frame({ content: "Hello" })}data: ${data}\n\n`);
       const seen: ChatDelta[] = [];
       const error = await rejectionOf(
         (async () => {
@@ -147,7 +147,7 @@ describe("an unreadable part", () => {
 
   test("a body beyond 16 MB in place of a stream is malformed, and the connection is closed", async () => {
     const connection = openBody();
-    const error = rejectionOf(turnOf(connection.body));
+    const error = rejectionOf(streamResult(connection.body));
     connection.send('{"x":"');
     for (let megabyte = 0; megabyte < 16; megabyte += 1) {
       await connection.wanted();
@@ -161,18 +161,19 @@ describe("an unreadable part", () => {
 describe("a tool call", () => {
   const call = (entry: object) => frame({ tool_calls: [entry] });
   const weather = { type: "function", function: { name: "weather", arguments: "{}" } };
-  const idsOf = async (content: string) => (await turnOf(content + end)).toolCalls.map(({ id }) => id);
+  const streamIds = async (content: string) =>
+    (await streamResult(content + end)).toolCalls.map(({ id }) => id);
 
   test("has a number as id as text, and gets an id in place of an object", async () => {
-    expect(await idsOf(call({ index: 0, id: 7, ...weather }))).toEqual(["7"]);
-    expect(await idsOf(call({ index: 0, id: {}, ...weather }))).toEqual(["call-0"]);
+    expect(await streamIds(call({ index: 0, id: 7, ...weather }))).toEqual(["7"]);
+    expect(await streamIds(call({ index: 0, id: {}, ...weather }))).toEqual(["call-0"]);
   });
 
   test.each([
     ["in two deltas", call({ index: 0, id: "a", ...weather }) + call({ index: 1, id: "a", ...weather })],
     ["in one delta without indexes", frame({ tool_calls: [1, 2].map(() => ({ id: "a", ...weather })) })],
   ])("with the id of another call is a separate call: %s", async (_, content) => {
-    const ids = await idsOf(content);
+    const ids = await streamIds(content);
     expect([ids[0], ids.length, new Set(ids).size]).toEqual(["a", 2, 2]);
   });
 
@@ -180,7 +181,7 @@ describe("a tool call", () => {
     const parts = ['{"city"', ':"Oslo"}'].map((text) =>
       call({ id: "a", function: { name: "weather", arguments: text } }),
     );
-    expect((await turnOf(parts.join("") + end)).toolCalls).toMatchObject([{ input: { city: "Oslo" } }]);
+    expect((await streamResult(parts.join("") + end)).toolCalls).toMatchObject([{ input: { city: "Oslo" } }]);
   });
 
   test("may come as a function_call", async () => {
@@ -188,14 +189,14 @@ describe("a tool call", () => {
       frame({ function_call: { name: "weather", arguments: '{"city":' } }) +
       frame({ function_call: { arguments: '"Oslo"}' } }, "function_call") +
       DONE;
-    expect(await turnOf(content)).toMatchObject({
+    expect(await streamResult(content)).toMatchObject({
       outcome: "tool-calls",
       toolCalls: [{ id: "call-0", name: "weather", input: { city: "Oslo" } }],
     });
   });
 
   test("is read among 8,000, and earlier snapshots do not change", async () => {
-    const { stream } = streamed(
+    const { stream } = startStream(
       Array.from({ length: 8000 }, (_, index) => call({ index, id: `c${index}`, ...weather })).join("") + end,
     );
     const iterator = stream[Symbol.asyncIterator]();
@@ -212,30 +213,33 @@ describe("an answer", () => {
   test("has the first id and model that are not empty", async () => {
     const chunk = (id: string, model: string) =>
       event({ id, model, choices: [{ index: 0, delta: { content: "a" } }] });
-    const turn = await turnOf(chunk("", "") + chunk("one", "first") + chunk("stub", "other") + DONE);
+    const turn = await streamResult(chunk("", "") + chunk("one", "first") + chunk("stub", "other") + DONE);
     expect(turn).toMatchObject({ id: "one", model: "first" });
   });
 
   test("keeps thinking beside an empty reasoning_content", async () => {
-    const { message } = await turnOf(frame({ reasoning_content: "", reasoning: "Hm." }) + end);
+    const { message } = await streamResult(frame({ reasoning_content: "", reasoning: "Hm." }) + end);
     expect(message.reasoning_content).toBe("Hm.");
   });
 
   test.each([1, "0", "1"])("is its only choice, with the index %j", async (index) => {
     const content = event({ choices: [{ index, delta: { content: "Hi" }, finish_reason: "stop" }] });
-    expect(await turnOf(content + DONE)).toMatchObject({ message: { content: "Hi" }, finishReason: "stop" });
+    expect(await streamResult(content + DONE)).toMatchObject({
+      message: { content: "Hi" },
+      finishReason: "stop",
+    });
   });
 
   test.each(["error", "network_error", "server_error"])("has the outcome error after %s", async (reason) => {
-    expect(await turnOf(frame({ content: "Hi" }, reason) + DONE)).toMatchObject({ outcome: "error" });
+    expect(await streamResult(frame({ content: "Hi" }, reason) + DONE)).toMatchObject({ outcome: "error" });
   });
 
   test("is complete after a finish_reason that is the name of an Object.prototype property", async () => {
-    expect((await turnOf(frame({ content: "Hi" }, "constructor") + DONE)).outcome).toBe("complete");
+    expect((await streamResult(frame({ content: "Hi" }, "constructor") + DONE)).outcome).toBe("complete");
   });
 
   test("is done for a reader that reads again after the end", async () => {
-    const iterator = streamed(frame({ content: "a" }) + frame({ content: "b" })).stream[
+    const iterator = startStream(frame({ content: "a" }) + frame({ content: "b" })).stream[
       Symbol.asyncIterator
     ]();
     await iterator.next();
@@ -302,7 +306,7 @@ describe("a body with status 200 is not an answer", () => {
       "streamChat, whole",
       (body: unknown) => streamChat(clientOf(() => json(body)).client, question).result(),
     ],
-    ["streamChat, as a frame", (body: unknown) => turnOf(event(body) + DONE)],
+    ["streamChat, as a frame", (body: unknown) => streamResult(event(body) + DONE)],
     ["completeChat", (body: unknown) => completeChat(clientOf(() => json(body)).client, question)],
   ] as const;
 
@@ -316,23 +320,23 @@ describe("a body with status 200 is not an answer", () => {
     });
 
   test("if it is a frame of another kind before the end, or [DONE] alone", async () => {
-    const error = await rejectionOf(turnOf(event({ status: "maintenance" })));
+    const error = await rejectionOf(streamResult(event({ status: "maintenance" })));
     expect(error).toMatchObject({ name: "APIError", body: '{"status":"maintenance"}' });
-    expect(await rejectionOf(turnOf(DONE))).toMatchObject({ name: "APIError", status: 200 });
+    expect(await rejectionOf(streamResult(DONE))).toMatchObject({ name: "APIError", status: 200 });
   });
 
   test("Usage or a finish_reason alone is an empty response", async () => {
-    expect(await turnOf(event({ choices: [], usage }) + DONE)).toMatchObject({
+    expect(await streamResult(event({ choices: [], usage }) + DONE)).toMatchObject({
       outcome: "unconfirmed",
       usage,
     });
-    expect(await turnOf(event({ choices: [{ finish_reason: "stop" }] }) + DONE)).toMatchObject({
+    expect(await streamResult(event({ choices: [{ finish_reason: "stop" }] }) + DONE)).toMatchObject({
       outcome: "complete",
     });
   });
 
   test("The error of plain text names the base URL, as with a page", async () => {
-    const error = await rejectionOf(turnOf("upstream connect error\n"));
+    const error = await rejectionOf(streamResult("upstream connect error\n"));
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/base URL.*upstream connect error/);
   });
@@ -341,7 +345,7 @@ describe("a body with status 200 is not an answer", () => {
     const error = { error: { message: "no quota", code: "quota" } };
     for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
       for (const size of [1, 2, 1000])
-        expect(await rejectionOf(turnOf(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
+        expect(await rejectionOf(streamResult(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
           code: "quota",
         });
   });
@@ -349,13 +353,15 @@ describe("a body with status 200 is not an answer", () => {
 
 describe("a finish_reason of tool calls without a call", () => {
   test.each(["tool_calls", "function_call"])("is an answer if there is text: %s", async (reason) => {
-    const { stream, warnings } = streamed(frame({ content: "Hi" }, reason) + DONE);
+    const { stream, warnings } = startStream(frame({ content: "Hi" }, reason) + DONE);
     expect(await stream.result()).toMatchObject({ outcome: "complete", finishReason: reason });
     expect(warnings()).toEqual([["chat.stream.calls-missing", "choices.finish_reason"]]);
   });
 
   test("is an error if there is none", async () => {
-    expect((await turnOf(frame({ reasoning_content: "Hm." }, "tool_calls") + DONE)).outcome).toBe("error");
+    expect((await streamResult(frame({ reasoning_content: "Hm." }, "tool_calls") + DONE)).outcome).toBe(
+      "error",
+    );
   });
 
   test.each(["Hi", ""])("is requested once by a chat, with the text %j", async (content) => {
@@ -366,7 +372,7 @@ describe("a finish_reason of tool calls without a call", () => {
 });
 
 describe("after the finish_reason", () => {
-  function held(options: Partial<ClientOptions> = {}) {
+  function holdStream(options: Partial<ClientOptions> = {}) {
     const clock = stoppedClock();
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body), { clock, ...options });
@@ -374,7 +380,7 @@ describe("after the finish_reason", () => {
   }
 
   test("an open connection completes the response after two seconds and is closed", async () => {
-    const { clock, connection, turn } = held();
+    const { clock, connection, turn } = holdStream();
     connection.send(frame({ content: "Hello" }) + frame({}, "stop"));
     await connection.wanted();
     await clock.advance(1999);
@@ -385,7 +391,7 @@ describe("after the finish_reason", () => {
   });
 
   test("usage is accepted within these seconds, and comments do not extend them", async () => {
-    const { clock, connection, turn } = held();
+    const { clock, connection, turn } = holdStream();
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
     await clock.advance(1500);
@@ -396,7 +402,7 @@ describe("after the finish_reason", () => {
   });
 
   test("a shorter limit does not fail the response", async () => {
-    const { clock, connection, turn } = held({ timeout: { chunkMs: 100 } });
+    const { clock, connection, turn } = holdStream({ timeout: { chunkMs: 100 } });
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
     await clock.advance(200);

@@ -20,11 +20,11 @@ const greeting =
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const whole = greeting + frame({}, "stop", { usage }) + DONE;
 
-function streaming(content: string) {
+function startStream(content: string) {
   return streamChat(clientOf(() => streamAnswer(content)).client, question);
 }
 
-async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+async function collect(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
   for await (const delta of stream) deltas.push(delta);
   return deltas;
@@ -32,7 +32,7 @@ async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
 
 describe("a whole answer", () => {
   test("consists of deltas that end with usage and finish", async () => {
-    expect(await all(streaming(whole))).toEqual([
+    expect(await collect(startStream(whole))).toEqual([
       { type: "text-delta", text: "Hel" },
       { type: "text-delta", text: "lo" },
       { type: "usage", usage },
@@ -41,10 +41,10 @@ describe("a whole answer", () => {
   });
 
   test("is the same turn by result() alone and beside a loop", async () => {
-    const alone = await streaming(whole).result();
-    const looped = streaming(whole);
+    const alone = await startStream(whole).result();
+    const looped = startStream(whole);
     const beside = looped.result();
-    await all(looped);
+    await collect(looped);
     for (const turn of [alone, await beside]) {
       expect(turn).toMatchObject({
         message: { role: "assistant", content: "Hello" },
@@ -62,7 +62,7 @@ describe("a whole answer", () => {
     const choice = (index: number, content: string, finish_reason: string | null = null) =>
       frame({}, null, { choices: [{ index, delta: { content }, finish_reason }] });
     const both = choice(0, "Red") + choice(1, "Bl") + choice(1, "ue", "stop") + choice(0, "", "stop") + DONE;
-    expect(await streaming(both).result()).toMatchObject({
+    expect(await startStream(both).result()).toMatchObject({
       message: { content: "Red" },
       alternatives: [{ message: { content: "Blue" }, finishReason: "stop" }],
     });
@@ -70,7 +70,7 @@ describe("a whole answer", () => {
 
   test("sorts its alternatives by index, in any order of arrival", async () => {
     const choices = [0, 2, 10, 1].map((index) => ({ index, delta: { content: `nr ${index}` } }));
-    const turn = await streaming(frame({}, null, { choices }) + frame({}, "stop") + DONE).result();
+    const turn = await startStream(frame({}, null, { choices }) + frame({}, "stop") + DONE).result();
     const texts = turn.alternatives?.map(({ message }) => message.content);
     expect(texts).toEqual(["nr 1", "nr 2", "nr 10"]);
   });
@@ -84,7 +84,7 @@ describe("a whole answer", () => {
   test("has the whole refusal, split over any number of frames", async () => {
     const refused =
       frame({ refusal: "I can't " }) + frame({ refusal: "do that." }) + frame({}, "stop") + DONE;
-    expect(await streaming(refused).result()).toMatchObject({
+    expect(await startStream(refused).result()).toMatchObject({
       refusal: "I can't do that.",
       message: { content: "" },
     });
@@ -101,14 +101,14 @@ describe("a whole answer", () => {
   });
 
   test("grows in the snapshot with each delta, and earlier snapshots do not change", async () => {
-    const stream = streaming(whole);
+    const stream = startStream(whole);
     const seen = [stream.snapshot];
     for await (const _ of stream) seen.push(stream.snapshot);
     expect(seen.map(({ content }) => content)).toEqual(["", "Hel", "Hello", "Hello", "Hello"]);
   });
 
   test("separates thinking from text", async () => {
-    const { message } = await streaming(
+    const { message } = await startStream(
       frame({ reasoning_content: "Hm." }) + frame({ content: "Yes." }) + frame({}, "stop") + DONE,
     ).result();
     expect(message).toEqual({ role: "assistant", reasoning_content: "Hm.", content: "Yes." });
@@ -121,13 +121,13 @@ describe("a whole answer", () => {
     ["insufficient_system_resource", "insufficient-resource"],
     ["a word of tomorrow", "complete"],
   ])("has after %s the outcome %s", async (finishReason, outcome) => {
-    const turn = await streaming(greeting + frame({}, finishReason) + DONE).result();
+    const turn = await startStream(greeting + frame({}, finishReason) + DONE).result();
     expect(turn).toMatchObject({ finishReason, outcome });
   });
 
   test("is complete with a finish reason, and unconfirmed with [DONE] alone", async () => {
-    expect(await streaming(greeting + frame({}, "stop")).result()).toMatchObject({ outcome: "complete" });
-    expect(await streaming(greeting + DONE).result()).toMatchObject({
+    expect(await startStream(greeting + frame({}, "stop")).result()).toMatchObject({ outcome: "complete" });
+    expect(await startStream(greeting + DONE).result()).toMatchObject({
       finishReason: null,
       outcome: "unconfirmed",
     });
@@ -145,13 +145,13 @@ describe("a whole answer", () => {
 
   test("ignores a message that repeats it, and everything after [DONE]", async () => {
     const repeated = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
-    const turn = await streaming(greeting + repeated + DONE + frame({ content: " again" })).result();
+    const turn = await startStream(greeting + repeated + DONE + frame({ content: " again" })).result();
     expect(turn.message.content).toBe("Hello");
   });
 
   test("is read from the message of the first frame if no delta comes", async () => {
     const only = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
-    expect((await streaming(only + DONE).result()).message.content).toBe("Hello");
+    expect((await startStream(only + DONE).result()).message.content).toBe("Hello");
   });
 
   test("measures the time to the first token and the speed after it", async () => {
@@ -174,7 +174,7 @@ describe("tool calls", () => {
   const call = (entry: object, finish: string | null = null) => frame({ tool_calls: [entry] }, finish);
 
   test("start, grow and end in parallel, with parsed arguments", async () => {
-    const stream = streaming(
+    const stream = startStream(
       call({ index: 0, id: "a", type: "function", function: { name: "weather", arguments: "" } }) +
         call({ index: 1, id: "b", type: "function", function: { name: "time", arguments: '{"zone"' } }) +
         call({ index: 0, function: { arguments: '{"city":"Oslo"}' } }) +
@@ -182,7 +182,7 @@ describe("tool calls", () => {
         frame({}, "tool_calls") +
         DONE,
     );
-    const types = (await all(stream)).map(({ type }) => type);
+    const types = (await collect(stream)).map(({ type }) => type);
     expect(types).toEqual([
       "tool-call-start",
       "tool-call-start",
@@ -221,7 +221,7 @@ describe("tool calls", () => {
     const frames = identities.map((identity) =>
       call({ ...identity, type: "function", function: { name: "weather", arguments: "{}" } }),
     );
-    const { toolCalls } = await streaming(frames.join("") + frame({}, "tool_calls") + DONE).result();
+    const { toolCalls } = await startStream(frames.join("") + frame({}, "tool_calls") + DONE).result();
     expect(toolCalls.map(({ id }) => id)).toEqual(["a", "b"]);
   });
 
@@ -230,7 +230,7 @@ describe("tool calls", () => {
       { index: 0, id: "a", function: { name: "weather", arguments: '{"city":"Os' } },
       "length",
     );
-    const { toolCalls, outcome } = await streaming(cut + DONE).result();
+    const { toolCalls, outcome } = await startStream(cut + DONE).result();
     expect(outcome).toBe("length");
     expect(toolCalls).toEqual([{ id: "a", name: "weather", arguments: '{"city":"Os', input: undefined }]);
   });
@@ -264,7 +264,7 @@ describe("an answer without an end", () => {
   ];
 
   test.each(endings)("is an error with the text so far, because it %s", async (_, content, expected) => {
-    const stream = streaming(content);
+    const stream = startStream(content);
     const deltas: ChatDelta[] = [];
     const error = await rejectionOf(
       (async () => {
@@ -292,7 +292,7 @@ describe("an answer without an end", () => {
   });
 
   test("is truncated after an empty body, and not an empty success", async () => {
-    expect(await rejectionOf(streaming("").result())).toMatchObject({
+    expect(await rejectionOf(startStream("").result())).toMatchObject({
       reason: "truncated",
       partial: { content: "" },
     });
@@ -342,14 +342,14 @@ describe("a body that is not a stream", () => {
 });
 
 describe("stopping", () => {
-  function connected() {
+  function openConnection() {
     const connection = openBody();
     const { client, requests } = clientOf(() => streamAnswer(connection.body));
     return { connection, client, requests };
   }
 
   test("abort() rejects with an AbortError, keeps the snapshot and drops the connection", async () => {
-    const { connection, client } = connected();
+    const { connection, client } = openConnection();
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
     connection.send(greeting);
@@ -374,22 +374,22 @@ describe("stopping", () => {
     expect(await pending).toBe(reason);
 
     const after = new AbortController();
-    const { connection, client: other } = connected();
-    const streaming = rejectionOf(streamChat(other, question, { signal: after.signal }).result());
+    const { connection, client: other } = openConnection();
+    const startStream = rejectionOf(streamChat(other, question, { signal: after.signal }).result());
     connection.send(greeting);
     await connection.wanted();
     after.abort(reason);
-    expect(await streaming).toBe(reason);
+    expect(await startStream).toBe(reason);
   });
 
   test("A signal that has already aborted sends nothing", async () => {
-    const { client, requests } = connected();
+    const { client, requests } = openConnection();
     await rejectionOf(streamChat(client, question, { signal: AbortSignal.abort() }).result());
     expect(requests).toHaveLength(0);
   });
 
   test("Leaving the loop aborts the request", async () => {
-    const { connection, client, requests } = connected();
+    const { connection, client, requests } = openConnection();
     const stream = streamChat(client, question);
     connection.send(greeting);
     for await (const _ of stream) break;
@@ -400,7 +400,7 @@ describe("stopping", () => {
   });
 
   test("Leaving the loop after the end does not abort", async () => {
-    const stream = streaming(whole);
+    const stream = startStream(whole);
     for await (const { type } of stream) if (type === "finish") break;
     expect(await stream.result()).toMatchObject({ outcome: "complete" });
   });
@@ -416,7 +416,7 @@ describe("stopping", () => {
 });
 
 describe("a time limit", () => {
-  function timed(timeout: object) {
+  function startTimedStream(timeout: object) {
     const clock = stoppedClock();
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeout });
@@ -424,7 +424,7 @@ describe("a time limit", () => {
   }
 
   test("ends a silent stream with the text so far", async () => {
-    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const failure = rejectionOf(streamChat(client, question).result());
     connection.send(greeting);
     await connection.wanted();
@@ -446,7 +446,7 @@ describe("a time limit", () => {
     ["a call's id and name again", call({ id: "a", function: { name: "f", arguments: "" } })],
     ["usage before the end", frame({}, null, { usage })],
   ])("is not reset by %s, and the text so far is kept", async (_, beat) => {
-    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const failure = rejectionOf(streamChat(client, question).result());
     connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
     await connection.wanted();
@@ -473,7 +473,7 @@ describe("a time limit", () => {
     ["a part of its arguments", () => call({ id: "a", function: { arguments: "{" } })],
     ["another choice's text", () => event({ choices: [{ index: 1, delta: { content: "Hi" } }] })],
   ])("is reset by %s", async (_, beat) => {
-    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const turn = streamChat(client, question).result();
     connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
     for (let beats = 0; beats < 3; beats += 1) {
@@ -509,7 +509,7 @@ describe("a time limit", () => {
   });
 
   test("firstChunkMs ends a stream that is not read", async () => {
-    const { clock, connection, client } = timed({ firstChunkMs: 1000 });
+    const { clock, connection, client } = startTimedStream({ firstChunkMs: 1000 });
     const stream = streamChat(client, question);
     connection.send(greeting);
     await clock.advance(1000);
@@ -518,7 +518,7 @@ describe("a time limit", () => {
   });
 
   test("chunkMs does not end a stream whose slow reader reads something in time", async () => {
-    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const iterator = streamChat(client, question)[Symbol.asyncIterator]();
     const words = Array.from({ length: 20 }, (_, nth) => `${nth} `);
     connection.send(words.map((content) => frame({ content })).join(""));
@@ -535,7 +535,7 @@ describe("a time limit", () => {
   });
 
   test("chunkMs closes the connection of a stream that is abandoned after one read", async () => {
-    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
     connection.send(greeting);
@@ -552,7 +552,7 @@ describe("a time limit", () => {
 
   test("chunkMs closes a text stream and a response whose reader stalls, and not those of a result()", async () => {
     for (const ways of ["text", "response", "response and result"]) {
-      const { clock, connection, client } = timed({ chunkMs: 1000 });
+      const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
       const stream = streamChat(client, question);
       connection.send(greeting);
       const body = ways === "text" ? stream.textStream : (await toResponse(stream)).body;
@@ -593,7 +593,7 @@ describe("a time limit", () => {
     await clock.advance(500);
     expect(await headers).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
 
-    const { clock: other, connection, client } = timed({ totalMs: 3000 });
+    const { clock: other, connection, client } = startTimedStream({ totalMs: 3000 });
     const total = rejectionOf(streamChat(client, question).result());
     connection.send(greeting);
     await connection.wanted();
@@ -625,7 +625,7 @@ describe("reading", () => {
   });
 
   test("returns each delta once if next() is called without waiting", async () => {
-    const iterator = streaming(whole)[Symbol.asyncIterator]();
+    const iterator = startStream(whole)[Symbol.asyncIterator]();
     const steps = await Promise.all(Array.from({ length: 6 }, () => iterator.next()));
     expect(steps.map(({ value }) => value?.type)).toEqual([
       "text-delta",
@@ -638,21 +638,21 @@ describe("reading", () => {
   });
 
   test("allows one reader: a second one gets an error", async () => {
-    const stream = streaming(whole);
-    await all(stream);
+    const stream = startStream(whole);
+    await collect(stream);
     expect(() => stream[Symbol.asyncIterator]()).toThrow(/already read/);
   });
 
   test("gives the text as a text stream", async () => {
     let text = "";
-    const reader = streaming(whole).textStream.getReader();
+    const reader = startStream(whole).textStream.getReader();
     for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
     expect(text).toBe("Hello");
   });
 
   test("gives the text to a loop, which aborts the request when it is left", async () => {
     let text = "";
-    for await (const piece of streaming(whole).textStream) text += piece;
+    for await (const piece of startStream(whole).textStream) text += piece;
     expect(text).toBe("Hello");
     const { client } = clientOf(() => streamAnswer(greeting));
     const left = streamChat(client, question);
@@ -667,9 +667,9 @@ describe("reading", () => {
   });
 
   test("leaves the deltas to a loop if the text stream is not read", async () => {
-    const stream = streaming(whole);
+    const stream = startStream(whole);
     expect(stream.textStream).toBe(stream.textStream);
-    expect(await all(stream)).toHaveLength(4);
+    expect(await collect(stream)).toHaveLength(4);
   });
 
   test("gives a refusal as a response with its status, and throws an error of the client's own", async () => {
@@ -686,13 +686,13 @@ describe("reading", () => {
   });
 
   test("gives its response the headers of a stream, and the caller's own", async () => {
-    const plain = await toResponse(streaming(whole));
+    const plain = await toResponse(startStream(whole));
     expect(Object.fromEntries(plain.headers)).toEqual({
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
     });
     const own = { status: 201, headers: { "cache-control": "private", "x-mine": "1" } };
-    const { status, headers, body } = await toResponse(streaming(whole), own);
+    const { status, headers, body } = await toResponse(startStream(whole), own);
     expect(status).toBe(201);
     expect(Object.fromEntries(headers)).toEqual({
       "content-type": "text/event-stream; charset=utf-8",
@@ -711,7 +711,7 @@ describe("reading", () => {
       call({ function: { arguments: "{}" } }) +
       frame({}, "tool_calls", { usage }) +
       DONE;
-    const text = await (await toResponse(streaming(content))).text();
+    const text = await (await toResponse(startStream(content))).text();
     const events = text.split("\n\n").map((part) => part.replace("data: ", ""));
     expect(events.slice(-2)).toEqual(["[DONE]", ""]);
     const chunk = {
@@ -752,12 +752,12 @@ describe("reading", () => {
   });
 
   test("sends the same response to the next client, and a truncated one stays truncated", async () => {
-    const relayed = (content: string) => clientOf(() => toResponse(streaming(content))).client;
+    const relayed = (content: string) => clientOf(() => toResponse(startStream(content))).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +
       frame({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] });
     for (const content of [whole, `${tools}${frame({}, "tool_calls", { usage })}${DONE}`]) {
-      const direct = await streaming(content).result();
+      const direct = await startStream(content).result();
       const again = await streamChat(relayed(content), question).result();
       for (const field of [
         "message",

@@ -36,11 +36,11 @@ export function keptAnswer(
       const cut = connections.shift();
       if (cut instanceof Error) throw cut;
       if (cut instanceof Response) return cut;
-      return connection(events, Number(request.headers.get("last-event-id")), cut);
+      return openConnection(events, Number(request.headers.get("last-event-id")), cut);
     },
     ...options,
   });
-  return { client, requests, attempts: () => requests.map(described) };
+  return { client, requests, attempts: () => requests.map(describeRequest) };
 }
 
 /** The events of a kept answer, numbered, behind one of them. */
@@ -51,7 +51,7 @@ export function numbered(events: readonly string[], behind = 0): string {
     .join("");
 }
 
-function connection(events: readonly string[], behind: number, cut: Cut | undefined): Response {
+function openConnection(events: readonly string[], behind: number, cut: Cut | undefined): Response {
   const bytes = encoder.encode(numbered(events, behind));
   const pieces = [bytes.slice(0, cut?.bytes ?? bytes.length)].filter(({ length }) => length > 0);
   if (cut?.ending === "upstream_cut") pieces.push(encoder.encode(errorEvent("upstream_cut")));
@@ -78,7 +78,7 @@ export function errorEvent(code: string): string {
 }
 
 /** `POST`, `GET`, `GET after 3`, `DELETE` */
-function described({ method, headers }: Request): string {
+function describeRequest({ method, headers }: Request): string {
   const behind = headers.get("last-event-id");
   return behind === null ? method : `${method} after ${behind}`;
 }

@@ -45,10 +45,10 @@ export function openOnce(
     /** Refuses the next POST before anything looks at its key. */
     turnAway: (status: number) => void lost.push(status),
     /** Opens a page: its own client before the same proxy. */
-    page: (more: ClientOptions = {}) => clientOf(answer, { random: () => 0, ...options, ...more }).client,
+    page: (more: ClientOptions = {}) => clientOf(respond, { random: () => 0, ...options, ...more }).client,
   };
 
-  async function answer(request: Request): Promise<Response> {
+  async function respond(request: Request): Promise<Response> {
     if (request.method === "GET") {
       asked.push(request);
       return Response.json({ status: "ok" }, { headers });
@@ -59,7 +59,7 @@ export function openOnce(
     if (fault === "request") throw new TypeError("fetch failed");
     if (typeof fault === "number")
       return Response.json({ error: { message: "turned away", code: "no" } }, { status: fault });
-    const response = await remembered(key, await request.clone().text(), request);
+    const response = await respondOnce(key, await request.clone().text(), request);
     if (fault) {
       await fault;
       throw new TypeError("fetch failed");
@@ -70,15 +70,15 @@ export function openOnce(
     });
   }
 
-  async function remembered(key: string | null, body: string, request: Request): Promise<Response> {
+  async function respondOnce(key: string | null, body: string, request: Request): Promise<Response> {
     const known = key === null ? undefined : memory.get(key);
     if (known && known.body !== body)
       return Response.json({ error: { code: "idempotency_mismatch", message: "another" } }, { status: 422 });
     if (known) return (await known.answer).clone();
     sent.push(body);
-    const answer = Promise.resolve(gateway(sent.length, request));
-    if (key !== null && offers !== null) memory.set(key, { body, answer });
-    const response = await answer;
+    const respond = Promise.resolve(gateway(sent.length, request));
+    if (key !== null && offers !== null) memory.set(key, { body, answer: respond });
+    const response = await respond;
     // what bills nothing may be asked again
     if (key !== null && response.status >= 400 && response.status < 500 && response.status !== 408)
       memory.delete(key);

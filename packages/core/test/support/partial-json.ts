@@ -23,7 +23,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function equals(one: unknown, other: unknown): boolean {
+export function isSameValue(one: unknown, other: unknown): boolean {
   try {
     expect(one).toStrictEqual(other);
     return true;
@@ -50,7 +50,7 @@ const words = [
   "7",
 ];
 
-function randomValue(random: () => number, depth: number): unknown {
+function createRandomValue(random: () => number, depth: number): unknown {
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
   const many = <T>(make: () => T) => Array.from({ length: Math.floor(random() * 4) }, make);
   // no name has a backslash: V8's JSON.parse (node issue 63785) then reads other names that are escaped wrong
@@ -62,19 +62,19 @@ function randomValue(random: () => number, depth: number): unknown {
     () => pick([true, false, null]),
   ];
   if (depth === 0 || random() < 0.3) return pick(leaves)();
-  if (random() < 0.5) return many(() => randomValue(random, depth - 1));
-  return Object.fromEntries(many(() => [word().replaceAll("\\", ""), randomValue(random, depth - 1)]));
+  if (random() < 0.5) return many(() => createRandomValue(random, depth - 1));
+  return Object.fromEntries(many(() => [word().replaceAll("\\", ""), createRandomValue(random, depth - 1)]));
 }
 
 /** JSON with whitespace and escapes where they may be. */
-export function randomJSON(random: () => number): string {
-  const json = JSON.stringify([randomValue(random, 5)], undefined, Math.floor(random() * 3));
+export function createRandomJSON(random: () => number): string {
+  const json = JSON.stringify([createRandomValue(random, 5)], undefined, Math.floor(random() * 3));
   return json.replace(/[^\x20-\x7e\n]/g, (unit) =>
     random() < 0.5 ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-export function inRandomPieces(text: string, random: () => number): string[] {
+export function splitRandomly(text: string, random: () => number): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 0)
     pieces.push(text.slice(at, at + 1 + Math.floor(random() ** 2 * 12)));
@@ -85,12 +85,12 @@ export function inRandomPieces(text: string, random: () => number): string[] {
 export function expectGrowth(seed: number, rounds: number): void {
   const random = seeded(seed);
   for (let round = 0; round < rounds; round += 1) {
-    const text = randomJSON(random);
+    const text = createRandomJSON(random);
     const whole = JSON.parse(text);
     const document = createPartialJSON();
     const readings: { value: unknown; copy: unknown }[] = [];
     let prefix = "";
-    for (const piece of inRandomPieces(text, random)) {
+    for (const piece of splitRandomly(text, random)) {
       document.push(piece);
       prefix += piece;
       if (random() < 0.3) continue;

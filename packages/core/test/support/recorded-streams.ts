@@ -6,11 +6,11 @@ import { clientOf, inPieces, question, rejectionOf, seeded, streamAnswer } from 
 /** One recorded stream, and what a client reads from it. */
 export type Recorded = NonNullable<typeof streams>[number];
 
-function answered(pieces: readonly Uint8Array[]): Promise<ChatResult> {
+function readPieces(pieces: readonly Uint8Array[]): Promise<ChatResult> {
   return streamChat(clientOf(() => streamAnswer(pieces)).client, question).result();
 }
 
-function essence({ message, finishReason }: Pick<ChatResult, "message" | "finishReason">) {
+function pickEssence({ message, finishReason }: Pick<ChatResult, "message" | "finishReason">) {
   return {
     content: message.content,
     reasoning: message.reasoning_content ?? null,
@@ -19,7 +19,7 @@ function essence({ message, finishReason }: Pick<ChatResult, "message" | "finish
   };
 }
 
-function expectedEssence({
+function createExpectedEssence({
   content,
   reasoning_content,
   reasoning,
@@ -38,7 +38,7 @@ function expectedEssence({
 export async function expectAsRecorded({ expected }: Recorded, pieces: readonly Uint8Array[]): Promise<void> {
   const [first, ...others] = expected.choices as [Recorded["expected"]["choices"][number]];
   if (expected.error_field_lines.length > 0) {
-    const error = await rejectionOf(answered(pieces));
+    const error = await rejectionOf(readPieces(pieces));
     expect(error).toMatchObject({
       name: "StreamError",
       reason: "server-error",
@@ -46,10 +46,10 @@ export async function expectAsRecorded({ expected }: Recorded, pieces: readonly 
     });
     return;
   }
-  const turn = await answered(pieces);
-  expect(essence(turn)).toEqual(expectedEssence(first));
+  const turn = await readPieces(pieces);
+  expect(pickEssence(turn)).toEqual(createExpectedEssence(first));
   expect(turn.refusal ?? null).toBe(first.refusal);
-  expect((turn.alternatives ?? []).map(essence)).toEqual(others.map(expectedEssence));
+  expect((turn.alternatives ?? []).map(pickEssence)).toEqual(others.map(createExpectedEssence));
   expect(turn.usage ?? null).toEqual(expected.usage);
   expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
@@ -60,13 +60,13 @@ function endOfAnswer(bytes: Uint8Array): number {
   for (let at = 0; at <= bytes.length; at += 1) {
     if (at < bytes.length && bytes[at] !== 0x0a) continue;
     const line = new TextDecoder().decode(bytes.slice(lineStart, at)).trimEnd();
-    if (saysOver(line)) return lineStart + new TextEncoder().encode(line).length;
+    if (isOverLine(line)) return lineStart + new TextEncoder().encode(line).length;
     lineStart = at + 1;
   }
   return bytes.length;
 }
 
-function saysOver(line: string): boolean {
+function isOverLine(line: string): boolean {
   if (!line.startsWith("data:")) return line.startsWith("error:");
   const data = line.slice(5).trim();
   if (data === "[DONE]") return true;
@@ -75,7 +75,7 @@ function saysOver(line: string): boolean {
 }
 
 /** Places before `end` at random, and the first and last ones; each place of a short stream if `most` allows it. */
-function cutsBefore(end: number, random: () => number, most: number): number[] {
+function chooseCuts(end: number, random: () => number, most: number): number[] {
   if (end <= most) return Array.from({ length: end }, (_, at) => at);
   const inside = Array.from({ length: most / 16 }, () => Math.floor(random() * end));
   return [...inside, 0, 1, end - 1, end - 2];
@@ -84,8 +84,8 @@ function cutsBefore(end: number, random: () => number, most: number): number[] {
 /** Cuts a stream in up to `most` places, and expects an error with the text that came. */
 export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: number): Promise<void> {
   const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
-  for (const cut of cutsBefore(endOfAnswer(bytes), seeded(7), most)) {
-    const error = await rejectionOf(answered(inPieces(bytes.slice(0, cut), 512)));
+  for (const cut of chooseCuts(endOfAnswer(bytes), seeded(7), most)) {
+    const error = await rejectionOf(readPieces(inPieces(bytes.slice(0, cut), 512)));
     if (!isGatewayError(error) || error.name !== "StreamError") throw error;
     expect(error.reason).toBe("truncated");
     const { content } = error.partial as ChatResult["message"];

@@ -125,7 +125,7 @@ export function callStreams(lists: readonly string[]): CallStream[] {
                 );
                 const chunks = places.map((chunk) =>
                   chunk.map(([call, fragment]) =>
-                    entryOf(
+                    createEntry(
                       idOf(call, fragment),
                       indexOf(call, fragment),
                       hasName(call, fragment) ? names[call] : noName,
@@ -153,7 +153,7 @@ export function callStreams(lists: readonly string[]): CallStream[] {
   return [...streams.values()];
 }
 
-function entryOf(id: unknown, index: unknown, name: unknown, text: unknown): object {
+function createEntry(id: unknown, index: unknown, name: unknown, text: unknown): object {
   return {
     ...(index !== undefined && { index }),
     ...(id !== undefined && { id }),

@@ -16,7 +16,7 @@ let modules = 0;
  * A module with one component, as a bundler with fast refresh treats it: `load` says of each version what the compiler
  * says (its name, and the hooks that it calls as `signature`), `refresh` what the dev server does after an edit.
  */
-export function refreshable() {
+export function createRefresh() {
   modules += 1;
   const id = `studio-${modules}.tsx Studio`;
   return { load, refresh };
