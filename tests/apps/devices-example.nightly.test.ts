@@ -3,25 +3,25 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import {
   approveAndLeave,
   type Device,
-  deviceIn,
   exampleFolder,
   openOnBoth,
   type RunningExample,
   shows,
   startExample,
+  toDevice,
   typeAndStop,
-  until,
+  waitUntil,
 } from "../support/devices-example.ts";
 
 /* examples/devices: its command, and one user in two browser contexts, which share nothing but the server. */
 
 /** Waits until a device shows so many messages, the last of them an answer that has ended. */
 const idle = (device: Device, messages: number) =>
-  until(device, (text) => {
+  waitUntil(device, (text) => {
     const roles = text.match(/^(user|assistant), /gm) ?? [];
     return roles.length === messages && roles.at(-1) === "assistant, " && !text.includes("Working");
   });
@@ -60,12 +60,12 @@ describe.skipIf(!findChromium())(
     });
 
     async function openDevice(): Promise<Device & { readonly page: Page; readonly context: BrowserContext }> {
-      const context = await (await sharedBrowser()).newContext();
+      const context = await (await getSharedBrowser()).newContext();
       contexts.push(context);
       const page = await context.newPage();
       page.on("pageerror", ({ message }) => problems.push(message));
       await page.goto(example?.url ?? "");
-      return { page, context, ...deviceIn(page) };
+      return { page, context, ...toDevice(page) };
     }
 
     async function start(host: "node" | "workerd" = "node"): Promise<RunningExample> {
@@ -94,8 +94,8 @@ describe.skipIf(!findChromium())(
       for (let nth = 0; nth < 8; nth += 1) {
         const tab = await context.newPage();
         await tab.goto(`${new URL(page.url()).origin}/#chat-${nth}`);
-        tabs.push(deviceIn(tab));
-        await shows(deviceIn(tab), "ada, online");
+        tabs.push(toDevice(tab));
+        await shows(toDevice(tab), "ada, online");
       }
       const last = tabs.at(-1) as Device;
       await last.enter("Message", "Tell me about rivers");

@@ -5,8 +5,8 @@ import {
   openIssuer,
   secretToken,
 } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
-import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
+import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
 /*
  * The recipes of sign-in, as they stand on their pages: the Worker and the page's client, with tokens that have the claims
@@ -112,7 +112,7 @@ afterEach(() => {
 
 /** Loads the recipe's Worker; what the page sends to its address reaches it. */
 async function openRecipe(slug: string, hosts: Parameters<typeof openNetwork>[0] = {}, env: object = {}) {
-  const files = filesOfPage(`docs/recipes/sign-in-${slug}.md`);
+  const files = writeFilesOfPage(`docs/recipes/sign-in-${slug}.md`);
   const { default: worker } = await files<{ default: Worker }>("worker/worker.ts");
   const send = (request: Request) => worker.fetch(request, { GATEWAY_API_KEY: GATEWAY_KEY, ...env });
   openNetwork({ ...hosts, "gateway-proxy.example.workers.dev": send });
@@ -201,7 +201,7 @@ describe("the recipe of Auth.js", () => {
     await completeChat(client, question);
     expect(asked).toHaveLength(1);
     expect(events).toMatchObject([{ user: "ada" }, { user: "ada" }]);
-    expect((await send(chatRequest("Hello"))).status).toBe(401);
+    expect((await send(createChatRequest("Hello"))).status).toBe(401);
   });
 
   test("refuses a token of another secret", async () => {
@@ -209,7 +209,7 @@ describe("the recipe of Auth.js", () => {
     const token = await secretToken("another-secret-of-somebody-else-0123", {
       iss: "https://app.example.com",
     });
-    expect((await send(chatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(401);
+    expect((await send(createChatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(401);
     expect(events).toMatchObject([{ reason: "signature verification failed" }]);
   });
 
@@ -218,7 +218,7 @@ describe("the recipe of Auth.js", () => {
     vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
     const { route, send } = await open({ PROXY_TOKEN_SECRET: "short" });
     const { token } = (await (await route.GET()).json()) as { token: string };
-    expect((await send(chatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(503);
+    expect((await send(createChatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(503);
     expect(lines.join()).toContain("jwt: secret: is shorter than 32 bytes");
   });
 });
@@ -237,7 +237,7 @@ describe("the recipe of Cloudflare Access", () => {
     const iss = "https://acme.cloudflareaccess.com";
     const person = { email: "ada@example.com", type: "app", country: "DE" };
     const token = aud && (await issuer.token({ iss, aud: [aud], sub, more: person } as never));
-    return send(chatRequest("Hello", token ? { "cf-access-jwt-assertion": token } : {}, "/api"));
+    return send(createChatRequest("Hello", token ? { "cf-access-jwt-assertion": token } : {}, "/api"));
   }
 
   test("lets in whom Access let in", async () => {

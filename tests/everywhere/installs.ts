@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { writeForJSR } from "../../scripts/jsr.ts";
-import { entries, managers, run, writeProject, createYarnSettings } from "../../scripts/tarballs.ts";
+import { createYarnSettings, entries, managers, run, writeProject } from "../../scripts/tarballs.ts";
 
 /*
  * Checks of the packages by package managers, Deno and JSR. A result without a problem is fine.

@@ -3,12 +3,12 @@ import { GatewayProvider, memoryStorage, type UseChatStreamOptions } from "@slui
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { beforeEach, describe, expect, test } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 
 /* The files of the guide "assistant-ui", with its newest components. */
 
-const files = filesOfPage("docs/guides/assistant-ui.md");
+const files = writeFilesOfPage("docs/guides/assistant-ui.md");
 // loading its components takes seconds, which are no test's
 const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
 let gateway: ReturnType<typeof openGateway>;

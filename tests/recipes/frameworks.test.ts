@@ -6,7 +6,7 @@ import { render as renderSolid } from "solid-js/web";
 import { mount, type Component as SvelteComponent, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp, type Component as VueComponent } from "vue";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The components of the guides of Vue, Svelte and Solid, each as it stands there, in its own framework. */
 
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 /** Writes the named code of a guide into a folder of its own, and returns the folder. */
 function filesOf(guide: string): string {
-  const folder = temporaryFolder(`frameworks-${guide}`);
+  const folder = createTemporaryFolder(`frameworks-${guide}`);
   const text = readFileSync(`${root}docs/guides/${guide}.md`, "utf8");
   for (const [, file, code] of text.matchAll(/^```\w+[^\n]*\[([\w.-]+)\]\n(.*?)^```/gms))
     writeFileSync(`${folder}/${file}`, code as string);

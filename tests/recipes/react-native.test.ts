@@ -2,7 +2,7 @@
 import { type RecordStorage, streamChat } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 import { newest } from "./newest.ts";
 
@@ -15,7 +15,7 @@ interface Page {
   itemStorage(items: object): RecordStorage;
 }
 
-const files = filesOfPage("docs/guides/react-native.md");
+const files = writeFilesOfPage("docs/guides/react-native.md");
 
 beforeEach(() => {
   vi.stubGlobal("navigator", { product: "ReactNative" });

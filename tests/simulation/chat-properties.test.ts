@@ -18,7 +18,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /** Next step of the user, the app, a tool or the gateway; numbers choose among the possible ones. */
 type Step =
@@ -272,7 +272,7 @@ test("any order of events keeps one writer, all results and all text, and sends 
         await Promise.all(turns);
       },
     ),
-    runsOf(8),
+    readRuns(8),
   );
 }, 120_000);
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { textAnswer } from "../../packages/core/test/support/answers.js";
 import { clientOf, streamAnswer } from "../../packages/core/test/support/gateway.js";
 import { until } from "../../packages/stores/test/support/chat.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 import { reachable } from "../support/tabs-world.js";
 
 const gone = () => Response.json({ error: { message: "no such stream" } }, { status: 404 });
@@ -98,6 +98,6 @@ test("records with any contents leave all other messages visible, and the next m
         chat.close();
       },
     ),
-    runsOf(10),
+    readRuns(10),
   );
 }, 600_000);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";
 import { shown } from "../../packages/stores/test/support/tabs.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 import {
   type Connection,
   type Locks,
@@ -277,6 +277,6 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
         await settled();
       },
     ),
-    runsOf(4),
+    readRuns(4),
   );
 }, 600_000);

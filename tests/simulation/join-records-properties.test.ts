@@ -1,7 +1,7 @@
 import { joinRecords } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 const outcomes = ["complete", "stopped", "error", "truncated", "interrupted", "tool-calls"] as const;
 const call = fc.record(
@@ -55,7 +55,7 @@ describe("Two copies of an answer", () => {
         expect(same(join(joined, one))).toEqual(same(joined));
         expect(same(join(joined, joined))).toEqual(same(joined));
       }),
-      runsOf(200),
+      readRuns(200),
     );
   });
 
@@ -72,7 +72,7 @@ describe("Two copies of an answer", () => {
           for (const one of met) expect(same(join(one, all))).toEqual(same(join(all, all)));
         },
       ),
-      runsOf(100, 0.1),
+      readRuns(100, 0.1),
     );
   });
 });

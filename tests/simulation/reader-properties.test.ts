@@ -17,7 +17,7 @@ import { createEventParser } from "@sluice/core/sse";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clientOf, frame, question, streamAnswer } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /* Each reader of foreign data, with any data. */
 
@@ -81,7 +81,7 @@ test("any event stream in any cut gives the events of the standard's algorithm",
       for (const piece of piecesOf(Buffer.from(stream), lengths)) parser.push(piece);
       expect({ events, retries }).toEqual(slowlyRead(stream));
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -114,7 +114,7 @@ test("any answer in any cut is the same turn, which is the fold of its deltas", 
       const pieces = piecesOf(bytes, lengths).filter(({ length }) => length > 0);
       expect(await read(pieces)).toEqual(await read([bytes]));
     }),
-    runsOf(20, 0.2),
+    readRuns(20, 0.2),
   );
 });
 const clock = { now: () => 0, sleep: () => new Promise<never>(() => {}) };
@@ -135,7 +135,7 @@ describe("JSON that is not complete yet", () => {
         expect(document.value).toEqual(JSON.parse(text));
         expect(document.state).toBe("complete");
       }),
-      runsOf(100),
+      readRuns(100),
     );
   });
 
@@ -153,7 +153,7 @@ describe("JSON that is not complete yet", () => {
         if (parsed) expect([document.state, document.value]).toEqual(["complete", parsed.value]);
         else expect(document.state).not.toBe("complete");
       }),
-      runsOf(100),
+      readRuns(100),
     );
   });
 });
@@ -211,7 +211,7 @@ test("any JSON is a request that is accepted, or has issues with words: no check
         ]);
       expect(JSON.stringify(sent)).toBe(before);
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -253,7 +253,7 @@ test("any JSON is the answer to a query of a video, or a ResponseError", () => {
         expect(error).toMatchObject({ name: "ResponseError" });
       }
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -297,7 +297,7 @@ test("any history is repaired to one in which each call has its one result, and 
         history.filter(({ role }) => role === "user"),
       );
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -338,6 +338,6 @@ test("any body of any status is an error of the library, without the key, and ca
         }
       },
     ),
-    runsOf(20, 0.1),
+    readRuns(20, 0.1),
   );
 });

@@ -12,7 +12,7 @@ import {
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bytesOfBase64, question } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /* Any value of any frame of a stream may be any JSON: the answer ends as a turn or as an error of the family. */
 
@@ -185,7 +185,7 @@ test("any JSON at any place of a stream ends as a turn or an error of the librar
       if (!isOver) await clock.sleep(4000);
       expect(isOver).toBe(true);
     }),
-    { ...runsOf(30), timeout: 50_000 },
+    { ...readRuns(30), timeout: 50_000 },
   );
 }, 120_000);
 
@@ -237,6 +237,6 @@ test("any JSON over a socket leaves a closed connection at both ends", async () 
       await Promise.all(closed);
       closed.clear();
     }),
-    { ...runsOf(5, 0.05), timeout: 50_000 },
+    { ...readRuns(5, 0.05), timeout: 50_000 },
   );
 }, 120_000);

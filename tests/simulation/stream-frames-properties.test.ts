@@ -3,7 +3,7 @@ import { createClient, isGatewayError, streamChat } from "@sluice/core";
 import fc from "fast-check";
 import { beforeAll, expect, test, vi } from "vitest";
 import { question } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /*
  * A frame that differs from an earlier one in one text only is not parsed as a whole. It must be read as `JSON.parse`
@@ -142,7 +142,7 @@ test("frames that are alike are read as if each were parsed", { timeout: 900_000
       // vitest's comparison takes longer than the reading
       if (!isDeepStrictEqual(alike, parsed)) expect(alike).toEqual(parsed);
     }),
-    runsOf(30),
+    readRuns(30),
   );
   await annotate(`${read} frames`);
 });

@@ -3,10 +3,10 @@ import { createVideoTaskList, createVideoTaskStore, listVideoTasks, memoryStorag
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { settled, stoppedClock } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-const runs = runsOf(30);
+const runs = readRuns(30);
 const id = fc.stringMatching(/^[\w-]{1,40}$/);
 
 /** A client whose creates are answered by `receipt`; every query finds a task that runs. */

@@ -5,7 +5,7 @@ import { shareOpenHandles } from "./handles.ts";
 let browser: Promise<Browser> | undefined;
 
 /** The one Chromium of this test worker: launched for the first file that asks, and ended with the worker. */
-export function sharedBrowser(): Promise<Browser> {
+export function getSharedBrowser(): Promise<Browser> {
   browser ??= launch();
   return browser;
 }

@@ -44,7 +44,7 @@ export function openServer(extra: ServerOptions = {}) {
   const cuts: (() => void)[] = [];
   return {
     answer: (request: Request) => proxy.fetch(request, objects.env as Env),
-    device,
+    openDevice,
     close() {
       for (const goOffline of cuts) goOffline();
       return objects.close(0);
@@ -52,7 +52,7 @@ export function openServer(extra: ServerOptions = {}) {
   };
 
   /** A browser of the user. Its scope keeps its locks apart from those of the other devices in this process. */
-  function device(
+  function openDevice(
     options: Partial<ClientOptions> & RemoteStorageOptions & { readonly account?: string } = {},
   ) {
     const { local = memoryStorage(), onRefusal, account = "ada", ...clientOptions } = options;
@@ -81,7 +81,7 @@ export function openServer(extra: ServerOptions = {}) {
       },
       ...clientOptions,
     });
-    const tab = (): RemoteStorage => remoteStorage(client, { local, onRefusal });
+    const openTab = (): RemoteStorage => remoteStorage(client, { local, onRefusal });
     const goOffline = () => {
       state.isOnline = false;
       for (const cut of open) cut.abort();
@@ -91,8 +91,8 @@ export function openServer(extra: ServerOptions = {}) {
       client,
       local,
       requests,
-      tab,
-      storage: tab(),
+      openTab,
+      storage: openTab(),
       /** Cuts the network: also what is open ends. */
       goOffline,
       goOnline() {
@@ -106,18 +106,18 @@ export function openServer(extra: ServerOptions = {}) {
   }
 }
 
-export const chat = (client: Client, id = "trip") => `"${client.user}"/chat/${id}`;
+export const openChat = (client: Client, id = "trip") => `"${client.user}"/chat/${id}`;
 export const list = (client: Client) => `"${client.user}"/conversations`;
 
 /** A finished message, as a chat writes it. */
-export const message = (content: string, revision = 1, more: object = {}) => ({
+export const findMessage = (content: string, revision = 1, more: object = {}) => ({
   message: { id: content, role: "user", content, createdAt: 1, ...more },
   parent: null,
   revision,
 });
 
 /** Everything that a watcher was told, put together. */
-export function watched(storage: RecordStorage, collection: string) {
+export function watchCollection(storage: RecordStorage, collection: string) {
   const records = new Map<string, unknown>();
   const stop = storage.watch(collection, (changes) => {
     for (const [key, value] of changes)

@@ -43,7 +43,7 @@ export async function startDemo(port: number, speed = 1, root = repository): Pro
   return {
     address,
     printed: () => text,
-    processes: () => [child.pid ?? 0, ...descendantsOf(child)],
+    processes: () => [child.pid ?? 0, ...listDescendants(child)],
     interrupt() {
       child.kill("SIGINT");
       return exited;
@@ -62,7 +62,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function descendantsOf({ pid }: ChildProcess): number[] {
+function listDescendants({ pid }: ChildProcess): number[] {
   const parents = new Map<number, number>();
   try {
     for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))

@@ -20,7 +20,7 @@ export interface FirstScreen {
 }
 
 /** Measures a load. `load` begins it, in a page that keeps nothing of one before. */
-export async function firstScreenOf(page: Page, load: () => Promise<unknown>): Promise<FirstScreen> {
+export async function measureFirstScreen(page: Page, load: () => Promise<unknown>): Promise<FirstScreen> {
   await page.addInitScript(noteWritable);
   await load();
   await page.waitForFunction(() => globalThis.writableAt !== undefined);
@@ -48,7 +48,7 @@ function noteWritable(): void {
 }
 
 /** Loads files, and returns their size together, compressed. */
-export async function compressedSize(urls: readonly string[]): Promise<number> {
+export async function measureCompressedSize(urls: readonly string[]): Promise<number> {
   const sizes = await Promise.all(urls.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
   return sizes.reduce((sum, size) => sum + size, 0);
 }

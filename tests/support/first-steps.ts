@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { sharedBrowser } from "./browser.ts";
+import { getSharedBrowser } from "./browser.ts";
 import { LOCALHOST, PRODUCTION_KEY, type Started, type Workshop } from "./new-app.ts";
 
 /* What a newcomer does with an app, each step as its README says. Each throws where a newcomer would have to stop. */
@@ -22,7 +22,7 @@ export interface Ways {
 const trusting = { NODE_EXTRA_CA_CERTS: LOCALHOST, DENO_CERT: LOCALHOST };
 const anyPort = ["--port", "0", "--ip", "127.0.0.1"];
 /** Starts a built Worker in workerd, under the address that it would have on Cloudflare. */
-const wrangler = (address: string, ...args: readonly string[]) => [
+const runWrangler = (address: string, ...args: readonly string[]) => [
   ...[
     "npx",
     "wrangler",
@@ -44,7 +44,7 @@ const withWorker: Ways = {
   dev: ["--port", "0", "--host", "127.0.0.1"],
   build,
   production: (app, address) =>
-    wrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
+    runWrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
 };
 
 export const waysOf: Readonly<Record<string, Ways>> = {
@@ -54,7 +54,7 @@ export const waysOf: Readonly<Record<string, Ways>> = {
     hasPage: true,
     dev: ["--port", "0", "--host", "127.0.0.1"],
     build,
-    production: (_, address) => wrangler(address, "--config", "dist/server/wrangler.json"),
+    production: (_, address) => runWrangler(address, "--config", "dist/server/wrangler.json"),
   },
   next: {
     hasPage: true,
@@ -66,7 +66,7 @@ export const waysOf: Readonly<Record<string, Ways>> = {
     hasPage: false,
     dev: anyPort,
     build,
-    production: (_, address) => wrangler(address, "dist/worker.js", "--no-bundle"),
+    production: (_, address) => runWrangler(address, "dist/worker.js", "--no-bundle"),
   },
   node: onServer,
   deno: onServer,
@@ -113,7 +113,7 @@ export function startDev(shop: Workshop, app: string, { dev, env }: Ways): Promi
 
 /** Writes a message into the chat of a page, and returns the answer when it has ended. */
 export async function askPage(url: string, text: string): Promise<string> {
-  const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
+  const context = await (await getSharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
   page.setDefaultTimeout(PAGE_MS);
   const problems: string[] = [];
@@ -139,7 +139,7 @@ export async function askPage(url: string, text: string): Promise<string> {
 
 /** Returns what a page shows to a stranger. */
 export async function visit(url: string): Promise<string> {
-  const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
+  const context = await (await getSharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(PAGE_MS);

@@ -22,12 +22,12 @@ interface HostedProcess {
 export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
   const objects = new Map<string, HostedObject>();
   let kill: () => void = () => {};
-  let died = newLife();
+  let died = createLife();
   const namespace: ObjectNamespace = {
     idFromName: (name) => name,
     get: (name: string) => ({
       async fetch(request: Request) {
-        const { handlers, died } = processOf(objectOf(name));
+        const { handlers, died } = getProcess(getObject(name));
         return Promise.race([handlers.fetch(request), died]);
       },
     }),
@@ -38,11 +38,11 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
     kill(): void {
       for (const object of objects.values()) object.process = undefined;
       kill();
-      died = newLife();
+      died = createLife();
     },
   };
 
-  function newLife(): Promise<never> {
+  function createLife(): Promise<never> {
     const life = new Promise<never>((_, reject) => {
       kill = () => reject(new Error("the object was lost"));
     });
@@ -50,13 +50,13 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
     return life;
   }
 
-  function objectOf(name: string): HostedObject {
+  function getObject(name: string): HostedObject {
     const object = objects.get(name) ?? { database: new DatabaseSync(":memory:"), alarmAt: null };
     objects.set(name, object);
     return object;
   }
 
-  function processOf(object: HostedObject): HostedProcess {
+  function getProcess(object: HostedObject): HostedProcess {
     if (object.process) return object.process;
     let isNew = true;
     // an object may read its rows while it is made

@@ -52,7 +52,7 @@ export async function startQuickStudio({
       fetch: async (input) => {
         const request = input as Request;
         const { pathname } = new URL(request.url);
-        return (await assetAt(pathname)) ?? answer(request);
+        return (await serveAsset(pathname)) ?? answer(request);
       },
     },
     { port: 0 },
@@ -98,7 +98,7 @@ const types: Readonly<Record<string, string>> = {
 const files = new Map<string, Promise<Buffer<ArrayBuffer>>>();
 
 /** Serves a file of the page. As in production, a browser keeps those whose names have a hash. */
-async function assetAt(pathname: string): Promise<Response | undefined> {
+async function serveAsset(pathname: string): Promise<Response | undefined> {
   const name = pathname === "/" ? "/index.html" : pathname;
   const type = types[extname(name)];
   if (type === undefined || name.includes("..")) return undefined;

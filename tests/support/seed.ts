@@ -9,7 +9,7 @@ const { SLUICE_SEED = "20261122", SLUICE_RUNS } = process.env as {
  *
  * @param runs number of runs where the environment says none; `share` of the environment's number is taken
  */
-export function runsOf(runs: number, share = 1): { seed: number; numRuns: number } {
+export function readRuns(runs: number, share = 1): { seed: number; numRuns: number } {
   return {
     numRuns: SLUICE_RUNS ? Math.max(1, Math.round(Number(SLUICE_RUNS) * share)) : runs,
     seed: Number(SLUICE_SEED),

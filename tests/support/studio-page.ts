@@ -58,7 +58,7 @@ export async function reopenStudio(
   return open(tab, address, async () => {
     tab.notes = emptyNotes();
     if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();
-    await empty(tab, address);
+    await emptyPage(tab, address);
     // what the page before said last
     tab.notes = emptyNotes();
     idle = tab;
@@ -102,7 +102,7 @@ function noteTraffic({ page, notes: { seen } }: Tab): void {
 }
 
 /** Leaves the page, and forgets all that it and its other tabs have stored. */
-async function empty({ page }: Tab, address: string): Promise<void> {
+async function emptyPage({ page }: Tab, address: string): Promise<void> {
   const context = page.context();
   const others = context.pages().filter((other) => other !== page);
   await Promise.all(others.map((other) => other.close()));

@@ -2,7 +2,7 @@ import type { Emulator } from "@sluice/emulator";
 import type { Browser, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "./browser.ts";
+import { getSharedBrowser } from "./browser.ts";
 import { type QuickStudio, type QuickStudioOptions, startQuickStudio } from "./quick-studio.ts";
 import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
@@ -55,7 +55,7 @@ export function openRoom(
   beforeAll(async () => {
     const clock = { now: () => startedAt + ahead, sleep: async () => {} };
     const time = options.speed === undefined ? { clock } : {};
-    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), sharedBrowser()]);
+    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), getSharedBrowser()]);
   });
   afterAll(() => server.close());
   beforeEach(async () => {

@@ -4,12 +4,12 @@ import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluic
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 /* The files of the guide "A chat in React", used as a reader would: /api is the proxy of the page. */
 
-const files = filesOfPage("docs/guides/chat-in-react.md");
+const files = writeFilesOfPage("docs/guides/chat-in-react.md");
 let nth = 0;
 const emulator = createEmulator({
   speed: Number.POSITIVE_INFINITY,
