@@ -4,7 +4,7 @@ import { act, fireEvent, render, screen, waitFor } from "@testing-library/react"
 import { useEffect, useState } from "react";
 import { expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
-import { createUploads, createRefusal } from "../../media/test/support/uploads.js";
+import { createRefusal, createUploads } from "../../media/test/support/uploads.js";
 
 const file = new Blob([new Uint8Array(1000)]);
 
