@@ -10,10 +10,10 @@ import {
   exampleFolder,
   openOnBoth,
   type RunningExample,
-  shows,
   startExample,
   toDevice,
   typeAndStop,
+  waitForText,
   waitUntil,
 } from "../support/devices-example.ts";
 
@@ -89,19 +89,19 @@ describe.skipIf(!findChromium())(
       await start();
       const { page, context, ...first } = await openDevice();
       await first.enter("Name", "ada");
-      await shows(first, "ada, online");
+      await waitForText(first, "ada, online");
       const tabs: Device[] = [];
       for (let nth = 0; nth < 8; nth += 1) {
         const tab = await context.newPage();
         await tab.goto(`${new URL(page.url()).origin}/#chat-${nth}`);
         tabs.push(toDevice(tab));
-        await shows(toDevice(tab), "ada, online");
+        await waitForText(toDevice(tab), "ada, online");
       }
       const last = tabs.at(-1) as Device;
       await last.enter("Message", "Tell me about rivers");
       await idle(last, 2);
       // the list of the first one is followed, or looked at
-      await shows(first, "Tell me about rivers");
+      await waitForText(first, "Tell me about rivers");
     });
 
     test("Nobody reads a list without a name, or that of another user", async () => {
@@ -124,21 +124,21 @@ describe.skipIf(!findChromium())(
       const [laptop, phone] = [await openDevice(), await openDevice()];
       await openOnBoth(laptop, phone, "Tell me about rivers");
       await phone.context.setOffline(true);
-      await shows(phone, "ada, offline", "Tell me about rivers");
+      await waitForText(phone, "ada, offline", "Tell me about rivers");
       await laptop.enter("Message", "And lakes?");
-      await shows(laptop, "And lakes?");
+      await waitForText(laptop, "And lakes?");
       await phone.context.setOffline(false);
-      await shows(phone, "ada, online", "And lakes?");
+      await waitForText(phone, "ada, online", "And lakes?");
       await idle(phone, 4);
       await phone.context.setOffline(true);
-      await shows(phone, "ada, offline");
+      await waitForText(phone, "ada, offline");
       await phone.enter("Message", "And seas?");
-      await shows(phone, "And seas?", "Try again");
+      await waitForText(phone, "And seas?", "Try again");
       expect(await laptop.text()).not.toContain("And seas?");
       await phone.context.setOffline(false);
-      await shows(phone, "ada, online");
+      await waitForText(phone, "ada, online");
       await phone.press("Try again");
-      await shows(laptop, "And seas?");
+      await waitForText(laptop, "And seas?");
       for (const device of [laptop, phone]) await idle(device, 6);
     });
   },

@@ -7,9 +7,9 @@ import {
   approveAndLeave,
   type Device,
   exampleFolder,
-  toDevice,
   type RunningExample,
   startExample,
+  toDevice,
   typeAndStop,
 } from "../support/devices-example.ts";
 import { browsers } from "./browsers.ts";

@@ -27,7 +27,7 @@ function openTab<Time extends Clock>(receipt: unknown, clock: Time) {
 }
 
 describe("the id of a video", () => {
-  const receipt = (ids: fc.Arbitrary<Record<string, unknown>>) =>
+  const createReceipt = (ids: fc.Arbitrary<Record<string, unknown>>) =>
     fc
       .tuple(fc.dictionary(fc.string(), fc.jsonValue()), ids, fc.jsonValue(), fc.jsonValue(), fc.jsonValue())
       .map(
@@ -47,7 +47,7 @@ describe("the id of a video", () => {
       fc.tuple(id, fc.constantFrom("", null)).map(([task_id, id]) => ({ id, task_id })),
     );
     await fc.assert(
-      fc.asyncProperty(receipt(ids), async (receipt) => {
+      fc.asyncProperty(createReceipt(ids), async (receipt) => {
         const { client, polled } = openTab(receipt, stoppedClock());
         const video = createVideoTaskStore(client);
         const stop = video.subscribe(() => {});

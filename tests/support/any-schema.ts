@@ -3,7 +3,7 @@ import fc from "fast-check";
 /** A JSON Schema (draft 7), as clients write it. */
 export type AnySchema = Readonly<Record<string, unknown>> | boolean;
 
-/** Texts with a schema of their own each, which the text fits. */
+/** Texts, each with a schema that it matches. */
 const texts: readonly (readonly [text: string, schema: Readonly<Record<string, unknown>>])[] = [
   ["ABC-12", { pattern: "^[A-Z]{3}-\\d{2,4}$" }],
   ["mid", { pattern: "^(low|mid|high)$" }],
@@ -134,7 +134,7 @@ function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySch
     };
   }
 
-  /** A keyword that asks for more of a value that fits already, or that offers other shapes. */
+  /** A keyword that restricts a matching value further, or that offers other shapes. */
   function compose(value: unknown): Readonly<Record<string, unknown>> {
     const foreign = types.find((type) => type !== typeOf(value) && !isRare(2)) ?? "null";
     const other = foreign === typeOf(value) ? { type: "object", required: ["never"] } : { type: foreign };

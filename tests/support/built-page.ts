@@ -7,7 +7,7 @@ export async function buildPage(script: string): Promise<string> {
   const output = (await build({
     configFile: false,
     logLevel: "error",
-    // what is loaded on demand too: the page is one file
+    // includes lazy chunks: the page is one file
     build: { write: false, rollupOptions: { input, output: { codeSplitting: false } } },
   })) as Rollup.RollupOutput;
   const code = output.output[0].code.replaceAll("</script", "<\\/script");

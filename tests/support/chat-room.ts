@@ -6,7 +6,7 @@ import { getSharedBrowser } from "./browser.ts";
 import { type QuickStudio, startQuickStudio } from "./quick-studio.ts";
 import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
-/** Address of the requests for an answer. */
+/** Path of chat requests. */
 export const COMPLETIONS = "**/v1/chat/completions";
 /** Too narrow for the inspector, whose tests are elsewhere. */
 export const WIDTH = 1100;
@@ -31,7 +31,7 @@ export function openChat() {
     },
     /** Messages of the console that a test causes. */
     expected: undefined as RegExp | undefined,
-    /** Number of pauses of the gateway, such as those of a slow answer, until it waits for `goOn()`. */
+    /** Number of pauses of the gateway, for example in a slow reply, until it waits for `goOn()`. */
     pauses: Number.POSITIVE_INFINITY,
     goOn: () => {},
   };
@@ -87,7 +87,7 @@ export function openChat() {
   const findEntry = (title: string) => findRail().getByRole("link", { name: title, exact: true });
   const findEntries = () => findRail().getByRole("listitem").getByRole("link").allInnerTexts();
 
-  /** Sends a question, and waits for the whole answer. */
+  /** Sends a prompt, and waits for the complete reply. */
   async function askAndWait(text: string): Promise<void> {
     const before = await findAnswers().count();
     await studio.ask(text);
@@ -95,7 +95,7 @@ export function openChat() {
     await studio.settled();
   }
 
-  /** Does nothing where a test before it has done it: the page keeps its settings. */
+  /** Does nothing if an earlier test has done it: the page stores its settings. */
   async function offerTools(): Promise<void> {
     const kept = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
     if (kept.includes('"offersTools":true')) return;

@@ -22,7 +22,10 @@ const ORIGIN = "https://app.example.com";
 /** Options of the proxy. */
 type ServerOptions = Partial<Parameters<typeof createProxy<Env>>[0]>;
 
-/** A proxy that keeps conversations, in this process, and devices that use it: those of Ada, unless a device names its user. */
+/**
+ * A proxy that stores conversations, in this process, with its devices. They belong to Ada, unless a device names its
+ * user.
+ */
 export function openServer(extra: ServerOptions = {}) {
   const kept = { namespace: (env: Env) => env.CONVERSATIONS };
   const objects = openObjects({
@@ -51,7 +54,7 @@ export function openServer(extra: ServerOptions = {}) {
     },
   };
 
-  /** A browser of the user. Its scope keeps its locks apart from those of the other devices in this process. */
+  /** Opens a browser of the user. Its scope separates its locks from those of other devices in this process. */
   function openDevice(
     options: Partial<ClientOptions> & RemoteStorageOptions & { readonly account?: string } = {},
   ) {
@@ -72,7 +75,7 @@ export function openServer(extra: ServerOptions = {}) {
         const request = new Request(given, { signal: cut.signal });
         request.headers.set("origin", ORIGIN);
         request.headers.set("x-user", account);
-        // the name of the device stands for a browser of its own, and not for a user
+        // the name of the device identifies a browser, not a user
         request.headers.delete("x-sluice-user");
         const { pathname, search } = new URL(request.url);
         requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
@@ -93,12 +96,12 @@ export function openServer(extra: ServerOptions = {}) {
       requests,
       openTab,
       storage: openTab(),
-      /** Cuts the network: also what is open ends. */
+      /** Disconnects the network and all open connections. */
       goOffline,
       goOnline() {
         state.isOnline = true;
       },
-      /** Called before each request; it waits for what is returned. */
+      /** Runs before each request, which waits for the returned promise. */
       onRequest(before: (path: string) => unknown) {
         state.before = before;
       },
@@ -116,7 +119,7 @@ export const findMessage = (content: string, revision = 1, more: object = {}) =>
   revision,
 });
 
-/** Everything that a watcher was told, put together. */
+/** Merges everything that a watcher receives. */
 export function watchCollection(storage: RecordStorage, collection: string) {
   const records = new Map<string, unknown>();
   const stop = storage.watch(collection, (changes) => {

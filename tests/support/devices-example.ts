@@ -17,7 +17,7 @@ import type { Page } from "playwright";
 export const exampleFolder = join(import.meta.dirname, "../../examples/devices");
 const KEY = "sk-devices";
 
-/** A browser with storage of its own. */
+/** A browser with separate storage. */
 export interface Device {
   /** Writes into a field, and sends the form as soon as it can be sent. */
   readonly enter: (label: string, text: string) => Promise<void>;
@@ -159,38 +159,38 @@ export async function waitUntil(device: Device, condition: (text: string) => boo
   }
 }
 
-export const shows = (device: Device, ...texts: readonly string[]) =>
+export const waitForText = (device: Device, ...texts: readonly string[]) =>
   waitUntil(device, (shown) => texts.every((text) => shown.includes(text)));
-const hides = (device: Device, text: string) => waitUntil(device, (shown) => !shown.includes(text));
+const waitForNoText = (device: Device, text: string) => waitUntil(device, (shown) => !shown.includes(text));
 
 /** Signs in as Ada on both, and opens the chat of the first on the second. */
 export async function openOnBoth(first: Device, second: Device, question: string): Promise<void> {
   for (const device of [first, second]) {
     await device.enter("Name", "ada");
-    await shows(device, "ada, online");
+    await waitForText(device, "ada, online");
   }
   await first.press("New chat");
   await first.enter("Message", question);
-  await shows(second, question);
+  await waitForText(second, question);
   await second.press(question);
 }
 
-/** Streams an answer on both devices, and stops it on the one that has not asked. */
+/** Streams a reply on both devices, and stops it on the device that did not send the prompt. */
 export async function typeAndStop(first: Device, second: Device): Promise<void> {
   const question = "Tell me about rivers [[stall]]";
   await openOnBoth(first, second, question);
-  await shows(first, "user, this device", "assistant, server", "Working on the server");
-  await shows(second, "user, another-device", "assistant, server", "Working on the server");
+  await waitForText(first, "user, this device", "assistant, server", "Working on the server");
+  await waitForText(second, "user, another-device", "assistant, server", "Working on the server");
   const answer = /assistant, server\s+(?!Working)\S+ \S+/;
   await waitUntil(second, (text) => answer.test(text));
   await second.press("Stop");
   for (const device of [first, second]) {
-    await hides(device, "Working on the server");
+    await waitForNoText(device, "Working on the server");
     await waitUntil(device, (text) => answer.test(text));
   }
 }
 
-/** A tool that the first asks for is approved on the second; both close while it runs. */
+/** Approves on the second device a tool that the first one requested. Both close while it runs. */
 export async function approveAndLeave(
   { holdImages, asked }: RunningExample,
   [first, second]: readonly [Device, Device],
@@ -199,18 +199,18 @@ export async function approveAndLeave(
   const release = holdImages();
   const question = 'Use the tool make_image for "a reef"';
   await openOnBoth(first, second, question);
-  for (const device of [first, second]) await shows(device, "make_image: needs-approval");
+  for (const device of [first, second]) await waitForText(device, "make_image: needs-approval");
   await second.press("Approve");
-  for (const device of [first, second]) await shows(device, "make_image: running");
+  for (const device of [first, second]) await waitForText(device, "make_image: running");
   await first.close();
   await second.close();
   release();
   const again = await open();
   await again.enter("Name", "ada");
-  await shows(again, question);
+  await waitForText(again, question);
   await again.press(question);
-  await shows(again, "make_image: done");
-  await hides(again, "Working on the server");
+  await waitForText(again, "make_image: done");
+  await waitForNoText(again, "Working on the server");
   if (!(await again.hasImage())) throw new Error("the image is not shown");
   const images = asked().filter((path) => path.endsWith("/images/generations"));
   if (images.length !== 1) throw new Error(`${images.length} images were asked for`);

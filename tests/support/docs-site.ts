@@ -52,7 +52,7 @@ function hashOfSources(): string {
   return hash.digest("hex");
 }
 
-/** Builds the site for a path of its host, into a folder of `docs`. Code has no colours. */
+/** Builds the site for a path of its host, into a folder of `docs`. Code is not highlighted. */
 export function buildSiteAt(base: string, out: string): Promise<void> {
   return runInTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), () =>
     build(["--plain"], { DOCS_BASE: base, DOCS_OUT: out }),

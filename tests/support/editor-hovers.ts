@@ -66,7 +66,7 @@ export async function readCompletionsOfNewest(file: string): Promise<string[][]>
   return lists.map((list) => (list?.items ?? []).map(({ label }) => label.replace(/\?$/, "")));
 }
 
-/** Asks the language server of the newest TypeScript about places of a file. */
+/** Queries the language server of the newest TypeScript about locations in a file. */
 async function askNewest<Result>(
   file: string,
   text: string,

@@ -12,7 +12,7 @@ export interface Example {
   readonly code: string;
   /** The info string has the word `run`: the example is run against the emulator. */
   readonly isRun: boolean;
-  /** Expected output of a run: the block "```txt output" that follows. `…` stands for any text. */
+  /** Expected output of a run: the "```txt output" block after it. `…` matches any text. */
   readonly output: string | undefined;
 }
 

@@ -16,7 +16,7 @@ export const hasFirefox = existsSync(PROGRAM);
 
 let browser: Promise<Browser> | undefined;
 
-/** The one Firefox of this test worker: launched for the first file that asks, and ended with the worker. */
+/** Returns the Firefox of this test worker. It is launched on demand, and closed with the worker. */
 export function getSharedFirefox(): Promise<Browser> {
   browser ??= launch();
   return browser;

@@ -6,20 +6,20 @@ declare global {
   var writableAt: number | undefined;
 }
 
-/** Most bytes of scripts, compressed, that the studio asks for until one can write. */
+/** Maximum bytes of compressed scripts that the studio requests until a user can write. */
 export const MOST_SCRIPT_BYTES = 120_000;
 
 /** The load of the studio until one can write. */
 export interface FirstScreen {
   /** Number of requests that had begun by then, with that of the page. */
   readonly requests: number;
-  /** Size of their answers as they were sent, in bytes. */
+  /** Size of the responses as sent, in bytes. */
   readonly bytes: number;
   /** Addresses of the scripts among them. */
   readonly scripts: readonly string[];
 }
 
-/** Measures a load. `load` begins it, in a page that keeps nothing of one before. */
+/** Measures a load. `load` starts it in a page without a cache. */
 export async function measureFirstScreen(page: Page, load: () => Promise<unknown>): Promise<FirstScreen> {
   await page.addInitScript(noteWritable);
   await load();

@@ -39,7 +39,7 @@ export const LOCALHOST = join(import.meta.dirname, "localhost.pem");
 /** Options of a server with https. */
 export const localhost = { key: readFileSync(LOCALHOST), cert: readFileSync(LOCALHOST) };
 
-/** A process of an app: where it answers, and how to end it with all that it started. */
+/** A process of an app: its URL, and how to end it with its descendants. */
 export interface Started {
   readonly url: string;
   readonly stop: () => Promise<void>;
@@ -82,7 +82,7 @@ export function openWorkshop() {
     writeFileSync(toPath(name), text);
   }
 
-  /** Runs `npm create sluice` in the folder, or in one of its apps. Returns what it printed. */
+  /** Runs `npm create sluice` in the folder, or in one of its apps. Returns the output. */
   function create(args: readonly string[], app = ""): string {
     return execFileSync(process.execPath, [command, ...args], {
       cwd: toPath(app),
@@ -92,7 +92,7 @@ export function openWorkshop() {
     });
   }
 
-  /** Runs a command in an app to its end. Resolves with the exit code and what it printed. */
+  /** Runs a command in an app to its end. Resolves with the exit code and the output. */
   async function attempt(app: string, line: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const [name = "", ...args] = line;
     const child = spawn(name, args, { cwd: toPath(app), env: { ...shell, ...env } });
@@ -102,7 +102,7 @@ export function openWorkshop() {
     return { status: status as number | null, printed };
   }
 
-  /** Runs a command in an app, and resolves with what it printed. Rejects with that, if it fails. */
+  /** Runs a command in an app, and resolves with the output. Rejects with the output if it fails. */
   async function run(app: string, line: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
     const { status, printed } = await attempt(app, line, env);
     if (status !== 0) throw new Error(`${line.join(" ")} ended with ${status}\n${printed.slice(-4000)}`);
@@ -162,7 +162,7 @@ export function openWorkshop() {
       await Promise.all([new Promise((resolve) => front.close(resolve)), gateway.close()]);
     };
     stops.add(stopHere);
-    // the address of the file is one that the checklist accepts; the server's own is the emulator
+    // the checklist accepts the URL of the file; the server's gateway is the emulator
     const started = await launch({ GATEWAY_URL: gateway.url, APP_URL: url });
     target = started.url;
     return { url, stop: async () => void (await Promise.all([started.stop(), stopHere()])) };

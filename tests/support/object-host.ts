@@ -18,7 +18,7 @@ interface HostedProcess {
   readonly died: Promise<never>;
 }
 
-/** Runs the objects of a class in this process, with what they store in memory. */
+/** Runs the objects of a class in this process, with their data in memory. */
 export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
   const objects = new Map<string, HostedObject>();
   let kill: () => void = () => {};
@@ -34,7 +34,7 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
   };
   return {
     namespace,
-    /** Ends the process of all objects: what they wait for never comes, and nothing that they do has an effect. */
+    /** Ends the process of all objects: their waits never end, and their actions have no effect. */
     kill(): void {
       for (const object of objects.values()) object.process = undefined;
       kill();
@@ -68,7 +68,7 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
   }
 }
 
-/** The state that a process of an object sees; one that has ended changes nothing any more. */
+/** The state of an object's process. An ended process can't change anything. */
 function stateOf(object: HostedObject, isAlive: () => boolean): ObjectState {
   const run = (query: string, bindings: readonly unknown[] = []) => {
     if (!isAlive()) throw new Error("the process has ended");

@@ -11,7 +11,7 @@ export const origin = "https://app.example";
 export const host = "https://proxy.example";
 
 export type Send = (request: Request) => Promise<Response>;
-/** The end of a POST of a page: it does not leave, its answer is lost or cut, or the page dies while it waits. */
+/** The fate of a page's POST: it is never sent, its response is lost or cut, or the page dies while it waits. */
 export type Fault = "unsent" | "lose" | "cut" | "kill" | undefined;
 
 interface Opened {
@@ -95,7 +95,7 @@ export const asset = {
   URL: "https://files.example/1.png",
 } as const;
 
-/** The same answer, whose connection breaks before its end. */
+/** Returns the same response with a connection that breaks before its end. */
 function cut({ status, headers }: Response): Response {
   const body = new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) });
   return new Response(body, { status, headers });

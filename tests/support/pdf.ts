@@ -1,8 +1,8 @@
 /** Options of {@link createPDF}. */
 interface PDFOptions {
-  /** Locks it with a password that nobody knows. @default false */
+  /** Locks it with an unknown password. @default false */
   readonly isLocked?: boolean;
-  /** Name of an encoding of Chinese, Japanese or Korean, in which the lines of the pages are given. @default Latin letters */
+  /** Name of a Chinese, Japanese or Korean encoding of the pages' lines. @default Latin letters */
   readonly encoding?: string;
   /** Name and value of a field of a form, on the first page. @default no form */
   readonly field?: readonly [name: string, value: string];

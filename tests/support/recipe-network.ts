@@ -30,7 +30,7 @@ export function openNetwork(hosts: Readonly<Record<string, Host>> = {}, options:
   return emulator;
 }
 
-/** A Worker's context: `settled` waits for all that it was told to wait for. */
+/** Creates a Worker's context. `settled` waits for everything passed to `waitUntil`. */
 export function createContext() {
   const work: unknown[] = [];
   return {

@@ -10,7 +10,7 @@ import { serve } from "@sluice/emulator/serve";
 import { SignJWT } from "jose";
 import { PRODUCTION_KEY } from "./new-app.ts";
 
-/* The server of the Node template in a process of its own, which can be killed and started again. */
+/* The server of the Node template in a separate process, which can be killed and restarted. */
 
 const template = join(import.meta.dirname, "../../packages/create-sluice/dist/templates/node");
 const binaries = createRequire(join(import.meta.dirname, "../../packages/worker-proxy/package.json"));
@@ -36,7 +36,7 @@ export interface ServerProcess {
   readonly ended: Promise<number | null>;
 }
 
-/** Copies the template to a place from where the packages of this repository are found. */
+/** Copies the template to a folder that resolves the packages of this repository. */
 export function copyTemplate() {
   const at = join(import.meta.dirname, "../.tmp");
   mkdirSync(at, { recursive: true });

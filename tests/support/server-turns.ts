@@ -104,7 +104,7 @@ export function openDevice(url: string, { whenBusy = "reject", send = fetch }: D
     headers: { authorization: "ada" },
     fetch(given) {
       const request = new Request(given, { signal: AbortSignal.any([given.signal, gone.signal]) });
-      // the name of the device stands for a browser of its own, and not for a user
+      // the name of the device identifies a browser, not a user
       request.headers.delete("x-sluice-user");
       return send(request);
     },

@@ -113,7 +113,7 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     const [ada, bob] = [await signIn("ada"), await signIn("bob")];
     deployed.emulator.reset();
     const id = await createVideo(deployed.worker, ada);
-    // where the request does not say, the first of a list is what it gets
+    // a request without the field gets the first value of the list
     expect(deployed.emulator.requests.at(-1)?.body).toMatchObject({ resolution: "720p" });
     expect((await deployed.worker.ask(ada, `${videos}/${id}`)).status).toBe(200);
     expect((await deployed.worker.ask(bob, `${videos}/${id}`)).error?.["code"]).toBe("task_not_found");
@@ -147,9 +147,9 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
       ...chat,
       messages: [{ role: "user", content: "a private question" }],
     });
-    const lines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
-    await expect.poll(lines).not.toEqual([]);
-    expect(lines().map((line) => JSON.parse(line))).toEqual([
+    const readLines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
+    await expect.poll(readLines).not.toEqual([]);
+    expect(readLines().map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ route: "chat", status: 200, user: "writer", model: "delta-5.3" }),
     ]);
     expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);

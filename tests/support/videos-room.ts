@@ -16,7 +16,7 @@ export function openVideos() {
   const listPolls = () =>
     studio.emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(VIDEOS));
 
-  /** Sends a prompt, and waits until the gateway has it and was asked about it. */
+  /** Sends a prompt, and waits until the gateway has it and was polled. */
   async function sendVideo(prompt: string): Promise<void> {
     const before = studio.created(VIDEOS).length;
     await field("Prompt").fill(prompt);

@@ -99,7 +99,7 @@ export async function startTemplates({ config, code }: Bundle, deployments: read
   return Promise.all(
     deployments.map(async (_, index) => {
       const address = (await miniflare.unsafeGetDirectURL(`${index}`)).origin;
-      return { address, logs: logs[index] ?? [], ask: asksAt(address), close };
+      return { address, logs: logs[index] ?? [], ask: requestAt(address), close };
     }),
   );
 
@@ -140,8 +140,8 @@ function numberLines(index: number): string {
   return `for (const level of ["log", "warn", "error"]) console[level] = console[level].bind(console, "${index}");`;
 }
 
-/** Asks with a token, or without one; what comes back has no part of the key in it. */
-function asksAt(address: string) {
+/** Sends a request with or without a token, and checks that the response contains no part of the key. */
+function requestAt(address: string) {
   return async (
     token: string | undefined,
     path: string,

@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import { createAssetStore, createImageStore, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { randomOf } from "../simulation/random.ts";
+import { createRandom } from "../simulation/random.ts";
 import { asset, type Fault, openProxy, picture, reef } from "../support/once-proxy.ts";
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ describe("Of 1,000 schedules of faults, each", () => {
 
   /** A user asks for one thing until it is shown, or is billed and has failed. */
   async function run(kind: (typeof kinds)[number], seed: number) {
-    const random = randomOf(seed, kind);
+    const random = createRandom(seed, kind);
     const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
     const faults: GatewayFault[] = [one(gatewayFaults), one(gatewayFaults)];
     const made: string[] = [];
