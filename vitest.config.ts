@@ -16,7 +16,7 @@ import { aliases } from "./scripts/sources.ts";
 import Sequencer from "./scripts/test/sequencer.ts";
 import { filterTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
-import { conformanceData } from "./tests/support/conformance.ts";
+import { createConformanceData } from "./tests/support/conformance.ts";
 
 const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
 // an install writes it, unless it had nothing else to do
@@ -32,7 +32,7 @@ const alias = [
   ...aliases,
 ];
 const bundledMediabunny = source("media/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
-const shared = { resolve: { alias }, plugins: [conformanceData()] };
+const shared = { resolve: { alias }, plugins: [createConformanceData()] };
 /** Tests share no state, so that a worker keeps its modules from one file to the next. A shard has one worker. */
 const sharedWorkers = { isolate: false, maxWorkers: "100%" };
 /** Projects whose tests move a clock of their own and start no process. */
@@ -153,7 +153,7 @@ const projects: ViteUserConfig[] = [
   },
   {
     ...shared,
-    plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
+    plugins: [createConformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
     test: { ...sharedWorkers, name: "core in workerd", include: [...coreOnPlatforms, ...storesOnPlatforms] },
   },
   {
@@ -177,7 +177,7 @@ const projects: ViteUserConfig[] = [
   {
     // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
     resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
-    plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
+    plugins: [createConformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
     test: { ...sharedWorkers, name: "media in workerd", include: mediaOnPlatforms },
   },
   {
@@ -217,7 +217,7 @@ const projects: ViteUserConfig[] = [
   },
   {
     resolve: { alias: [{ find: /^(react|react-dom)(?=\/|$)/, replacement: react18("$1") }, ...alias] },
-    plugins: [conformanceData()],
+    plugins: [createConformanceData()],
     test: {
       ...reactSuite,
       ...(isNightly ? {} : { include: ["packages/react/test/{react-version,use-chat-stream}.test.tsx"] }),
@@ -291,7 +291,7 @@ const projects: ViteUserConfig[] = [
   },
   {
     ...shared,
-    plugins: [conformanceData(), ...frameworkPlugins],
+    plugins: [createConformanceData(), ...frameworkPlugins],
     test: {
       ...sharedWorkers,
       name: "recipes",

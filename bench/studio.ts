@@ -3,7 +3,7 @@ import { type Browser, chromium, type Page } from "playwright";
 import { build, type Rollup } from "vite";
 import { createDemoScript } from "../examples/studio/demo/script.ts";
 import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
-import { firstScreenOf } from "../tests/support/first-screen.ts";
+import { measureFirstScreen } from "../tests/support/first-screen.ts";
 import { startHostedStudio } from "../tests/support/hosted-studio.ts";
 import { startQuickStudio } from "../tests/support/quick-studio.ts";
 import { serveCompressed } from "./studio-site.ts";
@@ -84,7 +84,7 @@ for (const { name, url } of loaded) {
 print("until one can write", ["requests", "kB"]);
 for (const { name, url } of studios) {
   const page = await openPage(browser, { width: 390, height: 844 });
-  const { requests, bytes } = await firstScreenOf(page, () => page.goto(url));
+  const { requests, bytes } = await measureFirstScreen(page, () => page.goto(url));
   await page.context().close();
   print(name, [requests, (bytes / 1000).toFixed(1)]);
 }

@@ -1,4 +1,4 @@
-import { sharedBrowser } from "../tests/support/browser.ts";
+import { getSharedBrowser } from "../tests/support/browser.ts";
 import {
   askDeployed,
   askPage,
@@ -59,7 +59,7 @@ for (const app of apps.filter(({ title }) => wanted.length === 0 || wanted.inclu
   print([app.title, ...each(early), sum(...early), ...each(late), sum(...early, ...late), stop ? "1" : "0"]);
   if (stop !== undefined) stops.push(`\n${app.title}: ${stop}`);
 }
-await (await sharedBrowser()).close();
+await (await getSharedBrowser()).close();
 for (const stop of stops) console.log(stop);
 process.exit(stops.length > 0 ? 1 : 0);
 

@@ -53,19 +53,19 @@ else if (values.devices) await runDevices(Number(values.seeds ?? 1000));
 else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
-  const { search, shortest, report, planOf, simulate } = await loadSimulation();
+  const { search, findShortest, report, planOf, simulate } = await loadSimulation();
   if (values.trace) writeFileSync(values.trace, (await simulate(planOf(first))).trace.join("\n"));
   const startedAt = process.cpuUsage();
   const figures = await search(first, seeds);
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);
-  console.log(`${figures.seeds} worlds, ${days} days, ${figures.steps} steps, ${figures.events} events`);
+  console.log(`${figures.seeds} simulations, ${days} days, ${figures.steps} steps, ${figures.events} events`);
   console.log(`${measureCPUSeconds(startedAt)} s of CPU`);
   print(figures.counts);
   console.log();
   print(countByKind(figures.counts));
   for (const [kind, failing] of figures.failing) {
-    console.log(`\n${failing.length} worlds: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
-    console.log(report(await shortest(failing[0] as number)));
+    console.log(`\n${failing.length} simulations: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
+    console.log(report(await findShortest(failing[0] as number)));
   }
   if (figures.failing.size > 0) process.exitCode = 1;
 }
@@ -73,8 +73,8 @@ async function run(seeds: number): Promise<void> {
 async function runUploads(seeds: number): Promise<void> {
   const { searchUploads } = await loadUploads();
   const startedAt = process.cpuUsage();
-  const { worlds, counts, failing } = await searchUploads(first, seeds);
-  console.log(`${worlds} worlds of uploads\n${measureCPUSeconds(startedAt)} s of CPU`);
+  const { simulations, counts, failing } = await searchUploads(first, seeds);
+  console.log(`${simulations} simulations of uploads\n${measureCPUSeconds(startedAt)} s of CPU`);
   print(counts);
   for (const { seed, failure, trace } of failing)
     console.log([`\nseed ${seed}: ${failure}`, ...trace].join("\n"));
@@ -82,18 +82,18 @@ async function runUploads(seeds: number): Promise<void> {
 }
 
 async function runDevices(seeds: number): Promise<void> {
-  const { searchDevices, shortestDevices, simulateDevices, devicePlanOf } = await loadDevices();
+  const { searchDevices, findShortestDevices, simulateDevices, createDevicePlan } = await loadDevices();
   if (values.trace)
-    writeFileSync(values.trace, (await simulateDevices(devicePlanOf(first))).trace.join("\n"));
+    writeFileSync(values.trace, (await simulateDevices(createDevicePlan(first))).trace.join("\n"));
   const startedAt = process.cpuUsage();
   const figures = await searchDevices(first, seeds);
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);
-  console.log(`${figures.seeds} worlds, ${days} days, ${figures.steps} steps, ${figures.events} events`);
+  console.log(`${figures.seeds} simulations, ${days} days, ${figures.steps} steps, ${figures.events} events`);
   console.log(`${measureCPUSeconds(startedAt)} s of CPU`);
   print(figures.counts);
   for (const [kind, failing] of figures.failing) {
-    console.log(`\n${failing.length} worlds: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
-    const { plan, run } = await shortestDevices(failing[0] as number);
+    console.log(`\n${failing.length} simulations: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
+    const { plan, run } = await findShortestDevices(failing[0] as number);
     console.log(`seed ${plan.seed}: ${plan.clocks.length} devices, ${plan.proxy}, whenBusy ${plan.whenBusy}`);
     console.log(run.trace.filter((line) => !line.includes("s  · ")).join("\n"));
   }
@@ -101,7 +101,7 @@ async function runDevices(seeds: number): Promise<void> {
 }
 
 async function putBack(seeds: number): Promise<void> {
-  const look = { worlds: lookInWorlds, devices: lookInDevices, uploads: lookInUploads };
+  const look = { simulations: lookInSimulations, devices: lookInDevices, uploads: lookInUploads };
   const tree = createScratchTree();
   process.on("exit", tree.remove);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
@@ -121,22 +121,22 @@ async function putBack(seeds: number): Promise<void> {
   if (count.lost > 0) process.exitCode = 1;
 }
 
-async function lookInWorlds(sources: Sources, seeds: number): Promise<string | undefined> {
-  const { search, shortest } = await loadSimulation(sources);
+async function lookInSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
+  const { search, findShortest } = await loadSimulation(sources);
   const { failing } = await search(first, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
     ? undefined
-    : `seed ${seed}, ${(await shortest(seed)).plan.steps.length} steps: ${kind}`;
+    : `seed ${seed}, ${(await findShortest(seed)).plan.steps.length} steps: ${kind}`;
 }
 
 async function lookInDevices(sources: Sources, seeds: number): Promise<string | undefined> {
-  const { searchDevices, shortestDevices } = await loadDevices(sources);
+  const { searchDevices, findShortestDevices } = await loadDevices(sources);
   const { failing } = await searchDevices(first, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
     ? undefined
-    : `seed ${seed}, ${(await shortestDevices(seed)).plan.steps.length} steps: ${kind}`;
+    : `seed ${seed}, ${(await findShortestDevices(seed)).plan.steps.length} steps: ${kind}`;
 }
 
 async function lookInUploads(sources: Sources, seeds: number): Promise<string | undefined> {

@@ -2,11 +2,11 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* A page that uses all of the packages, as its bundler sees it. `pnpm everywhere` has other bundlers, and runs a page of each. */
 
-const folder = temporaryFolder("bundled");
+const folder = createTemporaryFolder("bundled");
 
 /** Every entry for pages: those of the core, of media and of React. */
 const entries = ["core", "stores", "media", "react"].flatMap((name) => {

@@ -3,25 +3,25 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import {
   approveAndLeave,
   type Device,
-  deviceIn,
   exampleFolder,
   openOnBoth,
   type RunningExample,
-  shows,
   startExample,
+  toDevice,
   typeAndStop,
-  until,
+  waitForText,
+  waitUntil,
 } from "../support/devices-example.ts";
 
 /* examples/devices: its command, and one user in two browser contexts, which share nothing but the server. */
 
 /** Waits until a device shows so many messages, the last of them an answer that has ended. */
 const idle = (device: Device, messages: number) =>
-  until(device, (text) => {
+  waitUntil(device, (text) => {
     const roles = text.match(/^(user|assistant), /gm) ?? [];
     return roles.length === messages && roles.at(-1) === "assistant, " && !text.includes("Working");
   });
@@ -60,12 +60,12 @@ describe.skipIf(!findChromium())(
     });
 
     async function openDevice(): Promise<Device & { readonly page: Page; readonly context: BrowserContext }> {
-      const context = await (await sharedBrowser()).newContext();
+      const context = await (await getSharedBrowser()).newContext();
       contexts.push(context);
       const page = await context.newPage();
       page.on("pageerror", ({ message }) => problems.push(message));
       await page.goto(example?.url ?? "");
-      return { page, context, ...deviceIn(page) };
+      return { page, context, ...toDevice(page) };
     }
 
     async function start(host: "node" | "workerd" = "node"): Promise<RunningExample> {
@@ -89,19 +89,19 @@ describe.skipIf(!findChromium())(
       await start();
       const { page, context, ...first } = await openDevice();
       await first.enter("Name", "ada");
-      await shows(first, "ada, online");
+      await waitForText(first, "ada, online");
       const tabs: Device[] = [];
       for (let nth = 0; nth < 8; nth += 1) {
         const tab = await context.newPage();
         await tab.goto(`${new URL(page.url()).origin}/#chat-${nth}`);
-        tabs.push(deviceIn(tab));
-        await shows(deviceIn(tab), "ada, online");
+        tabs.push(toDevice(tab));
+        await waitForText(toDevice(tab), "ada, online");
       }
       const last = tabs.at(-1) as Device;
       await last.enter("Message", "Tell me about rivers");
       await idle(last, 2);
       // the list of the first one is followed, or looked at
-      await shows(first, "Tell me about rivers");
+      await waitForText(first, "Tell me about rivers");
     });
 
     test("Nobody reads a list without a name, or that of another user", async () => {
@@ -124,21 +124,21 @@ describe.skipIf(!findChromium())(
       const [laptop, phone] = [await openDevice(), await openDevice()];
       await openOnBoth(laptop, phone, "Tell me about rivers");
       await phone.context.setOffline(true);
-      await shows(phone, "ada, offline", "Tell me about rivers");
+      await waitForText(phone, "ada, offline", "Tell me about rivers");
       await laptop.enter("Message", "And lakes?");
-      await shows(laptop, "And lakes?");
+      await waitForText(laptop, "And lakes?");
       await phone.context.setOffline(false);
-      await shows(phone, "ada, online", "And lakes?");
+      await waitForText(phone, "ada, online", "And lakes?");
       await idle(phone, 4);
       await phone.context.setOffline(true);
-      await shows(phone, "ada, offline");
+      await waitForText(phone, "ada, offline");
       await phone.enter("Message", "And seas?");
-      await shows(phone, "And seas?", "Try again");
+      await waitForText(phone, "And seas?", "Try again");
       expect(await laptop.text()).not.toContain("And seas?");
       await phone.context.setOffline(false);
-      await shows(phone, "ada, online");
+      await waitForText(phone, "ada, online");
       await phone.press("Try again");
-      await shows(laptop, "And seas?");
+      await waitForText(laptop, "And seas?");
       for (const device of [laptop, phone]) await idle(device, 6);
     });
   },

@@ -8,7 +8,7 @@ import {
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleTemplate, type Running, startTemplates, tokenOf } from "../support/worker-template.ts";
+import { bundleTemplate, createToken, type Running, startTemplates } from "../support/worker-template.ts";
 
 /*
  * The client on the template's Worker with Durable Objects, in workerd, and the emulator behind it: what each side
@@ -36,7 +36,7 @@ beforeAll(async () => {
   };
   const bundle = await bundleTemplate("wrangler.durable.jsonc");
   [worker] = (await startTemplates(bundle, [{ given }])) as [Running];
-  token = await tokenOf("ada", JWT_SECRET);
+  token = await createToken("ada", JWT_SECRET);
 }, 60_000);
 afterAll(async () => {
   await worker.close();

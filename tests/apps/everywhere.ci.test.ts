@@ -9,7 +9,7 @@ import { tableUnder } from "../everywhere/page.ts";
 import { places } from "../everywhere/places.ts";
 import { copyBehaviours, packInto } from "../everywhere/project.ts";
 import { type Servers, startServers } from "../everywhere/servers.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The suite of `pnpm everywhere`, where it is cheap and needs no registry, and the tables that its run has written. */
 
@@ -44,7 +44,7 @@ describe("docs/supported-platforms.md", () => {
 });
 
 describe("the packed packages", () => {
-  const folder = temporaryFolder("everywhere");
+  const folder = createTemporaryFolder("everywhere");
   const app = join(folder, "app");
   let servers: Servers;
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import type { Served } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { serveExample } from "../support/example-page.ts";
 
 /* The pages of the examples, built by their own Vite and opened in Chromium. */
@@ -25,7 +25,7 @@ inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)
   }, 180_000);
   afterAll(() => site?.close());
   beforeEach(async () => {
-    page = await (await sharedBrowser()).newPage();
+    page = await (await getSharedBrowser()).newPage();
     page.on("pageerror", ({ message }) => problems.push(message));
     await page.goto(site.url);
   });

@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The examples of one or two files, run as they are: scripts as processes on the built packages, servers by their `fetch`. */
 
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));
-const folder = temporaryFolder("examples");
+const folder = createTemporaryFolder("examples");
 const deno = createRequire(new URL("../../packages/worker-proxy/package.json", import.meta.url)).resolve(
   "deno/bin.cjs",
 );

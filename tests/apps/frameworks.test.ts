@@ -3,14 +3,14 @@ import { createClient, type Store } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type ChatState, type ChatStore, createChatStore } from "@sluice/stores";
 import { expect, test, vi } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The adapters of the page "Other frameworks" (docs/examples). Each stand-in of a framework does what its own documentation
  * says of the function. Vue and Svelte themselves run in examples-pages.ci.test.ts.
  */
 
-const folder = temporaryFolder("frameworks");
+const folder = createTemporaryFolder("frameworks");
 const examples = `${import.meta.dirname}/../../docs/examples`;
 
 /** The adapter of a framework, with the imports of the framework taken from the global of its name. */

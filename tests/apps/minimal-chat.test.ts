@@ -2,7 +2,7 @@ import type { Served } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { serveExample } from "../support/example-page.ts";
 
 const PNG =
@@ -18,7 +18,7 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
   });
   afterAll(() => site.close());
   beforeEach(async () => {
-    page = await (await sharedBrowser()).newPage();
+    page = await (await getSharedBrowser()).newPage();
     page.on("pageerror", ({ message }) => problems.push(message));
     await page.goto(site.url);
   });

@@ -15,7 +15,7 @@ import {
   waysOf,
 } from "../support/first-steps.ts";
 import { openWorkshop, type Workshop } from "../support/new-app.ts";
-import { clientOf, openWorld } from "../support/server-template.ts";
+import { createUserClient, openWorld } from "../support/server-template.ts";
 
 /* Each template as a newcomer meets it: created, installed from the packed packages, run, built, and run as in production. */
 
@@ -82,7 +82,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
       const start = () => shop.start(app, ["npm", "start"], world.env);
       let running = start();
       await running;
-      const { client } = await clientOf("ada", async () => (await running).url, app);
+      const { client } = await createUserClient("ada", async () => (await running).url, app);
       const chat = createChatStore(client, { model: "delta-5.3" });
       const turn = chat.send("Hello [[stall]]");
       const { messages: begun } = await new Promise<ReturnType<typeof chat.getSnapshot>>(

@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { entries } from "../support/entries.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The packages as they are built: what their users' tools and runtimes make of them. */
 
@@ -128,7 +128,7 @@ for await (const text of textStream) console.log(text.length);
 
 // the AI SDK's types alone take a busy machine minutes
 describe("the types compile with every check on", { timeout: 600_000 }, () => {
-  const folder = temporaryFolder("types");
+  const folder = createTemporaryFolder("types");
   const all = [...Object.keys(entries), "@sluice/core/internal", "@sluice/core/internal/media"];
   const inPages = all.filter((entry) => entry.startsWith("@sluice/react"));
   /** Entries whose types name Node's. */

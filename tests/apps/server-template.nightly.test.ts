@@ -3,10 +3,10 @@ import { createChatStore } from "@sluice/stores";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../packages/durable/test/support/postgres-server.js";
 import {
-  clientOf,
   copyTemplate,
-  metricsOf,
+  createUserClient,
   openWorld,
+  readMetrics,
   runtimes,
   type ServerProcess,
   startServer,
@@ -40,7 +40,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
       start,
       target,
       server: () => running,
-      userOf: (user: string) => clientOf(user, target),
+      userOf: (user: string) => createUserClient(user, target),
       /** Kills it as a machine loses power, and starts it again. Requests wait meanwhile. */
       async crash() {
         const { signal, ended } = await running;
@@ -68,8 +68,8 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(asked()).toHaveLength(1);
 
     const lost = 'sluice_jobs_total{kind="answer",model="delta-5.3",outcome="lost"}';
-    const spent = async () => (await metricsOf(await target()))['sluice_spent_total{model="delta-5.3"}'];
-    await expect.poll(async () => metricsOf(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
+    const spent = async () => (await readMetrics(await target()))['sluice_spent_total{model="delta-5.3"}'];
+    await expect.poll(async () => readMetrics(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
     const { budgets } = await (await ask("/api/v1/budget")).json();
     expect(budgets[0]).toMatchObject({ reserved: 0, spent: Number(await spent()) });
     expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { configOf, template } from "../support/worker-template.ts";
+import { loadConfig, template } from "../support/worker-template.ts";
 
 const shared = ["name", "compatibility_date", "compatibility_flags", "workers_dev", "preview_urls", "vars"];
 
 test("both configurations share their common part, and have their own bindings", () => {
-  const [plain, durable] = ["wrangler.jsonc", "wrangler.durable.jsonc"].map(configOf);
+  const [plain, durable] = ["wrangler.jsonc", "wrangler.durable.jsonc"].map(loadConfig);
   for (const name of [...shared, "secrets", "ratelimits", "observability"])
     expect({ [name]: durable?.[name] }).toEqual({ [name]: plain?.[name] });
   expect(plain).toMatchObject({

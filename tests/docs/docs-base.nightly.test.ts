@@ -2,12 +2,12 @@ import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { buildSiteAt } from "../support/docs-site.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The site as it is built for a host that has it below a path. */
 
 const base = "/some/path/";
-const folder = temporaryFolder("docs-base");
+const folder = createTemporaryFolder("docs-base");
 const out = relative(join(import.meta.dirname, "../../docs"), folder);
 
 beforeAll(() => buildSiteAt(base, out), 600_000);

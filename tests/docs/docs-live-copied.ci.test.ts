@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The live examples of the site, each copied into a folder of its own and run as it is. */
 
 const root = `${import.meta.dirname}/../../`;
-const folder = temporaryFolder("live");
+const folder = createTemporaryFolder("live");
 const execute = promisify(execFile);
 let gateway: Served;
 

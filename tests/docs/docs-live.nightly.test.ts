@@ -2,8 +2,8 @@ import type { Served } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { problemsOf } from "../support/axe.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { findProblems } from "../support/axe.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { buildSite, serveSite } from "../support/docs-site.ts";
 
 /* The built site, served as files: its live examples run in a Service Worker, its search works offline. */
@@ -20,7 +20,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
   afterAll(() => site.close());
   beforeEach(async () => {
     problems.length = 0;
-    page = await (await sharedBrowser()).newPage();
+    page = await (await getSharedBrowser()).newPage();
     page.on("pageerror", ({ message }) => problems.push(message));
     await page.goto(`${site.url}/start/install.html`);
   });
@@ -126,7 +126,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     await page.emulateMedia({ colorScheme });
     await page.goto(site.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await expect.poll(() => problemsOf(page)).toEqual([]);
+    await expect.poll(() => findProblems(page)).toEqual([]);
   });
 });
 

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { anchorsOfSite, buildSite, deadLinks, readSite } from "../support/docs-site.ts";
+import { buildSite, findDeadLinks, listAnchorsOfSite, readSite } from "../support/docs-site.ts";
 import { entries } from "../support/entries.ts";
-import { namesOf } from "../support/examples.ts";
+import { listNames } from "../support/examples.ts";
 
 /* The documentation as it is published: built once, for all tests of this file. */
 
@@ -13,19 +13,19 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 beforeAll(buildSite, 600_000);
 
 test("no link between pages of the site is dead, nor its anchor", () => {
-  expect(deadLinks()).toEqual([]);
+  expect(findDeadLinks()).toEqual([]);
 });
 
 test.each(Object.entries(entries))("each name that %s exports has a section in the reference", (_, path) => {
-  const anchors = anchorsOfSite("reference");
-  const names = namesOf(read(`packages/${path}`));
+  const anchors = listAnchorsOfSite("reference");
+  const names = listNames(read(`packages/${path}`));
   expect(names.length).toBeGreaterThan(0);
   expect(names.filter((name) => !anchors.has(name.toLowerCase()))).toEqual([]);
 });
 
 test("each option has an anchor in the reference", () => {
-  const anchors = [...anchorsOfSite("reference")];
-  const exported = new Set(Object.values(entries).flatMap((path) => namesOf(read(`packages/${path}`))));
+  const anchors = [...listAnchorsOfSite("reference")];
+  const exported = new Set(Object.values(entries).flatMap((path) => listNames(read(`packages/${path}`))));
   const sources = globSync("packages/*/src/**/*.{ts,tsx}", { cwd: root }).map(read);
   const options = sources.flatMap((source) => optionsOf(source, exported));
   expect(options.length).toBeGreaterThan(80);
@@ -34,7 +34,7 @@ test("each option has an anchor in the reference", () => {
 });
 
 test("each error of the client and each refusal of the proxy has an anchor on one page", () => {
-  const anchors = anchorsOfSite("reference/errors.html");
+  const anchors = listAnchorsOfSite("reference/errors.html");
   const errors = [
     ...read("packages/core/src/vocabulary/errors.ts").matchAll(/override readonly name = "(.*?)"/g),
   ];

@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The files of the page about the emulator, run by their own test tools, on the built packages. */
 
 const root = join(import.meta.dirname, "../..");
-const folder = temporaryFolder("testing-guide");
+const folder = createTemporaryFolder("testing-guide");
 const page = readFileSync(join(root, "docs/guides/emulator.md"), "utf8");
 const { resolve } = createRequire(import.meta.url);
 /** Environment of a user's shell: in a test, tools behave in another way. */

@@ -5,8 +5,8 @@ import { createEmulator } from "@sluice/emulator";
 import { cleanup, render } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { allExamples, writeExamples } from "../support/example-modules.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { readAllExamples, writeExamples } from "../support/example-modules.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The code blocks of all pages, READMEs and doc comments. Each is a module of its own. "```ts run" is run as a script,
@@ -14,8 +14,8 @@ import { temporaryFolder } from "../support/temporary.ts";
  */
 
 const root = `${import.meta.dirname}/../../`;
-const folder = temporaryFolder("blocks");
-const modules = writeExamples(allExamples(), folder);
+const folder = createTemporaryFolder("blocks");
+const modules = writeExamples(readAllExamples(), folder);
 const runnable = [...modules].filter(([, { isRun }]) => isRun);
 const rows = (language: string) =>
   runnable.flatMap(([path, example]) => (example.language === language ? [{ ...example, path }] : []));

@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
-  completionsOfNewest,
-  completionsOfOldest,
-  hoversOfNewest,
-  hoversOfOldest,
+  readCompletionsOfNewest,
+  readCompletionsOfOldest,
+  readHoversOfNewest,
+  readHoversOfOldest,
 } from "../support/editor-hovers.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The editor of a user of the built package: each field that is typed shows its doc, by the oldest TypeScript that is
@@ -16,7 +16,7 @@ import { temporaryFolder } from "../support/temporary.ts";
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = temporaryFolder("hover-built");
+const folder = createTemporaryFolder("hover-built");
 const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -177,10 +177,15 @@ const versions = [
   [
     "5.4",
     "tests/node_modules/typescript-5.4/bin/tsc",
-    async () => hoversOfOldest(file, compilerOptions),
-    async () => completionsOfOldest(typing, compilerOptions),
+    async () => readHoversOfOldest(file, compilerOptions),
+    async () => readCompletionsOfOldest(typing, compilerOptions),
   ],
-  ["7", "node_modules/typescript/bin/tsc", () => hoversOfNewest(file), () => completionsOfNewest(typing)],
+  [
+    "7",
+    "node_modules/typescript/bin/tsc",
+    () => readHoversOfNewest(file),
+    () => readCompletionsOfNewest(typing),
+  ],
 ] as const;
 
 describe.each(versions)("TypeScript %s", (version, tsc, hoversOf, completionsOf) => {

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "vitest";
 import { stagePackage } from "../../scripts/stage.ts";
 import { entries } from "../support/entries.ts";
 import { createOptions, readHovers } from "../support/hovers.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The declarations that are packed: only what an entry reaches. An editor shows the same of them as of the built ones.
@@ -32,7 +32,7 @@ test("packed declarations show the docs of every name and field that users see",
 });
 
 test("packed declarations refer to nothing that is not packed", { timeout: 60_000 }, () => {
-  const folder = temporaryFolder("packed-declarations");
+  const folder = createTemporaryFolder("packed-declarations");
   const files = paths.map(
     (path) => `${root}${path.replace("/src/", `/${PACKED}/`).replace(/\.tsx?$/, ".d.ts")}`,
   );

@@ -6,12 +6,12 @@ import type { Emulator } from "@sluice/emulator";
 import { createChatStore } from "@sluice/stores";
 import type { Express } from "express";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
 /* A proxy on Node with a file, as the page about stored data shows it: one proxy with its objects, in each framework, on a socket. */
 
-const files = filesOfPage("docs/guides/where-data-is-stored.md");
+const files = writeFilesOfPage("docs/guides/where-data-is-stored.md");
 const network = globalThis.fetch;
 const open: Server[] = [];
 let emulator: Emulator;

@@ -3,7 +3,7 @@ import { createEmulator } from "@sluice/emulator";
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The code of the README's first screen, run as it stands there. The addresses in it lead where they would in
@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/temporary.ts";
  */
 
 const root = `${import.meta.dirname}/../../`;
-const folder = temporaryFolder("readme");
+const folder = createTemporaryFolder("readme");
 const readme = readFileSync(`${root}README.md`, "utf8");
 const emulator = createEmulator({ apiKeys: ["sk-readme"], speed: Number.POSITIVE_INFINITY });
 let gateway: (request: Request) => Promise<Response> = emulator.fetch;

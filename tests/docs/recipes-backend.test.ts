@@ -7,7 +7,7 @@ import { createChatStore } from "@sluice/stores";
 import type { Express } from "express";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
 /* The page "Scripts and servers": the route in each framework, on a socket where the framework has one. */
@@ -21,7 +21,7 @@ interface Target {
   readonly fetch: Fetch;
 }
 
-const files = filesOfPage("docs/start/scripts.md");
+const files = writeFilesOfPage("docs/start/scripts.md");
 const network = globalThis.fetch as Fetch;
 const open: Server[] = [];
 let emulator: Emulator;

@@ -7,7 +7,7 @@ import { storageTests } from "@sluice/stores/testing";
 import postgres, { type Sql } from "postgres";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type PostgresServer, startPostgres } from "../../packages/durable/test/support/postgres-server.ts";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 
 /*
  * The recipe "Chats on your server": two processes of its server on a real Postgres, and two devices of one user. Requests
@@ -19,7 +19,7 @@ type Records = { createRecords(sql: Sql): Promise<Answer> };
 type Page = { serverStorage(drafts: RecordStorage): RecordStorage };
 
 const page = "docs/recipes/chats-in-your-database.md";
-const files = filesOfPage(page);
+const files = writeFilesOfPage(page);
 let server: PostgresServer;
 const connections: Sql[] = [];
 const processes: Answer[] = [];

@@ -4,14 +4,14 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AnyEvent, JobEvent, ProxyEvent } from "@sluice/worker-proxy";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { examplesOfMarkdown } from "../support/examples.ts";
-import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
+import { readMarkdownExamples } from "../support/examples.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
+import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
 /* The recipe of metrics: a Worker with a data set, and a server that a scraper asks. */
 
 const root = `${import.meta.dirname}/../../`;
-const files = filesOfPage("docs/recipes/metrics.md");
+const files = writeFilesOfPage("docs/recipes/metrics.md");
 const network = globalThis.fetch;
 const usage = { total_tokens: 30, prompt_tokens: 10, completion_tokens: 20 };
 const request: ProxyEvent = {
@@ -66,7 +66,7 @@ describe("in Analytics Engine", () => {
   test("a request is a row with its facts, and without its user, its text or a key", async () => {
     openNetwork();
     const { worker, points, env } = await openWorker();
-    await (await worker.fetch(chatRequest("a secret question"), env)).text();
+    await (await worker.fetch(createChatRequest("a secret question"), env)).text();
     await expect.poll(() => points).toHaveLength(1);
     const [{ indexes, blobs, doubles } = { indexes: [], blobs: [], doubles: [] }] = points;
     expect(indexes).toEqual(["request"]);
@@ -98,7 +98,7 @@ describe("in Analytics Engine", () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { worker, env } = await openWorker();
     const without = { ...env, EVENTS: undefined };
-    expect((await worker.fetch(chatRequest("Hello"), without)).status).toBe(200);
+    expect((await worker.fetch(createChatRequest("Hello"), without)).status).toBe(200);
     const health = new Request("https://gateway-proxy.example.workers.dev/health");
     expect((await worker.fetch(health, without)).status).toBe(503);
     expect(log.mock.calls.join("\n")).toContain("EVENTS: the binding is missing");
@@ -144,7 +144,7 @@ describe("for Prometheus", () => {
   test("a request through the server is counted, with its tokens", async () => {
     openNetwork();
     const before = await readSamples();
-    const asked = chatRequest("a secret question");
+    const asked = createChatRequest("a secret question");
     const answer = await network(new Request(`${url}/v1/chat/completions`, asked));
     const { usage: counted } = (await answer.json()) as { usage: { total_tokens: number } };
     const name = 'sluice_requests_total{route="chat",model="delta-5.3",status="200",outcome="complete"}';
@@ -199,7 +199,7 @@ describe("for Prometheus", () => {
   });
 
   test("the Node template has the same file", () => {
-    const shown = examplesOfMarkdown(root, "docs/recipes/metrics.md").find(
+    const shown = readMarkdownExamples(root, "docs/recipes/metrics.md").find(
       ({ file }) => file === "metrics.ts",
     );
     const template = readFileSync(`${root}packages/create-sluice/templates/node/server/metrics.ts`, "utf8");

@@ -6,8 +6,8 @@ import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";
-import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
+import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
 /* The recipes whose result is on the page, as they stand on their pages. */
 
@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe("20 messages a day", () => {
-  const files = filesOfPage("docs/guides/limits-and-budgets.md");
+  const files = writeFilesOfPage("docs/guides/limits-and-budgets.md");
   const midnight = Date.UTC(2026, 5, 2);
   let emulator: Emulator;
   beforeEach(() => {
@@ -29,7 +29,7 @@ describe("20 messages a day", () => {
   async function send(worker: Worker, times: number, env: object, text = "Hello") {
     let last = new Response();
     for (let nth = 0; nth < times; nth += 1) {
-      last = await worker.fetch(chatRequest(text), env);
+      last = await worker.fetch(createChatRequest(text), env);
       await last.clone().text();
     }
     return last;
@@ -89,7 +89,7 @@ describe("20 messages a day", () => {
 });
 
 describe("a session that ends", () => {
-  const files = filesOfPage("docs/guides/save-and-resume-chats.md");
+  const files = writeFilesOfPage("docs/guides/save-and-resume-chats.md");
 
   interface Token {
     readonly value: string;
@@ -182,7 +182,7 @@ describe("a session that ends", () => {
 });
 
 describe("the cost of a chat", () => {
-  const files = filesOfPage("docs/guides/costs.md");
+  const files = writeFilesOfPage("docs/guides/costs.md");
   type Answer = Pick<ChatMessage, "id" | "role" | "content" | "model" | "usage" | "outcome">;
   const usage = { prompt_tokens: 100_000, completion_tokens: 50_000, total_tokens: 150_000 };
   const show = async (messages: readonly Answer[]) => {
@@ -213,7 +213,7 @@ describe("the cost of a chat", () => {
   });
 });
 
-const filesAndUploads = filesOfPage("docs/guides/files-and-uploads.md");
+const filesAndUploads = writeFilesOfPage("docs/guides/files-and-uploads.md");
 
 test("images of a chat are stored first, and the chat sends only their addresses", async () => {
   const { Composer } = await filesAndUploads<{ Composer: FunctionComponent }>("composer.tsx");

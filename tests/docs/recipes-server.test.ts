@@ -5,9 +5,15 @@ import { createChatStore, memoryStorage } from "@sluice/stores";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";
-import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, contextOf, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
+import {
+  createChatRequest,
+  createContext,
+  GATEWAY_KEY,
+  openNetwork,
+  type Worker,
+} from "../support/recipe-network.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The recipes for a server, as they stand on their pages: a client of the page in front, the emulator behind. */
 
@@ -28,7 +34,7 @@ const chatOf = (worker: Worker, given: object = env, model = "delta-5.3") =>
   } as Parameters<typeof createChatStore>[1]);
 
 describe("moderation", () => {
-  const files = filesOfPage("docs/recipes/moderation.md");
+  const files = writeFilesOfPage("docs/recipes/moderation.md");
   const open = async () => (await files<{ default: Worker }>("worker.ts")).default;
 
   test("lets a good question and its answer pass unchanged", async () => {
@@ -66,13 +72,13 @@ describe("moderation", () => {
         throw new Error("the check is down");
       }),
     });
-    expect((await proxy.fetch(chatRequest("Hello"), env)).status).toBe(502);
+    expect((await proxy.fetch(createChatRequest("Hello"), env)).status).toBe(502);
     expect(emulator.requests).toEqual([]);
   });
 });
 
 describe("logs", () => {
-  const files = filesOfPage("docs/guides/operate.md");
+  const files = writeFilesOfPage("docs/guides/operate.md");
   const collect = (into: { headers: Headers; body: unknown }[]) => async (request: Request) => {
     into.push({ headers: request.headers, body: await request.json() });
     return new Response(null, { status: 202 });
@@ -82,9 +88,9 @@ describe("logs", () => {
     const logs: { headers: Headers; body: unknown }[] = [];
     openNetwork({ "otel.example.com": collect(logs) });
     const { default: worker } = await files<{ default: Worker }>("worker.ts");
-    const context = contextOf();
+    const context = createContext();
     const response = await worker.fetch(
-      chatRequest("a secret question"),
+      createChatRequest("a secret question"),
       { ...env, OTEL_TOKEN: "t" },
       context,
     );
@@ -115,7 +121,7 @@ describe("logs", () => {
       openTelemetry(url: string, headers: object): object;
     }>("telemetry.ts");
     const event = { kind: "request", status: 502, outcome: "failed", code: "upstream_auth" } as AnyEvent;
-    const context = contextOf();
+    const context = createContext();
     send(event, datadog("key", "datadoghq.eu"), context);
     send(event, openTelemetry("https://down.ingest.sentry.io/api/1/integration/otlp/v1/logs", {}), context);
     await context.settled();
@@ -142,7 +148,7 @@ describe("logs", () => {
 });
 
 describe("the route for images", () => {
-  const files = filesOfPage("docs/guides/files-and-uploads.md");
+  const files = writeFilesOfPage("docs/guides/files-and-uploads.md");
   const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]);
 
   async function open() {
@@ -188,7 +194,7 @@ describe("the route for images", () => {
 });
 
 describe("a change of the key", () => {
-  const files = filesOfPage("docs/guides/deploy-proxy.md");
+  const files = writeFilesOfPage("docs/guides/deploy-proxy.md");
 
   test.each([
     ["before the gateway takes the new key", { GATEWAY_API_KEY: "sk-new", GATEWAY_API_KEY_OLD: GATEWAY_KEY }],
@@ -206,8 +212,8 @@ describe("a change of the key", () => {
 });
 
 describe("recordings in CI", () => {
-  const files = filesOfPage("docs/guides/emulator.md");
-  const folder = join(temporaryFolder("recipe-recordings"), "recordings");
+  const files = writeFilesOfPage("docs/guides/emulator.md");
+  const folder = join(createTemporaryFolder("recipe-recordings"), "recordings");
 
   interface Gateway {
     readonly client: Client;
@@ -239,7 +245,7 @@ describe("recordings in CI", () => {
 });
 
 describe("a user", () => {
-  const files = filesOfPage("docs/guides/operate.md");
+  const files = writeFilesOfPage("docs/guides/operate.md");
 
   async function open() {
     openNetwork();

@@ -6,8 +6,8 @@ import { type Client, completeChat } from "@sluice/core";
 import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { secretToken } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
-import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
+import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
 /* The recipe of guests with Turnstile, with a stand-in for siteverify on a port of this machine. */
 
@@ -22,7 +22,7 @@ const env = {
 const verdict = { success: true, "error-codes": [], hostname: "app.example.com", action: "chat" };
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 const network = globalThis.fetch;
-const files = filesOfPage("docs/recipes/turnstile.md");
+const files = writeFilesOfPage("docs/recipes/turnstile.md");
 
 let lines: unknown[];
 beforeEach(() => {
@@ -84,7 +84,7 @@ async function open({ status = 200, body = verdict as unknown, isDown = false } 
       env,
     );
   const ask = async (session: string) =>
-    (await worker.fetch(chatRequest("Hello", { authorization: `Bearer ${session}` }), env)).status;
+    (await worker.fetch(createChatRequest("Hello", { authorization: `Bearer ${session}` }), env)).status;
   return { emulator, forms, exchange, ask };
 }
 

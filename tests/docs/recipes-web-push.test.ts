@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { type EndedTask, webhook } from "@sluice/durable";
 import { importJWK, jwtVerify } from "jose";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 
 /* The recipe of Web Push: the proxy's signed webhook in front, a push service on a socket behind. */
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
     send(address.replace(SERVICE, `http://127.0.0.1:${port}`), init),
   );
   const signIn = `export const userOf = async ({ headers }) => { const id = headers.get("cookie"); return id && { id }; };`;
-  const files = filesOfPage("docs/recipes/web-push.md", { "sign-in.ts": signIn });
+  const files = writeFilesOfPage("docs/recipes/web-push.md", { "sign-in.ts": signIn });
   app = (await files<{ app: typeof app }>("push.ts")).app;
 });
 beforeEach(() => {

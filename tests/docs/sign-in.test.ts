@@ -6,8 +6,8 @@ import {
   openIssuer,
   secretToken,
 } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
-import { filesOfPage } from "../support/page-files.ts";
-import { chatRequest, GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
+import { createChatRequest, GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
 /*
  * The page about signing in: `authenticate` of each service and the page's client, with tokens that have the claims of the
@@ -110,7 +110,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const files = filesOfPage("docs/guides/sign-in.md");
+const files = writeFilesOfPage("docs/guides/sign-in.md");
 const { createUserClient } = await files<{
   createUserClient(user: string, getToken: () => Promise<string | null>): Client;
 }>("client.ts");
@@ -213,7 +213,7 @@ describe("the sign-in of Auth.js", () => {
     await completeChat(client, question);
     expect(asked).toHaveLength(1);
     expect(events).toMatchObject([{ user: "ada" }, { user: "ada" }]);
-    expect((await send(chatRequest("Hello"))).status).toBe(401);
+    expect((await send(createChatRequest("Hello"))).status).toBe(401);
   });
 
   test("refuses a token of another secret", async () => {
@@ -221,7 +221,7 @@ describe("the sign-in of Auth.js", () => {
     const token = await secretToken("another-secret-of-somebody-else-0123", {
       iss: "https://app.example.com",
     });
-    expect((await send(chatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(401);
+    expect((await send(createChatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(401);
     expect(events).toMatchObject([{ reason: "signature verification failed" }]);
   });
 
@@ -230,7 +230,7 @@ describe("the sign-in of Auth.js", () => {
     vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
     const { route, send } = await open({ PROXY_TOKEN_SECRET: "short" });
     const { token } = (await (await route.GET()).json()) as { token: string };
-    expect((await send(chatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(503);
+    expect((await send(createChatRequest("Hello", { authorization: `Bearer ${token}` }))).status).toBe(503);
     expect(lines.join()).toContain("jwt: secret: is shorter than 32 bytes");
   });
 });
@@ -249,7 +249,7 @@ describe("the sign-in of Cloudflare Access", () => {
     const iss = "https://acme.cloudflareaccess.com";
     const person = { email: "ada@example.com", type: "app", country: "DE" };
     const token = aud && (await issuer.token({ iss, aud: [aud], sub, more: person } as never));
-    return send(chatRequest("Hello", token ? { "cf-access-jwt-assertion": token } : {}));
+    return send(createChatRequest("Hello", token ? { "cf-access-jwt-assertion": token } : {}));
   }
 
   test("lets in whom Access let in", async () => {

@@ -2,14 +2,14 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright";
 import { build } from "vite";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import {
   approveAndLeave,
   type Device,
-  deviceIn,
   exampleFolder,
   type RunningExample,
   startExample,
+  toDevice,
   typeAndStop,
 } from "../support/devices-example.ts";
 import { browsers } from "./browsers.ts";
@@ -35,7 +35,7 @@ export async function checkDevices(project: string): Promise<(string | undefined
     filter: (path) => !/\/(node_modules|dist|tsconfig.*|\.wrangler|devices\.db.*)$/.test(path),
   });
   await build({ configFile: false, logLevel: "error", root: folder });
-  const chromium = await sharedBrowser();
+  const chromium = await getSharedBrowser();
   try {
     return [
       await problemOf(folder, chromium, (_, first, second) => typeAndStop(first, second)),
@@ -57,7 +57,7 @@ async function problemOf(folder: string, chromium: Browser, step: Step): Promise
   await page.goto(example.url);
   const firefox = await openFirefox(example.url);
   const closed = () => Promise.all([page.context().close(), firefox.close()]);
-  return await step(example, deviceIn(page), firefox)
+  return await step(example, toDevice(page), firefox)
     .then(() => undefined, String)
     .finally(closed)
     .finally(example.close);

@@ -7,8 +7,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { expectLog } from "../../packages/worker-proxy/test/support/expected-log.ts";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.js";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.js";
 import type { ChatPage } from "../support/chat-page.js";
 
 /** The page with a chat, or the one with a video task: each test uses the fields of its own. */
@@ -26,10 +26,10 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
 
   expectLog("502 upstream_unreachable");
   beforeAll(async () => {
-    html = { "/chat": await builtPage("chat-page.ts"), "/video": await builtPage("video-page.ts") };
+    html = { "/chat": await buildPage("chat-page.ts"), "/video": await buildPage("video-page.ts") };
   }, 120_000);
   beforeEach(async () => {
-    context = await (await sharedBrowser()).newContext();
+    context = await (await getSharedBrowser()).newContext();
   });
   afterEach(async () => {
     await context.close();

@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { callAnswer, textAnswer } from "../../packages/core/test/support/answers.js";
 import { frame } from "../../packages/core/test/support/gateway.js";
 import { findChromium } from "../../scripts/chromium.js";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.js";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.js";
 import type { ChatPage } from "../support/chat-page.js";
 
 declare const page: ChatPage;
@@ -17,8 +17,8 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
   let gateway: Awaited<ReturnType<typeof openGateway>>;
 
   beforeAll(async () => {
-    gateway = await openGateway(await builtPage("chat-page.ts"));
-    browser = await sharedBrowser();
+    gateway = await openGateway(await buildPage("chat-page.ts"));
+    browser = await getSharedBrowser();
   });
   beforeEach(async () => {
     context = await browser.newContext();

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 
 test.skipIf(!findChromium())("Chromium runs without all features that Playwright turns off", async () => {
-  const session = await (await sharedBrowser()).newBrowserCDPSession();
+  const session = await (await getSharedBrowser()).newBrowserCDPSession();
   const { commandLine } = await session.send("SystemInfo.getInfo");
   await session.detach();
   const [playwright = [], ours = []] = [...commandLine.matchAll(/--disable-features=([^\s"]+)/g)].map(

@@ -5,7 +5,7 @@ import { mediabunny } from "@sluice/media/mediabunny";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 
 /* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
 
@@ -87,7 +87,7 @@ async function filmOf(emulator: Gateway, film: Film): Promise<Blob> {
 async function played(media: typeof landscapes | undefined) {
   const emulator = emulatorWith(media);
   const { url, close } = await serve(emulator, { port: 0 });
-  const page = await (await sharedBrowser()).newPage();
+  const page = await (await getSharedBrowser()).newPage();
   try {
     const film = await urlOf(emulator, {}, url);
     await page.setContent(`<video muted crossorigin src="${film}"></video>`);

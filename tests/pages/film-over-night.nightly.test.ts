@@ -8,8 +8,8 @@ import { workerdMemory } from "../../packages/durable/test/support/workerd-memor
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { startUpstream } from "../../packages/worker-proxy/test/support/upstream.js";
 import { findChromium } from "../../scripts/chromium.js";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.ts";
 import { startCable } from "../support/cable.ts";
 import type { FilmPage } from "../support/film-page.ts";
 
@@ -44,7 +44,7 @@ async function startWorld() {
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,
-      PAGE: await builtPage("film-page.ts"),
+      PAGE: await buildPage("film-page.ts"),
       ORIGIN: cable.url,
     },
   });
@@ -74,7 +74,7 @@ describe.skipIf(!findChromium())("a film over night (skipped where there is no C
     timeout: 400_000,
   }, async () => {
     const { emulator, proxy, app, cable, fetched } = world;
-    const context = await (await sharedBrowser()).newContext();
+    const context = await (await getSharedBrowser()).newContext();
 
     // 1. the upload, which breaks in its middle
     const tab = await context.newPage();

@@ -9,8 +9,8 @@ import { serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorkerd } from "../../packages/worker-proxy/test/support/workerd-process.ts";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage, builtWorker } from "../support/built-page.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage, buildWorker } from "../support/built-page.ts";
 import type { TracedPage } from "../support/traced-page.ts";
 
 declare const ask: TracedPage;
@@ -75,10 +75,10 @@ describe.skipIf(!findChromium())("a page in Chromium, a Worker in workerd and a 
   let worker: Awaited<ReturnType<typeof startWorkerd>>;
 
   beforeAll(async () => {
-    site = await openSite(await builtPage("traced-page.ts"));
+    site = await openSite(await buildPage("traced-page.ts"));
     gateway = await openGateway(site.url);
     worker = await startWorkerd({
-      code: await builtWorker("traced-worker.ts"),
+      code: await buildWorker("traced-worker.ts"),
       texts: { GATEWAY: gateway.url, GATEWAY_API_KEY: KEY, SITE: site.url },
     });
   });
@@ -89,7 +89,7 @@ describe.skipIf(!findChromium())("a page in Chromium, a Worker in workerd and a 
   });
 
   test("send the spans of one trace to an OTLP receiver, each a child of the one before it", async () => {
-    const page = await (await sharedBrowser()).newPage();
+    const page = await (await getSharedBrowser()).newPage();
     await page.goto(`${site.url}/?worker=http://127.0.0.1:${worker.port}`);
     const outcomes = await page.evaluate(() =>
       Promise.all(["canary-51e8 one", "canary-51e8 two", "canary-51e8 three"].map(ask)),

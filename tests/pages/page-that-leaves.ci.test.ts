@@ -4,8 +4,8 @@ import { type ChatStore, createChatStore } from "@sluice/stores";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.ts";
 import { openServer } from "../support/conversations-server.ts";
 import type { LeavingPage } from "../support/leaving-page.ts";
 
@@ -21,7 +21,7 @@ describe.skipIf(!findChromium())("a page that is closed (skipped where there is 
   let context: BrowserContext | undefined;
   const stops: (() => unknown)[] = [];
   beforeAll(async () => {
-    html = await builtPage("leaving-page.ts");
+    html = await buildPage("leaving-page.ts");
   });
   afterEach(async () => {
     await context?.close();
@@ -49,7 +49,7 @@ describe.skipIf(!findChromium())("a page that is closed (skipped where there is 
       () => server.close(),
       () => served.close(),
     );
-    context = await (await sharedBrowser()).newContext();
+    context = await (await getSharedBrowser()).newContext();
     const tab = await context.newPage();
     await tab.goto(served.url);
     await tab.waitForFunction(() => page.state().isRestoring === false);
@@ -67,7 +67,7 @@ describe.skipIf(!findChromium())("a page that is closed (skipped where there is 
   }
 
   function openOther(server: ReturnType<typeof openServer>): ChatStore {
-    const { client, storage } = server.device();
+    const { client, storage } = server.openDevice();
     const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, whenBusy: "queue" });
     stops.push(
       () => chat.close(),

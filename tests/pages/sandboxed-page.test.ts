@@ -3,8 +3,8 @@ import { serve } from "@sluice/emulator/serve";
 import type { Browser, Frame } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.js";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.js";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.js";
 import type { SandboxedPage } from "../support/sandboxed-page.js";
 
 declare const page: SandboxedPage;
@@ -14,7 +14,7 @@ describe.skipIf(!findChromium())("a sandboxed frame (skipped where there is no C
   let served: Awaited<ReturnType<typeof serve>>;
 
   beforeAll(async () => {
-    const html = await builtPage("sandboxed-page.ts");
+    const html = await buildPage("sandboxed-page.ts");
     const emulator = createEmulator({ apiKeys: ["sk-test"], cors: true, speed: 1000 });
     const pages: Record<string, string> = {
       "/": `<!doctype html><link rel="icon" href="data:,"><iframe sandbox="allow-scripts" src="/framed"></iframe>`,
@@ -27,7 +27,7 @@ describe.skipIf(!findChromium())("a sandboxed frame (skipped where there is no C
       return new Response(shown, { headers: { "content-type": "text/html; charset=utf-8" } });
     };
     served = await serve({ ...emulator, fetch }, { port: 0 });
-    browser = await sharedBrowser();
+    browser = await getSharedBrowser();
   });
   afterAll(async () => {
     await served.close();

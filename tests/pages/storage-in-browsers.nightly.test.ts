@@ -3,16 +3,16 @@ import { type Served, serve } from "@sluice/emulator/serve";
 import type { Browser, BrowserContext, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.ts";
-import { hasFirefox, sharedFirefox } from "../support/firefox.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.ts";
+import { getSharedFirefox, hasFirefox } from "../support/firefox.ts";
 import type { StoredChatPage } from "../support/stored-chat-page.ts";
 
 declare const page: StoredChatPage;
 
 const browsers = [
-  { name: "Chromium", isHere: findChromium() !== undefined, open: sharedBrowser },
-  { name: "Firefox", isHere: hasFirefox, open: sharedFirefox },
+  { name: "Chromium", isHere: findChromium() !== undefined, open: getSharedBrowser },
+  { name: "Firefox", isHere: hasFirefox, open: getSharedFirefox },
 ];
 
 /** Ways in which a connection to the database ends, as functions that run in the page. */
@@ -44,7 +44,7 @@ describe.for(browsers)(
 
     beforeAll(async () => {
       browser = await at.open();
-      const html = await builtPage("stored-chat-page.ts");
+      const html = await buildPage("stored-chat-page.ts");
       const emulator = createEmulator({
         speed: 1000,
         chat: ({ messages }) => `On ${messages.at(-1)?.content}`,

@@ -4,8 +4,8 @@ import type { Browser, BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { findChromium } from "../../scripts/chromium.js";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.js";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.js";
 import type { VideoPage } from "../support/video-page.js";
 
 declare const page: VideoPage;
@@ -17,8 +17,8 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
   let world: Awaited<ReturnType<typeof openWorld>>;
 
   beforeAll(async () => {
-    html = await builtPage("video-page.ts");
-    browser = await sharedBrowser();
+    html = await buildPage("video-page.ts");
+    browser = await getSharedBrowser();
   });
   beforeEach(async () => {
     context = await browser.newContext();

@@ -10,8 +10,8 @@ import { type Asked, ask, type Told } from "../fire/ask.ts";
 import { type Fault, faults } from "../fire/faults.ts";
 import type { FirePage } from "../fire/page.ts";
 import { startFire } from "../fire/server.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.ts";
 
 declare const page: FirePage;
 
@@ -100,9 +100,9 @@ describe.skipIf(!findChromium())("the client in Chromium (skipped where there is
   const site = createServer((_, response) => response.end(html));
   let html = "";
   beforeAll(async () => {
-    html = await builtPage("../fire/page.ts");
+    html = await buildPage("../fire/page.ts");
     await new Promise<void>((ready) => site.listen(0, "127.0.0.1", ready));
-    opened = await (await sharedBrowser()).newPage();
+    opened = await (await getSharedBrowser()).newPage();
     await opened.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
   });
   afterAll(async () => {

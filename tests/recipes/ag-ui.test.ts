@@ -2,7 +2,7 @@ import type { AbstractAgent, AGUIEvent, Message } from "@ag-ui/client";
 import type { Client } from "@sluice/core";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createScenario, toEndFrames, toTextFrame } from "../../packages/ai-sdk/test/support/scenario.js";
-import { filesOfExample } from "../support/page-files.ts";
+import { writeFilesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 
 /* The agent of the guide "AG-UI", run by the newest client of the protocol. */
@@ -12,7 +12,7 @@ interface Page {
   SluiceAgent: new (client: Client, model: string) => Agent;
 }
 
-const files = filesOfExample("ag-ui");
+const files = writeFilesOfExample("ag-ui");
 const { SluiceAgent } = await files<Page>("sluice-agent.ts");
 let gateway: ReturnType<typeof openGateway>;
 

@@ -3,12 +3,12 @@ import { GatewayProvider, memoryStorage, type UseChatStreamOptions } from "@slui
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { beforeEach, describe, expect, test } from "vitest";
-import { filesOfExample } from "../support/page-files.ts";
+import { writeFilesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 
 /* The files of the guide "assistant-ui", with its newest components. */
 
-const files = filesOfExample("assistant-ui");
+const files = writeFilesOfExample("assistant-ui");
 // loading its components takes seconds, which are no test's
 const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
 let gateway: ReturnType<typeof openGateway>;

@@ -1,7 +1,7 @@
 import type { AbstractAgent } from "@ag-ui/client";
 import { afterAll, test as base, beforeAll, expect, vi } from "vitest";
 import { z } from "zod";
-import { filesOfExample } from "../support/page-files.ts";
+import { writeFilesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 import { newest } from "./newest.ts";
 
@@ -25,7 +25,7 @@ interface Page {
 
 const installed = await newest<Installed>("@copilotkit/core");
 const test = base.skipIf(!installed);
-const files = filesOfExample("ag-ui");
+const files = writeFilesOfExample("ag-ui");
 
 async function open() {
   const gateway = openGateway({ chat: numbered() });

@@ -6,7 +6,7 @@ import { render as renderSolid } from "solid-js/web";
 import { mount, type Component as SvelteComponent, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp, type Component as VueComponent } from "vue";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The components of the page "Other frameworks" (docs/examples), each in its own framework. */
 
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 /** Copies the components of a framework into a folder of its own, and returns the folder. */
 function filesOf(framework: string): string {
-  const folder = temporaryFolder(`frameworks-${framework}`);
+  const folder = createTemporaryFolder(`frameworks-${framework}`);
   cpSync(`${root}docs/examples/${framework}`, folder, { recursive: true });
   return folder;
 }

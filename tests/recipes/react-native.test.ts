@@ -2,7 +2,7 @@
 import { type RecordStorage, streamChat } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { filesOfExample } from "../support/page-files.ts";
+import { writeFilesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
 import { newest } from "./newest.ts";
 
@@ -15,7 +15,7 @@ interface Page {
   createItemStorage(items: object): RecordStorage;
 }
 
-const files = filesOfExample("react-native");
+const files = writeFilesOfExample("react-native");
 
 beforeEach(() => {
   vi.stubGlobal("navigator", { product: "ReactNative" });

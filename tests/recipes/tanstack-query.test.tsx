@@ -3,12 +3,12 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { openGateway } from "./gateway.ts";
 
 /* The components of the recipe "TanStack Query", with its newest hooks. */
 
-const files = filesOfPage("docs/recipes/tanstack-query.md");
+const files = writeFilesOfPage("docs/recipes/tanstack-query.md");
 let gateway: ReturnType<typeof openGateway>;
 beforeEach(() => {
   gateway = openGateway();

@@ -2,8 +2,8 @@ import { createEmulator } from "@sluice/emulator";
 import Ajv from "ajv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AnySchema, anySchema } from "../support/any-schema.ts";
-import { runsOf } from "../support/seed.ts";
+import { type AnySchema, createAnySchema } from "../support/any-schema.ts";
+import { readRuns } from "../support/seed.ts";
 
 /* The emulator fills the JSON Schema that a request shows, wherever clients write it: Ajv finds that the answer fits. */
 
@@ -132,10 +132,10 @@ test("The emulator fills any schema of a tool, and any beside json_object, so th
 }, async () => {
   const way = fc.constantFrom(...Object.keys(ways));
   await fc.assert(
-    fc.asyncProperty(anySchema(true), way, async (schema, name) => {
+    fc.asyncProperty(createAnySchema(true), way, async (schema, name) => {
       const shown = { type: "object", ...(schema as object) };
       expectToFit(shown, await answerTo(ways[name]?.(shown) ?? {}));
     }),
-    { ...runsOf(100), endOnFailure: true },
+    { ...readRuns(100), endOnFailure: true },
   );
 });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 import { allRules } from "./all.ts";
 import { fieldsWithoutRule } from "./fields.ts";
 import { rulesOf } from "./rule.ts";
@@ -10,7 +10,7 @@ import { rulesOf } from "./rule.ts";
 /* A model that the next version adds: in the client it is its row and its request object, and nothing else changes. */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = temporaryFolder("imaginary-model", `${root}packages/core/.tmp`);
+const folder = createTemporaryFolder("imaginary-model", `${root}packages/core/.tmp`);
 const row = `
   "zeta-1": {
     family: "zeta", thinking: [], reasoningEffort: [], maxTokens: 1000, temperature: 1, penalties: false, stop: 1,

@@ -7,7 +7,7 @@ import { createMcpServer } from "@sluice/mcp";
 import { Ajv2020, type AnySchema } from "ajv-8/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runsOf } from "../support/seed.ts";
+import { readRuns } from "../support/seed.ts";
 import { allRules } from "./all.ts";
 
 /*
@@ -174,10 +174,10 @@ test("Ajv and the client's rules judge random requests alike", () => {
       if (said.length > 0) expect({ fits, said }).toEqual({ fits: false, said });
       count[issues.length === 0 ? "accepted" : said.length > 0 ? "refused" : "unsaid"] += 1;
     }),
-    runsOf(400),
+    readRuns(400),
   );
   // the requests are near the bounds: many are on either side
-  expect(Math.min(count.accepted, count.refused)).toBeGreaterThan(0.15 * runsOf(400).numRuns);
+  expect(Math.min(count.accepted, count.refused)).toBeGreaterThan(0.15 * readRuns(400).numRuns);
 });
 
 let verdictsOfPool: readonly ReturnType<typeof verdicts>[] | undefined;

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -21,7 +21,7 @@ describe.each(globSync("packages/*/package.json", { cwd: root }))("%s", (path) =
 });
 
 describe("a release", () => {
-  const copy = temporaryFolder("release");
+  const copy = createTemporaryFolder("release");
   const run = (...args: readonly string[]) =>
     execFileSync(process.execPath, ["scripts/repository.ts", ...args], {
       cwd: copy,

@@ -5,11 +5,11 @@ import { createProxy } from "@sluice/worker-proxy";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
 
-const folder = temporaryFolder("new-model");
+const folder = createTemporaryFolder("new-model");
 const proxy = createProxy({
   baseURL: "https://gateway.example.com",
   apiKey: () => "sk-gateway",

@@ -2,12 +2,12 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /* The compiler's errors for the mistakes that everyone makes first: short, with the way out. */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = temporaryFolder("type-errors");
+const folder = createTemporaryFolder("type-errors");
 
 const before = `
 import { type ChatModel, type Client, createAsset, createClient, createVideoTask, generateImages, streamChat } from "@sluice/core";

@@ -11,15 +11,15 @@ import type { TreeCode } from "./tree-code.js";
 /** Other texts of source files, by their path from the root of the repository. */
 export type Sources = ReadonlyMap<string, string>;
 
-/** A change of one source file: `find` is replaced where it stands, once. */
+/** A change of one source file: replaces the single occurrence of `find`. */
 interface SourceChange {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-/** A world with one answer, before all others. */
-const firstWorld: Plan = {
+/** A plan with one reply, which runs before all others. */
+const firstPlan: Plan = {
   seed: 0,
   tabs: 1,
   locks: "sound",
@@ -33,26 +33,28 @@ const root = join(import.meta.dirname, "../..");
 
 /**
  * Builds the simulation with all packages into one file, and loads it. In one file, parts that are loaded on demand are
- * there at once: nothing waits for the file system, and time passes in the world alone. The React tree of a tab is a
+ * there at once: nothing waits for the file system, and time passes in the simulation alone. The React tree of a tab is a
  * second file, which is run for each tab: the tabs share no module, as those of a browser.
  *
  * @param sources texts that replace those on the disk
  * @throws {Error} when the simulation does not use one of these files
  */
 export async function loadSimulation(sources: Sources = new Map()): Promise<typeof import("./index.js")> {
-  return loadBuilt<typeof import("./index.js")>(sources, "index.ts", async (simulation, folder) => {
-    simulation.loadTrees(treeCodeOf(readFileSync(join(folder, "tree.js"), "utf8")));
-    // what modules make once, such as the origin of ids, is there in all worlds then
-    await simulation.simulate(firstWorld);
+  return loadBuilt<typeof import("./index.js")>(sources, "index.ts", async (built, folder) => {
+    built.loadTrees(readTreeCode(readFileSync(join(folder, "tree.js"), "utf8")));
+    // what modules make once, such as the origin of ids, is there in all simulations then
+    await built.simulate(firstPlan);
   });
 }
 
-/** Builds the worlds of uploads, and loads them. */
-export async function loadUploads(sources: Sources = new Map()): Promise<typeof import("./upload-world.js")> {
-  return loadBuilt<typeof import("./upload-world.js")>(sources, "upload-world.ts");
+/** Builds the simulations of uploads, and loads them. */
+export async function loadUploads(
+  sources: Sources = new Map(),
+): Promise<typeof import("./upload-simulation.js")> {
+  return loadBuilt<typeof import("./upload-simulation.js")>(sources, "upload-simulation.ts");
 }
 
-/** Lines of a stream that nothing happens on come less often: a week of them would be all that a world does. */
+/** Lines of a stream that nothing happens on come less often: a week of them would be all that a simulation does. */
 const quieter: readonly SourceChange[] = [
   {
     file: "labs/sync/src/server/event-stream.ts",
@@ -66,7 +68,7 @@ const quieter: readonly SourceChange[] = [
   },
 ];
 
-/** Builds the worlds of devices, and loads them. */
+/** Builds the simulations of devices, and loads them. */
 export async function loadDevices(
   sources: Sources = new Map(),
 ): Promise<typeof import("./device-search.js")> {
@@ -80,14 +82,14 @@ export async function loadDevices(
     );
   }
   return loadBuilt<typeof import("./device-search.js")>(all, "device-search.ts", async (built) => {
-    // what modules make once, such as the origin of ids, is there in all worlds then
+    // what modules make once, such as the origin of ids, is there in all simulations then
     for (const [storage, runsOn] of [
       ["model", "device"],
       ["real", "device"],
       ["real", "server"],
     ] as const)
       await built.simulateDevices({
-        ...built.devicePlanOf(0),
+        ...built.createDevicePlan(0),
         storage,
         runsOn,
         steps: [{ afterMs: 0, do: "send", tab: 0, nth: 0 }],
@@ -104,10 +106,10 @@ async function loadBuilt<Built>(
   const folder = mkdtempSync(join(import.meta.dirname, "../node_modules/.simulation-"));
   try {
     const unused = new Set(sources.keys());
-    await build(configOf(entry, { entryFileNames: "simulation.mjs" }));
+    await build(createConfig(entry, { entryFileNames: "simulation.mjs" }));
     if (entry === "index.ts")
       await build(
-        configOf("tree.tsx", {
+        createConfig("tree.tsx", {
           entryFileNames: "tree.js",
           format: "iife",
           name: "tree",
@@ -120,15 +122,15 @@ async function loadBuilt<Built>(
     await prepare?.(built, folder);
     return built;
 
-    function configOf(entry: string, output: object): InlineConfig {
+    function createConfig(entry: string, output: object): InlineConfig {
       return {
         configFile: false,
         root,
         logLevel: "error",
-        plugins: [{ name: "replace-sources", enforce: "pre", transform: (_, id) => sourceOf(id, unused) }],
+        plugins: [{ name: "replace-sources", enforce: "pre", transform: (_, id) => readSource(id, unused) }],
         // React with its checks, and StrictMode
         define: { "process.env.NODE_ENV": '"development"' },
-        resolve: { alias: aliases() },
+        resolve: { alias: createAliases() },
         ssr: { noExternal: true },
         build: {
           ssr: join(import.meta.dirname, entry),
@@ -144,7 +146,7 @@ async function loadBuilt<Built>(
     rmSync(folder, { recursive: true, force: true });
   }
 
-  function sourceOf(id: string, unused: Set<string>): string | undefined {
+  function readSource(id: string, unused: Set<string>): string | undefined {
     const file = relative(root, id);
     unused.delete(file);
     return sources.get(file);
@@ -152,7 +154,7 @@ async function loadBuilt<Built>(
 }
 
 /** Compiles the code of a tree once. Each call runs it anew, with a window whose document is its own. */
-function treeCodeOf(code: string): TreeCode {
+function readTreeCode(code: string): TreeCode {
   const { window } = new Window();
   const run = new Script(`(function (window, document, console, performance) { ${code}\nreturn tree; })`, {
     filename: "tree.js",
@@ -163,6 +165,6 @@ function treeCodeOf(code: string): TreeCode {
   };
 }
 
-function aliases() {
+function createAliases() {
   return [...sourceAliases, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
 }

@@ -1,5 +1,5 @@
-import { currentPage, type Page } from "./page.js";
-import { between, type Random } from "./random.js";
+import { getCurrentPage, type Page } from "./page.js";
+import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 /** Creates the broadcast channels of one browser. A message takes some milliseconds to each of the other tabs. */
@@ -13,7 +13,7 @@ export function createChannels(timeline: Timeline, random: Random) {
       for (const each of open) if (each.page === page) open.delete(each);
     },
     open(name: string): object {
-      const page = currentPage() as Page;
+      const page = getCurrentPage() as Page;
       const channel = { name, page, target: new EventTarget() };
       open.add(channel);
       return Object.assign(channel.target, {
@@ -22,7 +22,7 @@ export function createChannels(timeline: Timeline, random: Random) {
           for (const other of open) {
             if (other === channel || other.name !== name) continue;
             const event = Object.assign(new Event("message"), { data });
-            timeline.after(between(random, 1, 9), () =>
+            timeline.after(pickBetween(random, 1, 9), () =>
               other.page.deliver(() => open.has(other) && other.target.dispatchEvent(event)),
             );
           }

@@ -1,42 +1,44 @@
 import type { ChatMessage, ChatStore } from "@sluice/stores";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { loadDevices } from "./bundle.ts";
-import type { DeviceTab, DeviceWorld } from "./device-world.js";
+import type { DeviceSimulation, DeviceTab } from "./device-simulation.js";
 import type { ProxyMode } from "./proxy.js";
 
-let simulation: Awaited<ReturnType<typeof loadDevices>>;
+let built: Awaited<ReturnType<typeof loadDevices>>;
 beforeAll(async () => {
-  simulation = await loadDevices();
+  built = await loadDevices();
 }, 120_000);
 
-let world: DeviceWorld | undefined;
-afterEach(() => world?.restore());
+let simulation: DeviceSimulation | undefined;
+afterEach(() => simulation?.restore());
 
 const HOUR_MS = 3_600_000;
 
-/** Opens a world with one page on each device, and lets them read. */
-async function devices(options: { clocks?: readonly number[]; proxy?: ProxyMode; storage?: "real" } = {}) {
+/** Opens a simulation with one page on each device, and waits until they have read. */
+async function createDevices(
+  options: { clocks?: readonly number[]; proxy?: ProxyMode; storage?: "real" } = {},
+) {
   const { clocks = [0, 0], proxy = "kept", storage } = options;
-  const created = simulation.createDeviceWorld({
+  const created = built.createDeviceSimulation({
     seed: 1,
     clocks,
     whenBusy: "queue",
     proxy,
     ...(storage && { storage }),
   });
-  world = created;
+  simulation = created;
   const tabs = clocks.map((_, nth) => created.open(nth)) as [DeviceTab, DeviceTab, DeviceTab];
   await wait(1000);
-  return { world: created, tabs };
+  return { simulation: created, tabs };
 }
 
 function wait(ms: number): Promise<void> {
-  const { timeline } = world as DeviceWorld;
+  const { timeline } = simulation as DeviceSimulation;
   return timeline.runUntil(timeline.now() + ms);
 }
 
-/** Lets time pass until something is so, for at most a minute. */
-async function until(isSo: () => boolean): Promise<void> {
+/** Advances the time until a condition holds, for at most a minute. */
+async function waitUntil(isSo: () => boolean): Promise<void> {
   for (let ms = 0; ms < 60_000 && !isSo(); ms += 20) await wait(20);
 }
 
@@ -52,48 +54,48 @@ function call<T>({ page, chat }: DeviceTab, verb: (chat: ChatStore) => Promise<T
   return settled;
 }
 
-const shown = ({ chat }: DeviceTab) => chat.getSnapshot().messages;
-const last = (tab: DeviceTab) => shown(tab).at(-1) as ChatMessage;
-const contents = (tab: DeviceTab) => shown(tab).map(({ content }) => content);
-const billed = () => (world as DeviceWorld).gateway.calls.filter(({ isBilled }) => isBilled);
+const listShown = ({ chat }: DeviceTab) => chat.getSnapshot().messages;
+const getLast = (tab: DeviceTab) => listShown(tab).at(-1) as ChatMessage;
+const listContents = (tab: DeviceTab) => listShown(tab).map(({ content }) => content);
+const countBilled = () => (simulation as DeviceSimulation).gateway.calls.filter(({ isBilled }) => isBilled);
 const LONG = "A long one [long]";
 
 describe("A chat on two devices", () => {
   test("shows on one device the answer that the other one streams, from its start and as it grows", async () => {
     const {
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     const turn = call(one, (chat) => chat.send(LONG));
-    await until(() => !!last(other)?.content.startsWith("Answer"));
-    const early = last(other).content;
+    await waitUntil(() => !!getLast(other)?.content.startsWith("Answer"));
+    const early = getLast(other).content;
     expect(early).toMatch(/^Answer to/);
     expect(other.chat.getSnapshot()).toMatchObject({ isRunningElsewhere: true, status: "ready" });
     expect(one.chat.getSnapshot().isRunningElsewhere).toBe(false);
     await wait(300);
-    expect(last(other).content.length).toBeGreaterThan(early.length);
+    expect(getLast(other).content.length).toBeGreaterThan(early.length);
     await wait(20_000);
     expect(turn.result?.outcome).toBe("complete");
-    expect(last(other)).toMatchObject({
+    expect(getLast(other)).toMatchObject({
       outcome: "complete",
-      content: last(one).content,
+      content: getLast(one).content,
       origin: "another-device",
     });
-    expect(last(one).origin).toBeUndefined();
+    expect(getLast(one).origin).toBeUndefined();
     expect(other.chat.getSnapshot()).toMatchObject({ isRunningElsewhere: false, isSyncing: false });
-    expect(billed()).toHaveLength(1);
+    expect(countBilled()).toHaveLength(1);
   });
 
   test("keeps both messages that two devices send at once as branches, and each shows its own", async () => {
     const {
       tabs: [one, other, third],
-    } = await devices({ clocks: [0, 12 * HOUR_MS, -5 * HOUR_MS] });
+    } = await createDevices({ clocks: [0, 12 * HOUR_MS, -5 * HOUR_MS] });
     call(one, (chat) => chat.send("Hello"));
     await wait(5000);
     call(one, (chat) => chat.send("From one"));
     call(other, (chat) => chat.send("From the other"));
     await wait(10_000);
-    expect(contents(one)).toContain("From one");
-    expect(contents(other)).toContain("From the other");
+    expect(listContents(one)).toContain("From one");
+    expect(listContents(other)).toContain("From the other");
     for (const tab of [one, other, third]) {
       const thread = tab.chat.getThread().map(({ message }) => message);
       const sent = thread.filter(({ content }) => content.startsWith("From"));
@@ -105,9 +107,9 @@ describe("A chat on two devices", () => {
 
   test("runs a tool once that both devices approve at once", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     call(one, (chat) => chat.send("Go [guarded]"));
     await wait(5000);
     for (const tab of [one, other]) {
@@ -115,22 +117,22 @@ describe("A chat on two devices", () => {
       call(tab, (chat) => chat.approve(action?.toolCallId ?? "none"));
     }
     await wait(10_000);
-    expect(world.toolRuns).toHaveLength(1);
-    expect(billed()).toHaveLength(2);
-    expect(last(other)).toMatchObject({ outcome: "complete", content: last(one).content });
+    expect(simulation.toolRuns).toHaveLength(1);
+    expect(countBilled()).toHaveLength(2);
+    expect(getLast(other)).toMatchObject({ outcome: "complete", content: getLast(one).content });
   });
 
   test("repeats a failed answer once where both devices retry at once", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices({ proxy: "absent" });
-    world.network.arm("broken", 2);
+    } = await createDevices({ proxy: "absent" });
+    simulation.network.arm("broken", 2);
     call(one, (chat) => chat.send("Hello"));
     await wait(5000);
     const turns = [one, other].map((tab) => call(tab, (chat) => chat.retry()));
     await wait(10_000);
-    expect(billed()).toHaveLength(2);
+    expect(countBilled()).toHaveLength(2);
     expect(turns.map(({ result }) => result?.outcome).sort()).toEqual(["complete", "not-sent"]);
     const [own, foreign] = [one, other].map(({ chat }) =>
       chat.getThread().map(({ message }) => message.content),
@@ -140,31 +142,31 @@ describe("A chat on two devices", () => {
 
   test("sends a queued message once, whichever device is there", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     call(one, (chat) => chat.send(LONG));
     call(one, (chat) => chat.send("Queued"));
     await wait(500);
     expect(other.chat.getSnapshot().queued).toMatchObject([{ content: "Queued" }]);
-    world.close(one);
-    // the lock of the dead device ends, the answer is read on, and the queue follows
+    simulation.close(one);
+    // the dead device's lock ends, the message is resumed, and the queue follows
     await wait(90_000);
-    expect(contents(other)).toEqual([
+    expect(listContents(other)).toEqual([
       LONG,
       expect.stringContaining(LONG),
       "Queued",
       expect.stringContaining("Queued"),
     ]);
-    expect(billed()).toHaveLength(2);
+    expect(countBilled()).toHaveLength(2);
   });
 });
 
 describe("A queue that waits for the user", () => {
-  /** Opens devices with a message queued on the first one, behind an answer that has failed. */
-  async function waiting() {
-    const opened = await devices({ proxy: "absent" });
-    opened.world.network.arm("broken", 2);
+  /** Opens devices with a message queued on the first one, behind a failed reply. */
+  async function openWaiting() {
+    const opened = await createDevices({ proxy: "absent" });
+    opened.simulation.network.arm("broken", 2);
     call(opened.tabs[0], (chat) => chat.send("Hello"));
     call(opened.tabs[0], (chat) => chat.send("Queued"));
     await wait(60_000);
@@ -176,89 +178,89 @@ describe("A queue that waits for the user", () => {
   }
 
   test("asks the server for no lease, however long its pages are open", async () => {
-    const { world } = await waiting();
-    const { asked } = world.server;
+    const { simulation } = await openWaiting();
+    const { asked } = simulation.server;
     await wait(HOUR_MS);
-    expect([world.server.asked - asked, world.server.leases.size]).toEqual([0, 0]);
+    expect([simulation.server.asked - asked, simulation.server.leases.size]).toEqual([0, 0]);
   });
 
   test("is sent once after the retry that both devices press at once", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await waiting();
+    } = await openWaiting();
     await wait(HOUR_MS);
     call(one, (chat) => chat.retry());
     call(other, (chat) => chat.retry());
     await wait(60_000);
-    const sent = (tab: DeviceTab) => contents(tab).filter((content) => content === "Queued");
-    expect([one, other].map(sent)).toEqual([["Queued"], ["Queued"]]);
+    const listSent = (tab: DeviceTab) => listContents(tab).filter((content) => content === "Queued");
+    expect([one, other].map(listSent)).toEqual([["Queued"], ["Queued"]]);
     expect([one, other].map(({ chat }) => chat.getSnapshot().queued)).toEqual([[], []]);
-    // the one that broke off, and one repeat of it, are billed, too
-    expect(world.gateway.calls.filter(({ isBilled }) => isBilled)).toHaveLength(3);
+    // the interrupted reply and one retry are billed
+    expect(simulation.gateway.calls.filter(({ isBilled }) => isBilled)).toHaveLength(3);
   });
 
   test("follows the next turn that ends well on its own device", async () => {
     const {
       tabs: [one, other],
-    } = await waiting();
+    } = await openWaiting();
     await wait(HOUR_MS);
     call(one, (chat) => chat.retry());
     await wait(60_000);
     for (const tab of [one, other])
-      expect(contents(tab).slice(-2)).toEqual(["Queued", expect.stringContaining("Queued")]);
-    expect(last(one).outcome).toBe("complete");
+      expect(listContents(tab).slice(-2)).toEqual(["Queued", expect.stringContaining("Queued")]);
+    expect(getLast(one).outcome).toBe("complete");
   });
 });
 
 describe("A stop from anywhere", () => {
   test("ends the answer of another device, and what the proxy reads of it", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     const turn = call(one, (chat) => chat.send(LONG));
-    await until(() => !!last(other)?.content.startsWith("Answer"));
+    await waitUntil(() => !!getLast(other)?.content.startsWith("Answer"));
     other.page.run(() => other.chat.stop());
     await wait(5000);
     expect(turn.result?.outcome).toBe("stopped");
-    expect(last(one)).toMatchObject({ outcome: "stopped", content: last(other).content });
-    expect(last(one).content).toMatch(/^Answer to/);
-    const deleted = world.network.exchanges.filter(({ method }) => method === "DELETE");
+    expect(getLast(one)).toMatchObject({ outcome: "stopped", content: getLast(other).content });
+    expect(getLast(one).content).toMatch(/^Answer to/);
+    const deleted = simulation.network.exchanges.filter(({ method }) => method === "DELETE");
     expect(deleted.length).toBeGreaterThan(0);
   });
 
   test("ends a tool that runs on another device, and requests nothing more", async () => {
     const {
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     const turn = call(one, (chat) => chat.send("Go [slow]"));
     await wait(3000);
     other.page.run(() => other.chat.stop());
     await wait(20_000);
     expect(turn.result?.outcome).toBe("stopped");
-    expect(last(one).toolCalls).toMatchObject([{ state: "cancelled" }]);
-    expect(billed()).toHaveLength(1);
+    expect(getLast(one).toolCalls).toMatchObject([{ state: "cancelled" }]);
+    expect(countBilled()).toHaveLength(1);
   });
 
   test("holds where the device that began is gone: nobody reads the answer on", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     call(one, (chat) => chat.send(LONG));
-    await until(() => last(other)?.streamId !== undefined);
-    world.close(one);
+    await waitUntil(() => getLast(other)?.streamId !== undefined);
+    simulation.close(one);
     other.page.run(() => other.chat.stop());
     await wait(120_000);
-    expect(last(other).outcome).toBe("stopped");
+    expect(getLast(other).outcome).toBe("stopped");
     expect(other.chat.getSnapshot().isRunningElsewhere).toBe(false);
   });
 
   test("is not asked for by a page that is closed: calls wait on for the other devices", async () => {
     const {
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     call(one, (chat) => chat.send("Go [guarded]"));
     await wait(5000);
     other.close();
@@ -271,109 +273,109 @@ describe("A device that is cut off", () => {
   /** Cuts a device off that has a message in its queue. */
   async function cutOffWithQueued() {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     call(one, (chat) => chat.send(LONG));
     const queued = call(one, (chat) => chat.send("Queued"));
     await wait(500);
-    simulation.setOnline(world, one.device, false);
-    return { world, one, other, queued };
+    built.setOnline(simulation, one.device, false);
+    return { simulation, one, other, queued };
   }
 
   test("keeps its answer while its lock lasts, and another one reads it on after that", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     call(one, (chat) => chat.send(LONG));
     await wait(400);
-    world.close(one);
-    const text = last(other).content;
+    simulation.close(one);
+    const text = getLast(other).content;
     await wait(20_000);
-    expect(last(other)).toMatchObject({ content: text });
-    expect(last(other).outcome).toBeUndefined();
+    expect(getLast(other)).toMatchObject({ content: text });
+    expect(getLast(other).outcome).toBeUndefined();
     await wait(30_000);
-    expect(last(other).outcome).toBe("complete");
-    expect(billed()).toHaveLength(1);
+    expect(getLast(other).outcome).toBe("complete");
+    expect(countBilled()).toHaveLength(1);
   });
 
   test("learns that another one has sent its queued message: the turn does not count as unsent", async () => {
-    const { world, one, other, queued } = await cutOffWithQueued();
+    const { simulation, one, other, queued } = await cutOffWithQueued();
     await wait(90_000);
-    expect(contents(other)).toContain("Queued");
+    expect(listContents(other)).toContain("Queued");
     expect(queued.result).toBeUndefined();
-    simulation.setOnline(world, one.device, true);
+    built.setOnline(simulation, one.device, true);
     await wait(10_000);
     expect(queued.result).toMatchObject({ outcome: "truncated", error: { name: "ElsewhereError" } });
-    expect(contents(one)).toEqual(contents(other));
-    expect(billed()).toHaveLength(2);
+    expect(listContents(one)).toEqual(listContents(other));
+    expect(countBilled()).toHaveLength(2);
   });
 
   test("stops a queued message for all devices where it is back before its lock has ended", async () => {
-    const { world, one, other, queued } = await cutOffWithQueued();
+    const { simulation, one, other, queued } = await cutOffWithQueued();
     await wait(5000);
     one.page.run(() => one.chat.stop());
     await wait(5000);
     expect(queued.result).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
-    simulation.setOnline(world, one.device, true);
+    built.setOnline(simulation, one.device, true);
     await wait(120_000);
     for (const tab of [one, other]) {
       expect(tab.chat.getSnapshot().queued).toEqual([]);
-      expect(contents(tab)).not.toContain("Queued");
+      expect(listContents(tab)).not.toContain("Queued");
     }
-    expect(billed()).toHaveLength(1);
+    expect(countBilled()).toHaveLength(1);
   });
 
   test("says of a queued message that it stops then: another device may still send it", async () => {
-    const { world, one, other, queued } = await cutOffWithQueued();
+    const { simulation, one, other, queued } = await cutOffWithQueued();
     // it notices the outage when it renews its lock
     await wait(25_000);
     one.page.run(() => one.chat.stop());
     await wait(70_000);
     expect(queued.result?.error?.message).toMatch(/another one may still send it/);
     expect(one.chat.getSnapshot()).toMatchObject({ queued: [], syncError: expect.any(Error) });
-    expect(contents(other)).toContain("Queued");
-    simulation.setOnline(world, one.device, true);
+    expect(listContents(other)).toContain("Queued");
+    built.setOnline(simulation, one.device, true);
     await wait(10_000);
-    expect(contents(one)).toEqual(contents(other));
-    expect(billed()).toHaveLength(2);
+    expect(listContents(one)).toEqual(listContents(other));
+    expect(countBilled()).toHaveLength(2);
   });
 
   test("goes on with nothing that another one has gone on with", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     const turn = call(one, (chat) => chat.send("Go [quick]"));
-    await until(() => last(other)?.streamId !== undefined);
+    await waitUntil(() => getLast(other)?.streamId !== undefined);
     one.page.state = "frozen";
     await wait(60_000);
-    expect(last(other).outcome).toBe("complete");
+    expect(getLast(other).outcome).toBe("complete");
     one.page.thaw();
     one.device.goOnline();
     await wait(60_000);
     expect(turn.result?.outcome).not.toBe("complete");
-    expect(world.toolRuns).toHaveLength(1);
-    expect(billed()).toHaveLength(2);
-    expect(contents(one)).toEqual(contents(other));
+    expect(simulation.toolRuns).toHaveLength(1);
+    expect(countBilled()).toHaveLength(2);
+    expect(listContents(one)).toEqual(listContents(other));
   });
 
   test("shows its new message after a week, and its old copies replace nothing", async () => {
     const {
       tabs: [phone, laptop],
-    } = await devices({ clocks: [-9 * HOUR_MS, 0] });
+    } = await createDevices({ clocks: [-9 * HOUR_MS, 0] });
     call(laptop, (chat) => chat.send("Go [asked]"));
     await wait(5000);
     const [action] = laptop.chat.getSnapshot().pendingActions;
-    simulation.setOnline(world as DeviceWorld, phone.device, false);
+    built.setOnline(simulation as DeviceSimulation, phone.device, false);
     call(laptop, (chat) => chat.addToolOutput(action?.toolCallId ?? "none", "yes"));
     await wait(5000);
     call(phone, (chat) => chat.send("From the phone"));
     await wait(7 * 24 * HOUR_MS);
     call(laptop, (chat) => chat.send("From the laptop"));
     await wait(5000);
-    simulation.setOnline(world as DeviceWorld, phone.device, true);
+    built.setOnline(simulation as DeviceSimulation, phone.device, true);
     await wait(60_000);
     for (const { chat } of [phone, laptop]) {
       const thread = chat.getThread().map(({ message }) => message);
@@ -389,18 +391,18 @@ describe("A device that is cut off", () => {
   test("brings back nothing that another one has removed, and nothing comes back to it", async () => {
     const {
       tabs: [phone, laptop],
-    } = await devices();
+    } = await createDevices();
     call(phone, (chat) => chat.send("Hello"));
     await wait(5000);
-    simulation.setOnline(world as DeviceWorld, phone.device, false);
+    built.setOnline(simulation as DeviceSimulation, phone.device, false);
     laptop.page.run(() => laptop.chat.reset());
     await wait(1000);
     call(phone, (chat) => chat.send("Later"));
     await wait(HOUR_MS);
-    simulation.setOnline(world as DeviceWorld, phone.device, true);
+    built.setOnline(simulation as DeviceSimulation, phone.device, true);
     await wait(10_000);
-    expect(contents(phone)).toEqual(contents(laptop));
-    expect(contents(laptop)[0]).toBe("Later");
+    expect(listContents(phone)).toEqual(listContents(laptop));
+    expect(listContents(laptop)[0]).toBe("Later");
   });
 });
 
@@ -412,26 +414,26 @@ describe("A page that is closed", () => {
       tab.page.window.dispatchEvent(new Event("pagehide"));
     });
     await wait(0);
-    world?.close(tab, true);
+    simulation?.close(tab, true);
   }
 
   test("stops the answer of another device in its last task", async () => {
     const {
       tabs: [one, other],
-    } = await devices({ storage: "real" });
+    } = await createDevices({ storage: "real" });
     call(other, (chat) => chat.send(LONG));
-    await until(() => last(one)?.content !== "" && last(one)?.role === "assistant");
+    await waitUntil(() => getLast(one)?.content !== "" && getLast(one)?.role === "assistant");
     await leaveAfter(one, (chat) => chat.stop());
     await wait(1000);
-    expect(last(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
+    expect(getLast(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
     expect(other.chat.getSnapshot().status).toBe("ready");
   });
 
   test("takes its queued message back in its last task, and no other device sends that", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices({ storage: "real" });
+    } = await createDevices({ storage: "real" });
     call(one, (chat) => chat.send(LONG));
     call(one, (chat) => chat.send("Queued"));
     await wait(500);
@@ -439,10 +441,11 @@ describe("A page that is closed", () => {
     await leaveAfter(one, (chat) => chat.stop());
     await wait(1000);
     expect(other.chat.getSnapshot().queued).toEqual([]);
-    expect(last(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
-    // its leases are free by the request that has this: nobody acts before, and nobody waits for a page that is gone
-    expect(world.kept.leasesOf(one.page)).toBe(0);
-    const asked = world.network.exchanges.filter(({ page }) => page === one.page);
+    expect(getLast(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
+    // its leases are free in the request with this header, so no device acts before it, and no device waits for a
+    // closed page
+    expect(simulation.kept.leasesOf(one.page)).toBe(0);
+    const asked = simulation.network.exchanges.filter(({ page }) => page === one.page);
     expect(asked.filter(({ path, method }) => path.endsWith("/leases") && method === "DELETE")).toEqual([]);
     const bodies = asked.flatMap(({ path, body }) => (path.endsWith("/records") && body ? [body] : []));
     const { changes, release } = JSON.parse(bodies.findLast((body) => body.includes("release")) ?? "{}");
@@ -450,31 +453,31 @@ describe("A page that is closed", () => {
     expect(changes[withdrawn ?? ""]).toMatchObject({ value: null });
     expect(release).toEqual(expect.arrayContaining([withdrawn, expect.stringMatching(/^[^/]/)]));
     await wait(120_000);
-    expect(contents(other)).not.toContain("Queued");
-    expect(billed()).toHaveLength(1);
+    expect(listContents(other)).not.toContain("Queued");
+    expect(countBilled()).toHaveLength(1);
   });
 
   test("shows the other devices what was sent in its last task", async () => {
     const {
       tabs: [one, other],
-    } = await devices({ storage: "real" });
+    } = await createDevices({ storage: "real" });
     await leaveAfter(one, (chat) => void chat.send("Hello"));
     await wait(1000);
-    expect(contents(other)).toContain("Hello");
+    expect(listContents(other)).toContain("Hello");
   });
 
   test("leaves what is too large for its last request to the next page of its device", async () => {
     const {
-      world,
+      simulation,
       tabs: [one, other],
-    } = await devices({ storage: "real" });
+    } = await createDevices({ storage: "real" });
     const long = "All of it. ".repeat(7000);
     await leaveAfter(one, (chat) => void chat.send(long));
     await wait(1000);
-    expect(contents(other)).toEqual([]);
-    world.open(0);
-    await until(() => contents(other).length > 0);
-    expect(contents(other)).toContain(long);
+    expect(listContents(other)).toEqual([]);
+    simulation.open(0);
+    await waitUntil(() => listContents(other).length > 0);
+    expect(listContents(other)).toContain(long);
   });
 });
 
@@ -482,19 +485,19 @@ describe("The server of a chat", () => {
   test("loses an answer about a lock, and the turn goes on", async () => {
     const {
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     one.device.answersLost = 3;
     const turn = call(one, (chat) => chat.send(LONG));
     await wait(20_000);
     expect(turn.result?.outcome).toBe("complete");
-    expect(last(other).outcome).toBe("complete");
-    expect(billed()).toHaveLength(1);
+    expect(getLast(other).outcome).toBe("complete");
+    expect(countBilled()).toHaveLength(1);
   });
 
   test("can't be reached, and the chat works, says what is not sent, and sends it later", async () => {
     const {
       tabs: [one, other],
-    } = await devices();
+    } = await createDevices();
     one.device.isOnline = false;
     const turn = call(one, (chat) => chat.send("Go [quick]"));
     await wait(20_000);
@@ -504,24 +507,24 @@ describe("The server of a chat", () => {
       unsaved: 0,
       syncError: expect.any(Error),
     });
-    expect(shown(other)).toEqual([]);
+    expect(listShown(other)).toEqual([]);
     one.device.goOnline();
     await wait(5000);
     expect(one.chat.getSnapshot()).toMatchObject({ isSyncing: false, syncError: undefined });
-    expect(contents(other)).toEqual(contents(one));
+    expect(listContents(other)).toEqual(listContents(one));
   });
 
   test("is asked as often for a turn in a long thread as for one in an empty one", async () => {
     const {
-      world,
+      simulation,
       tabs: [one],
-    } = await devices();
+    } = await createDevices();
     const count = async (question: string) => {
-      const before = world.server.version;
-      const asked = world.server.asked;
+      const before = simulation.server.version;
+      const asked = simulation.server.asked;
       call(one, (chat) => chat.send(question));
       await wait(10_000);
-      return { records: world.server.version - before, leases: world.server.asked - asked };
+      return { records: simulation.server.version - before, leases: simulation.server.asked - asked };
     };
     const first = await count("First");
     one.page.run(() =>
@@ -533,13 +536,13 @@ describe("The server of a chat", () => {
 
   test("writes a message of its own, which says so", async () => {
     const {
-      world,
+      simulation,
       tabs: [one],
-    } = await devices();
+    } = await createDevices();
     const message = { role: "assistant", content: "By night", outcome: "complete", createdAt: 1 };
     const text = JSON.stringify({ message, parent: null, revision: 1, by: "server" });
-    world.server.write(new Map([["night", { text, seen: 0 }]]), "the server");
+    simulation.server.write(new Map([["night", { text, seen: 0 }]]), "the server");
     await wait(1000);
-    expect(last(one)).toMatchObject({ content: "By night", origin: "server" });
+    expect(getLast(one)).toMatchObject({ content: "By night", origin: "server" });
   });
 });

@@ -18,7 +18,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /** Next step of the user, the app, a tool or the gateway; numbers choose among the possible ones. */
 type Step =
@@ -62,7 +62,7 @@ interface Connection {
 }
 
 /** A chat, its gateway, its tools and its storage, and all that was ever said. */
-function world(whenBusy: WhenBusy) {
+function createScenario(whenBusy: WhenBusy) {
   const clock = stoppedClock();
   const storage = memoryStorage();
   const connections: Connection[] = [];
@@ -99,7 +99,7 @@ function world(whenBusy: WhenBusy) {
   let sent = 0;
   let chat = open();
   let leave = chat.subscribe(() => {});
-  return { connections, step: take, chat: () => chat, all, turns, storage };
+  return { connections, step: take, chat: () => chat, listAll, turns, storage };
 
   function open(): ChatStore {
     return createChatStore(client, {
@@ -112,12 +112,12 @@ function world(whenBusy: WhenBusy) {
     });
   }
 
-  function live(): Connection | undefined {
+  function runSteps(): Connection | undefined {
     return connections.find((connection) => isOpen(connection));
   }
 
-  /** Every message that was ever kept, shown or not. */
-  async function all(): Promise<ChatMessage[]> {
+  /** Every message that was ever stored, shown or not. */
+  async function listAll(): Promise<ChatMessage[]> {
     const records = [...(await storage.read("chat/a")).values()] as { message?: ChatMessage }[];
     return records.flatMap(({ message }) => message ?? []);
   }
@@ -126,7 +126,7 @@ function world(whenBusy: WhenBusy) {
     const { messages, pendingActions } = chat.getSnapshot();
     const pick = <T>(list: readonly T[], index: number): T | undefined =>
       list[index % Math.max(list.length, 1)];
-    const connection = live();
+    const connection = runSteps();
     switch (next.do) {
       case "send":
         sent += 1;
@@ -219,7 +219,7 @@ function isOpen({ closed, line }: Connection): boolean {
   return !closed && !line.cancelled;
 }
 
-/** Checks a history as a gateway does: one answer right behind each call, and nothing empty. */
+/** Checks a history as a gateway does: one result right behind each call, and nothing empty. */
 function assertSound(messages: readonly Record<string, unknown>[]): void {
   let waiting: string[] = [];
   for (const { role, content, tool_calls, tool_call_id } of messages) {
@@ -241,7 +241,7 @@ test("any order of events keeps one writer, all results and all text, and sends 
       fc.constantFrom<WhenBusy>("reject", "queue", "replace"),
       fc.array(step, { minLength: 5, maxLength: 40 }),
       async (whenBusy, steps) => {
-        const { connections, step: take, chat, all, turns } = world(whenBusy);
+        const { connections, step: take, chat, listAll, turns } = createScenario(whenBusy);
         await settled();
         let before = chat().getSnapshot();
         for (const next of steps) {
@@ -258,7 +258,7 @@ test("any order of events keeps one writer, all results and all text, and sends 
         chat().stop();
         await settled();
         for (const { asked } of connections) assertSound(asked);
-        const kept = await all();
+        const kept = await listAll();
         for (const { said, thought } of connections) {
           const isKept = kept.some((m) => m.content === said && (m.reasoning ?? "") === thought);
           expect(isKept || said + thought === "").toBe(true);
@@ -272,11 +272,11 @@ test("any order of events keeps one writer, all results and all text, and sends 
         await Promise.all(turns);
       },
     ),
-    runsOf(8),
+    readRuns(8),
   );
 }, 120_000);
 
-/** A message in which nothing changed is the same object. */
+/** An unchanged message is the same object. */
 function assertIdentityKept(before: readonly ChatMessage[], after: readonly ChatMessage[]): void {
   const known = new Map(before.map((message) => [message.id, message]));
   for (const message of after) {

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { textAnswer } from "../../packages/core/test/support/answers.js";
 import { clientOf, streamAnswer } from "../../packages/core/test/support/gateway.js";
 import { until } from "../../packages/stores/test/support/chat.js";
-import { runsOf } from "../support/seed.js";
-import { reachable } from "../support/tabs-world.js";
+import { readRuns } from "../support/seed.js";
+import { listReachable } from "../support/tabs-scenario.js";
 
-const gone = () => Response.json({ error: { message: "no such stream" } }, { status: 404 });
+const throwGone = () => Response.json({ error: { message: "no such stream" } }, { status: 404 });
 const image = "data:image/png;base64,iVBORw0KGgo=";
 const call = (id: string, state: string, rest: object = {}) => ({
   id,
@@ -36,7 +36,7 @@ const messages: readonly object[] = [
   { role: "assistant", content: "On", streamId: "s-1", toolCalls: [call("c", "needs-approval")] },
 ];
 
-function records(): Map<string, unknown> {
+function readRecords(): Map<string, unknown> {
   const kept = messages.map((message, index) => {
     const id = `m${index}`;
     const parent = index > 0 ? `m${index - 1}` : null;
@@ -46,15 +46,15 @@ function records(): Map<string, unknown> {
 }
 
 /** Every place in a value where another one can stand, as keys from the outside. */
-function placesIn(value: unknown, path: readonly string[]): (readonly string[])[] {
+function listPaths(value: unknown, path: readonly string[]): (readonly string[])[] {
   const inside =
     typeof value === "object" && value !== null
-      ? Object.entries(value).flatMap(([key, inner]) => placesIn(inner, [...path, key]))
+      ? Object.entries(value).flatMap(([key, inner]) => listPaths(inner, [...path, key]))
       : [];
   return [path, ...inside];
 }
 
-const places = [...records()].flatMap(([key, record]) => placesIn(record, [key]));
+const places = [...readRecords()].flatMap(([key, record]) => listPaths(record, [key]));
 
 function withValueAt(value: unknown, [key, ...rest]: readonly string[], put: unknown): unknown {
   if (key === undefined) return put;
@@ -75,20 +75,20 @@ test("records with any contents leave all other messages visible, and the next m
       fc.array(fc.tuple(fc.constantFrom(...places), anyJSON), { minLength: 1, maxLength: 3 }),
       async (replaced) => {
         const storage = memoryStorage();
-        const broken = records();
+        const broken = readRecords();
         for (const [[key, ...path], put] of replaced as [[string, ...string[]], unknown][])
           broken.set(key, withValueAt(broken.get(key), path, put));
         const id = `broken-${Math.random()}`;
         await storage.write(`chat/${id}`, broken);
         const failures: unknown[] = [];
-        // an answer that was left may be looked for first
+        // the chat may first look for an interrupted reply
         const { client } = clientOf(
-          ({ method }) => (method === "POST" ? streamAnswer(textAnswer("Yes")) : gone()),
+          ({ method }) => (method === "POST" ? streamAnswer(textAnswer("Yes")) : throwGone()),
           { onEvent: (event) => event.type === "storage-error" && failures.push(event) },
         );
         const chat = createChatStore(client, { id, model: "alpha-v4.1-flash", storage });
         await until(chat, ({ isRestoring }) => !isRestoring);
-        const all = reachable(chat);
+        const all = listReachable(chat);
         const touched = new Set(replaced.map(([[key]]) => key));
         for (const index of messages.keys())
           if (!touched.has(`m${index}`)) expect([...all.keys()]).toContain(`m${index}`);
@@ -98,6 +98,6 @@ test("records with any contents leave all other messages visible, and the next m
         chat.close();
       },
     ),
-    runsOf(10),
+    readRuns(10),
   );
 }, 600_000);

@@ -4,16 +4,16 @@ import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";
 import { shown } from "../../packages/stores/test/support/tabs.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 import {
   type Connection,
+  createTabsScenario,
   type Locks,
-  openWorld,
+  listReachable,
   type Reads,
-  reachable,
-  rest,
   type Tab,
-} from "../support/tabs-world.js";
+  waitForRest,
+} from "../support/tabs-scenario.js";
 
 // what a chat loads on demand is there from now on, at once
 beforeAll(() => shown(memoryStorage()));
@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 ) as fc.Arbitrary<Step>;
 
-/** Steps after which a history may be asked with again. */
+/** Steps after which a history may be sent again. */
 const repeats: ReadonlySet<string> = new Set([
   "retry",
   "retry in all",
@@ -82,14 +82,14 @@ const repeats: ReadonlySet<string> = new Set([
   "reload",
 ]);
 
-type World = ReturnType<typeof openWorld>;
+type Simulation = ReturnType<typeof createTabsScenario>;
 
 function pick<T>(list: readonly T[], index: number): T | undefined {
   return list[index % Math.max(list.length, 1)];
 }
 
-async function take(world: World, tabs: Tab[], next: Step, nth: number): Promise<void> {
-  const { connections, finishTool, clock } = world;
+async function take(simulation: Simulation, tabs: Tab[], next: Step, nth: number): Promise<void> {
+  const { connections, finishTool, clock } = simulation;
   const own = "tab" in next ? pick(tabs, next.tab) : undefined;
   if (own) {
     const asked = connections.length;
@@ -101,7 +101,7 @@ async function take(world: World, tabs: Tab[], next: Step, nth: number): Promise
       speak(connection, asked, { do: "end", which: 0 });
     }
   } else if (next.do === "open") {
-    if (tabs.length < 3) tabs.push(world.open(next.reads));
+    if (tabs.length < 3) tabs.push(simulation.open(next.reads));
   } else if (next.do === "finish tool") finishTool.shift()?.();
   else if (next.do === "wait") await clock.advance(3100);
   else if (next.do === "answer in all" || next.do === "approve in all" || next.do === "retry in all")
@@ -117,7 +117,7 @@ async function take(world: World, tabs: Tab[], next: Step, nth: number): Promise
     const connection = pick(connections.filter(isOpen), next.which);
     if (connection) speak(connection, connections.indexOf(connection), next);
   }
-  await rest(clock);
+  await waitForRest(clock);
 
   function act({ chat, turns, release, ...rest }: Tab): unknown {
     const { messages, pendingActions } = chat.getSnapshot();
@@ -144,9 +144,9 @@ async function take(world: World, tabs: Tab[], next: Step, nth: number): Promise
         return turns.push(chat[next.do](pendingActions[0]?.toolCallId ?? "none"));
       case "reload":
         chat.close();
-        return tabs.splice(index, 1, world.open("sound"));
+        return tabs.splice(index, 1, simulation.open("sound"));
       case "crash":
-        world.crash(own as Tab);
+        simulation.crash(own as Tab);
         return tabs.splice(index, 1);
       default:
         return rest;
@@ -179,7 +179,7 @@ function speak(connection: Connection, nth: number, next: Step): void {
   }
 }
 
-/** Checks a history as a gateway does: one answer right behind each call, and nothing empty. */
+/** Checks a history as a gateway does: one result right behind each call, and nothing empty. */
 function assertSound(messages: readonly Record<string, unknown>[]): void {
   let waiting: string[] = [];
   for (const { role, content, tool_calls, tool_call_id } of messages) {
@@ -193,8 +193,8 @@ function assertSound(messages: readonly Record<string, unknown>[]): void {
   expect(["user", "tool"]).toContain(messages.at(-1)?.["role"]);
 }
 
-/** Messages with something in them, as they should be the same everywhere; versions have no order of their own. */
-function contentOf(messages: Iterable<ChatMessage>) {
+/** Messages with content, as every tab should have them. The order of versions is not compared. */
+function readContent(messages: Iterable<ChatMessage>) {
   return [...messages]
     .filter(({ role, content, toolCalls }) => role === "user" || content || toolCalls?.length)
     .map(({ id, content, outcome, toolCalls }) => ({
@@ -206,8 +206,8 @@ function contentOf(messages: Iterable<ChatMessage>) {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-async function settle(world: World, tabs: readonly Tab[]): Promise<void> {
-  const { clock, connections, finishTool } = world;
+async function settle(simulation: Simulation, tabs: readonly Tab[]): Promise<void> {
+  const { clock, connections, finishTool } = simulation;
   for (const { release, reads, chat, run } of tabs) {
     release();
     // a storage that can't be read is read again with the next write
@@ -217,11 +217,11 @@ async function settle(world: World, tabs: readonly Tab[]): Promise<void> {
     for (const finish of finishTool.splice(0)) finish();
     for (const connection of connections.filter(isOpen))
       speak(connection, connections.indexOf(connection), { do: "end", which: 0 });
-    await rest(clock, 1100);
+    await waitForRest(clock, 1100);
   }
   for (const { chat, run } of tabs) run(() => chat.stop());
-  await rest(clock, 3100);
-  await rest(clock, 1100);
+  await waitForRest(clock, 3100);
+  await waitForRest(clock, 1100);
 }
 
 test("any order of events in up to three tabs loses no turn, repeats no step, and ends with equal threads", async () => {
@@ -231,13 +231,13 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
       fc.constantFrom<Locks>("sound", "sound", "sound", "absent", "refused"),
       fc.array(step, { minLength: 5, maxLength: 30 }),
       async (whenBusy, kind, steps) => {
-        const world = openWorld(whenBusy, kind);
-        vi.stubGlobal("navigator", world.navigator);
-        const { connections, executions, storage } = world;
-        const tabs = [world.open("sound"), world.open("sound")];
+        const simulation = createTabsScenario(whenBusy, kind);
+        vi.stubGlobal("navigator", simulation.navigator);
+        const { connections, executions, storage } = simulation;
+        const tabs = [simulation.open("sound"), simulation.open("sound")];
         await settled();
-        for (const [nth, next] of steps.entries()) await take(world, tabs, next, nth);
-        await settle(world, tabs);
+        for (const [nth, next] of steps.entries()) await take(simulation, tabs, next, nth);
+        await settle(simulation, tabs);
 
         for (const { asked } of connections) assertSound(asked);
         if (kind === "sound") expect(executions).toEqual([...new Set(executions)]);
@@ -249,20 +249,20 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
           expect(continued).toHaveLength(new Set(continued.map((asked) => JSON.stringify(asked))).size);
         for (const { turns } of tabs) await Promise.all(turns);
 
-        // where a tab of its own knows nothing of the others, it has to be loaded again to see what became of them
-        const reloaded = [world.open("sound"), ...(kind === "sound" ? tabs : [])];
-        await rest(world.clock, 1100);
+        // a tab without locks or a channel must reload to see the results of other tabs
+        const reloaded = [simulation.open("sound"), ...(kind === "sound" ? tabs : [])];
+        await waitForRest(simulation.clock, 1100);
         const [fresh] = reloaded as [Tab];
         const kept = [...(await storage.read("chat/a")).values()].flatMap((record) =>
           typeof record === "object" ? ((record as { message?: ChatMessage }).message ?? []) : [],
         );
-        const all = fresh.run(() => contentOf(reachable(fresh.chat).values()));
-        expect(all.map(({ id }) => id)).toEqual(contentOf(kept).map(({ id }) => id));
+        const all = fresh.run(() => readContent(listReachable(fresh.chat).values()));
+        expect(all.map(({ id }) => id)).toEqual(readContent(kept).map(({ id }) => id));
         for (const { tab, said } of connections)
           if (tab.isAlive && said) expect(all.map(({ content }) => content)).toContain(said);
         for (const { chat, run } of reloaded) {
-          const messages = run(() => [...reachable(chat).values()]);
-          expect(contentOf(messages)).toEqual(all);
+          const messages = run(() => [...listReachable(chat).values()]);
+          expect(readContent(messages)).toEqual(all);
           expect(["ready", "error", "requires-action"]).toContain(chat.getSnapshot().status);
           const passed = chat.getSnapshot().messages.slice(0, -1);
           for (const { toolCalls = [] } of passed)
@@ -277,6 +277,6 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
         await settled();
       },
     ),
-    runsOf(4),
+    readRuns(4),
   );
 }, 600_000);

@@ -1,7 +1,7 @@
 import type { Exchange } from "./network.js";
+import { isIll, type Simulation } from "./simulation.js";
 import type { Tab } from "./tab.js";
 import { isRefusal } from "./task-rules.js";
-import { isIll, type World } from "./world.js";
 
 /* Rules about what the client says of money and of results. Each returns the broken rule, if it is. */
 
@@ -18,9 +18,12 @@ interface Claim {
  * Nothing that the gateway bills is called refused or unsent, and nothing that it certainly does not bill is said to be
  * in doubt: of videos, images and assets, by the ends of their calls, and of images that are stopped by their states.
  */
-export function saysWhatIsBilled(world: World): string | undefined {
-  const billed = billedFor(world);
-  for (const { what, billing, exchanges } of [...world.everOpen.flatMap(endsOf), ...stopsOf(world)]) {
+export function saysWhatIsBilled(simulation: Simulation): string | undefined {
+  const billed = listBilled(simulation);
+  for (const { what, billing, exchanges } of [
+    ...simulation.everOpen.flatMap(listEnds),
+    ...listStops(simulation),
+  ]) {
     if (billing === "none" && exchanges.some((each) => billed.has(each)))
       return `${what} was billed, and its billing is none`;
     if (billing === "maybe" && exchanges.every(isRefusal))
@@ -29,15 +32,15 @@ export function saysWhatIsBilled(world: World): string | undefined {
   return undefined;
 
   /** Claims of the calls that have failed. */
-  function endsOf({ page, steps }: Tab): readonly Claim[] {
-    const own = world.network.exchanges.filter((each) => each.page === page);
+  function listEnds({ page, steps }: Tab): readonly Claim[] {
+    const own = simulation.network.exchanges.filter((each) => each.page === page);
     return steps.flatMap(({ event }): readonly Claim[] => {
       if (event.type !== "end" || !CREATES.test(event.path)) return [];
       const times = steps.flatMap(({ at, event: { type, callId } }) =>
         type === "request" && callId === event.callId ? at : [],
       );
       const exchanges = own.filter(({ at, path }) => path === event.path && times.includes(at));
-      // two calls of one moment can't be told apart
+      // two calls at the same moment can't be told apart
       if (exchanges.length !== times.length) return [];
       return [{ what: `${event.path} at ${times} ms`, billing: Object(event.error).billing, exchanges }];
     });
@@ -45,7 +48,7 @@ export function saysWhatIsBilled(world: World): string | undefined {
 }
 
 /** Claims of the images that were stopped. The second of two clicks is none: it was never sent. */
-function stopsOf({ settled, network }: World): readonly Claim[] {
+function listStops({ settled, network }: Simulation): readonly Claim[] {
   return settled.flatMap(({ page, name, from, to, result }): readonly Claim[] => {
     const { error } = Object(result) as { error?: Error & { readonly billing?: string } };
     if (error?.name !== "AbortError" || error.billing === undefined || !name.startsWith("picture")) return [];
@@ -61,7 +64,7 @@ function isFor({ path, body = "{}" }: Exchange, name: string): boolean {
 }
 
 /** Returns the connections of the tabs for which the gateway bills. */
-function billedFor({ gateway, proxy }: World): ReadonlySet<Exchange> {
+function listBilled({ gateway, proxy }: Simulation): ReadonlySet<Exchange> {
   const billed = gateway.calls.filter(({ isBilled }) => isBilled);
   return new Set(
     billed.flatMap(({ exchange }) =>
@@ -70,14 +73,14 @@ function billedFor({ gateway, proxy }: World): ReadonlySet<Exchange> {
   );
 }
 
-/** The result of a call that waits beside another one is taken from one tab: the others are told that it is not. */
-export function takesResultsOnce({ settled, locks, disk }: World): string | undefined {
+/** The result of a waiting call is accepted from one tab. The other tabs are told that it was rejected. */
+export function takesResultsOnce({ settled, locks, disk }: Simulation): string | undefined {
   if (locks.mode !== "sound" || isIll(disk.modes) || disk.corrupted.size > 0) return undefined;
   const takers = new Map<string, Tab["page"]>();
   for (const { page, name, result } of settled) {
     const { outcome, messages = [] } = Object(result) as Partial<Taken>;
     const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls);
-    // a tab that is gone may have taken its answer along
+    // a closed tab may have taken its response along
     if (!/^(?:result of|approval of) /.test(name) || outcome === "not-sent" || page.state === "gone")
       continue;
     if (

@@ -1,9 +1,9 @@
 import type { WhenBusy } from "@sluice/stores/internal";
-import type { DeviceWorldOptions } from "./device-world.js";
+import type { DeviceSimulationOptions } from "./device-simulation.js";
 import { networkFaults } from "./network.js";
-import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
+import { createRandom, pickBetween, pickNth, pickWeighted, type Random } from "./random.js";
 
-/** Actions by family, each with its weight. A world has some of the families. */
+/** Actions by family, each with its weight. A simulation has some of the families. */
 const families = {
   talk: { send: 12, wait: 2 },
   tools: { "send for a tool": 10, approve: 2, deny: 1, "approve in all tabs": 4, "answer in all tabs": 5 },
@@ -16,7 +16,7 @@ const families = {
   clears: { "reset chat": 2 },
 } as const;
 
-/** Families of the worlds whose turns run on the server, beside those of all. */
+/** Families of the simulations whose turns run on the server, beside those of all. */
 const serverFamilies = {
   objects: { "crash an object": 5, "crash all objects": 4, deploy: 4, "break an object's call": 3 },
   gateway: { "break upstream": 6 },
@@ -33,8 +33,8 @@ export interface DeviceStep {
   readonly nth: number;
 }
 
-/** A world of devices and all that happens in it. */
-export interface DevicePlan extends DeviceWorldOptions {
+/** A simulation of devices and all that happens in it. */
+export interface DevicePlan extends DeviceSimulationOptions {
   readonly steps: readonly DeviceStep[];
 }
 
@@ -43,7 +43,7 @@ type Happening = readonly [DeviceAction, number, number, number?];
 
 /** Faults that have to meet an action in the same moment. All steps of one are done in one tab. */
 const deviceMishaps: readonly (readonly Happening[])[] = [
-  // a page loses its lock while its turn goes on, and comes back when another device has taken over
+  // a page loses its lock during its turn, and returns after another device has taken over
   [
     ["send for a tool", 0, 3000, 0],
     ["freeze", 300, 900],
@@ -74,7 +74,7 @@ const deviceMishaps: readonly (readonly Happening[])[] = [
     ["go online", 100, 900],
     ["send", 0, 900],
   ],
-  // an answer is stopped elsewhere while its own device comes back
+  // another device stops a reply while its own device returns
   [
     ["send", 0, 3000],
     ["go offline", 100, 500],
@@ -85,7 +85,7 @@ const deviceMishaps: readonly (readonly Happening[])[] = [
 
 /** Faults that meet a turn of the server, and presses on two devices at once. */
 const serverMishaps: readonly (readonly Happening[])[] = [
-  // the object is lost while an answer comes
+  // the object is lost while a reply streams
   [
     ["send", 0, 3000],
     ["crash all objects", 0, 2500],
@@ -122,7 +122,7 @@ const serverMishaps: readonly (readonly Happening[])[] = [
     ["kill device", 1000, 9000],
     ["open", 0, 90_000],
   ],
-  // the device that asked is away while the turn runs
+  // the requesting device is away while the turn runs
   [
     ["send for a tool", 0, 3000],
     ["go offline", 100, 900],
@@ -148,28 +148,28 @@ const serverMishaps: readonly (readonly Happening[])[] = [
   ],
 ];
 
-/** Adds one of the mishaps to half of the worlds. The draws are their own. */
+/** Adds one of the mishaps to half of the simulations. The draws are their own. */
 function withMishap(
   seed: number,
   steps: readonly DeviceStep[],
   mishaps: readonly (readonly Happening[])[],
 ): readonly DeviceStep[] {
-  const random = randomOf(seed, "mishaps of devices");
+  const random = createRandom(seed, "mishaps of devices");
   if (random() < 0.5) return steps;
-  const tab = between(random, 0, 5);
-  const at = between(random, 0, steps.length);
-  const happenings = nthOf(mishaps, between(random, 0, mishaps.length - 1)) ?? [];
+  const tab = pickBetween(random, 0, 5);
+  const at = pickBetween(random, 0, steps.length);
+  const happenings = pickNth(mishaps, pickBetween(random, 0, mishaps.length - 1)) ?? [];
   const added = happenings.map((each) => stepOf(random, each, tab));
   return [...steps.slice(0, at), ...added, ...steps.slice(at)];
 }
 
 function stepOf(random: Random, [action, least, most, nth]: Happening, tab: number): DeviceStep {
-  const drawn = nth ?? between(random, 0, 23);
-  const afterMs = between(random, least, most);
+  const drawn = nth ?? pickBetween(random, 0, 23);
+  const afterMs = pickBetween(random, least, most);
   return { afterMs, do: action, tab: action === "stop elsewhere" ? tab + 1 : tab, nth: drawn };
 }
 
-/** Answers that are asked for again where a device does not see them, or after another one has stopped them. */
+/** Replies requested again by a device that does not see them, or after another device has stopped them. */
 const repeats: readonly (readonly Happening[])[] = [
   [
     ["slow link", 20_000, 60_000],
@@ -191,51 +191,54 @@ const repeats: readonly (readonly Happening[])[] = [
   ],
 ];
 
-/** Adds one of the repeats at the end of a sixth of the worlds. The draws are their own. */
+/** Adds one of the repeats at the end of a sixth of the simulations. The draws are their own. */
 function withRepeat(seed: number, steps: readonly DeviceStep[]): readonly DeviceStep[] {
-  const random = randomOf(seed, "repeats of devices");
+  const random = createRandom(seed, "repeats of devices");
   if (random() * 6 > 1) return steps;
-  const tab = between(random, 0, 5);
-  const happenings = nthOf(repeats, between(random, 0, repeats.length - 1)) ?? [];
+  const tab = pickBetween(random, 0, 5);
+  const happenings = pickNth(repeats, pickBetween(random, 0, repeats.length - 1)) ?? [];
   return [...steps, ...happenings.map((each) => stepOf(random, each, tab))];
 }
 
 const HOUR_MS = 3_600_000;
 
 /** Makes the plan of a seed. */
-export function devicePlanOf(seed: number): DevicePlan {
-  const random = randomOf(seed, "devices");
+export function createDevicePlan(seed: number): DevicePlan {
+  const random = createRandom(seed, "devices");
   // a page renews its leases and reads each hour: a week of that is all that a real one would do
-  const runsOn = randomOf(seed, "runs on")() < 1 / 3 ? "server" : "device";
+  const runsOn = createRandom(seed, "runs on")() < 1 / 3 ? "server" : "device";
   const isOnServer = runsOn === "server";
-  const storage = randomOf(seed, "storage")() < 0.5 || isOnServer ? "real" : "model";
+  const storage = createRandom(seed, "storage")() < 0.5 || isOnServer ? "real" : "model";
   const possible = { ...families, ...(isOnServer && serverFamilies) };
   const chosen = Object.entries(possible).filter(
     ([name]) => name === "talk" || random() < (name === "devices" ? 0.7 : name === "clears" ? 0.15 : 0.4),
   );
   const weights = Object.assign({}, ...chosen.map(([, each]) => each)) as Record<DeviceAction, number>;
   const steps = Array.from(
-    { length: between(random, 6, 30) },
+    { length: pickBetween(random, 6, 30) },
     (): DeviceStep => ({
       afterMs: Number(
-        weighted(random, {
-          [between(random, 0, 40)]: 5,
-          [between(random, 50, 3000)]: 8,
-          [between(random, 4000, 90_000)]: 3,
-          [HOUR_MS * between(random, 1, 5)]: 0.2,
-          [(storage === "real" ? 1 : 24) * HOUR_MS * between(random, 1, 7)]: 0.05,
+        pickWeighted(random, {
+          [pickBetween(random, 0, 40)]: 5,
+          [pickBetween(random, 50, 3000)]: 8,
+          [pickBetween(random, 4000, 90_000)]: 3,
+          [HOUR_MS * pickBetween(random, 1, 5)]: 0.2,
+          [(storage === "real" ? 1 : 24) * HOUR_MS * pickBetween(random, 1, 7)]: 0.05,
         }),
       ),
-      do: weighted(random, weights),
-      tab: between(random, 0, 5),
-      nth: between(random, 0, 23),
+      do: pickWeighted(random, weights),
+      tab: pickBetween(random, 0, 5),
+      nth: pickBetween(random, 0, 23),
     }),
   );
   return {
     seed,
-    clocks: Array.from({ length: between(random, 2, 3) }, () => between(random, -24, 24) * (HOUR_MS / 2)),
-    whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
-    proxy: weighted(random, { absent: 3, kept: 5 }),
+    clocks: Array.from(
+      { length: pickBetween(random, 2, 3) },
+      () => pickBetween(random, -24, 24) * (HOUR_MS / 2),
+    ),
+    whenBusy: pickNth(["reject", "queue", "replace"] as const, pickBetween(random, 0, 2)) as WhenBusy,
+    proxy: pickWeighted(random, { absent: 3, kept: 5 }),
     storage,
     runsOn,
     steps: withRepeat(seed, withMishap(seed, steps, isOnServer ? serverMishaps : deviceMishaps)),
@@ -243,8 +246,8 @@ export function devicePlanOf(seed: number): DevicePlan {
 }
 
 /** Describes a step for a reader. */
-export function describedStep({ do: action, nth }: DeviceStep): string {
+export function describeStep({ do: action, nth }: DeviceStep): string {
   return action === "break connection" || action === "break upstream"
-    ? `${action} (${nthOf(networkFaults, nth)}, after ${nth % 5} pieces)`
+    ? `${action} (${pickNth(networkFaults, nth)}, after ${nth % 5} pieces)`
     : action;
 }

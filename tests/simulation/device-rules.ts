@@ -1,53 +1,62 @@
 import { isDeepStrictEqual } from "node:util";
-import type { DeviceTab, DeviceWorld } from "./device-world.js";
-import { billsAnswersOnce, billsForAReason, contentOf, isFilled, sendsSoundHistories } from "./invariants.js";
-import { brokenServerRule, brokenServerRuleAtRest } from "./server-rules.js";
+import type { DeviceSimulation, DeviceTab } from "./device-simulation.js";
+import {
+  billsAnswersOnce,
+  billsForAReason,
+  isFilled,
+  readContent,
+  sendsSoundHistories,
+} from "./invariants.js";
+import { findBrokenServerRule, findBrokenServerRuleAtRest } from "./server-rules.js";
 import type { Versioned } from "./shared-server.js";
+import { listReachable } from "./simulation.js";
 import { sendsNothingStopped } from "./withdrawals.js";
-import { reachable } from "./world.js";
 
-/* Rules of worlds of devices. Each returns the broken rule, if it is. */
+/* Rules of simulations of devices. Each returns the broken rule, if it is. */
 
 const QUEUED = "/queued/";
 const none: ReadonlyMap<string, Versioned> = new Map();
 
 /** Returns the first rule that is broken now, whatever may still come. */
-export function brokenDeviceRule(world: DeviceWorld): string | undefined {
-  note(world);
+export function findBrokenDeviceRule(simulation: DeviceSimulation): string | undefined {
+  note(simulation);
   return (
-    (world.isOnServer ? brokenServerRule(world) : brokenTurnRule(world)) ??
-    sendsSoundHistories(world) ??
-    first(world.tabs, (tab) => keepsWhole(world, tab))
+    (simulation.isOnServer ? findBrokenServerRule(simulation) : findBrokenTurnRule(simulation)) ??
+    sendsSoundHistories(simulation) ??
+    findFirst(simulation.tabs, (tab) => keepsWhole(simulation, tab))
   );
 }
 
 /** Returns the broken rule of turns that devices do. */
-function brokenTurnRule(world: DeviceWorld): string | undefined {
-  const { gateway, keepsAnswers, reasons, asked, toolRuns } = world;
+function findBrokenTurnRule(simulation: DeviceSimulation): string | undefined {
+  const { gateway, keepsAnswers, reasons, asked, toolRuns } = simulation;
   const twice = reasons === 0 ? toolRuns.find((id, index) => toolRuns.indexOf(id) < index) : undefined;
   if (twice) return `the tool call ${twice} was run twice`;
   return (
-    sendsNothingStopped(world) ??
+    sendsNothingStopped(simulation) ??
     billsForAReason(gateway, reasons) ??
     (keepsAnswers ? billsAnswersOnce(gateway, asked) : undefined)
   );
 }
 
 /** Returns the first rule that is broken when nothing is in flight any more. */
-export function brokenDeviceRuleAtRest(world: DeviceWorld): string | undefined {
+export function findBrokenDeviceRuleAtRest(simulation: DeviceSimulation): string | undefined {
   return (
-    first(world.tabs, isSettled) ??
-    losesNothing(world) ??
-    losesNoQueued(world) ??
-    keepsCleared(world) ??
-    hasOneState(world) ??
-    showsTheSame(world) ??
-    (world.isOnServer ? brokenServerRuleAtRest(world) : undefined)
+    findFirst(simulation.tabs, isSettled) ??
+    losesNothing(simulation) ??
+    losesNoQueued(simulation) ??
+    keepsCleared(simulation) ??
+    hasOneState(simulation) ??
+    showsTheSame(simulation) ??
+    (simulation.isOnServer ? findBrokenServerRuleAtRest(simulation) : undefined)
   );
 }
 
 /** Returns what a tab has left after its app was closed. */
-export function leftByDevice({ network, locks, kept }: DeviceWorld, tab: DeviceTab): string | undefined {
+export function findLeftByDevice(
+  { network, locks, kept }: DeviceSimulation,
+  tab: DeviceTab,
+): string | undefined {
   const { page, pending, device } = tab;
   const left = {
     timers: page.timers.size,
@@ -61,7 +70,10 @@ export function leftByDevice({ network, locks, kept }: DeviceWorld, tab: DeviceT
   return name && `tab ${page.id}: ${count} ${name} are left: ${[...pending.values()]}`;
 }
 
-function first(tabs: readonly DeviceTab[], rule: (tab: DeviceTab) => string | undefined): string | undefined {
+function findFirst(
+  tabs: readonly DeviceTab[],
+  rule: (tab: DeviceTab) => string | undefined,
+): string | undefined {
   for (const tab of tabs) {
     const broken = rule(tab);
     if (broken) return `tab ${tab.page.id}: ${broken}`;
@@ -70,7 +82,7 @@ function first(tabs: readonly DeviceTab[], rule: (tab: DeviceTab) => string | un
 }
 
 /** Notes what devices and the server have. */
-function note({ devices, kept, queued, cleared, gone }: DeviceWorld): void {
+function note({ devices, kept, queued, cleared, gone }: DeviceSimulation): void {
   for (const { local } of devices)
     for (const [key, text] of local)
       if (key.startsWith(QUEUED)) queued.set(key.slice(QUEUED.length), JSON.parse(text).content);
@@ -81,8 +93,11 @@ function note({ devices, kept, queued, cleared, gone }: DeviceWorld): void {
   }
 }
 
-/** A whole answer is whole, and never changes again. */
-function keepsWhole({ finished, gateway, devices }: DeviceWorld, { chat }: DeviceTab): string | undefined {
+/** A complete message is complete, and never changes again. */
+function keepsWhole(
+  { finished, gateway, devices }: DeviceSimulation,
+  { chat }: DeviceTab,
+): string | undefined {
   for (const { id, role, outcome, content } of chat.getSnapshot().messages) {
     if (outcome !== "complete" && role !== "user") continue;
     if (outcome === "complete" && !gateway.texts.has(content))
@@ -113,7 +128,7 @@ function isSettled(tab: DeviceTab): string | undefined {
       .some(({ toolCalls = [] }) => toolCalls.some(({ state }) => state.startsWith("needs-")))
   )
     return "a tool call waits in the middle of a thread, where no verb reaches it";
-  for (const { role, outcome, toolCalls = [] } of reachable(tab).values()) {
+  for (const { role, outcome, toolCalls = [] } of listReachable(tab).values()) {
     if (role === "assistant" && outcome === undefined) return "an answer streams for ever";
     if (toolCalls.some(({ state }) => state === "streaming" || state === "running"))
       return "a tool call runs for ever";
@@ -121,9 +136,9 @@ function isSettled(tab: DeviceTab): string | undefined {
   return undefined;
 }
 
-function losesNothing({ tabs, finished, cleared }: DeviceWorld): string | undefined {
-  return first(tabs, (tab) => {
-    const messages = reachable(tab);
+function losesNothing({ tabs, finished, cleared }: DeviceSimulation): string | undefined {
+  return findFirst(tabs, (tab) => {
+    const messages = listReachable(tab);
     for (const [id, { content, isStored }] of finished)
       if (isStored && !cleared.has(id) && !messages.has(id))
         return `"${content}" was kept on a device, and is lost`;
@@ -132,47 +147,47 @@ function losesNothing({ tabs, finished, cleared }: DeviceWorld): string | undefi
 }
 
 /** A queued message that a device had is sent, still queued, cleared, or was given back to its caller. */
-function losesNoQueued({ tabs, queued, dropped, cleared, turns }: DeviceWorld): string | undefined {
-  return first(tabs, (tab) => {
+function losesNoQueued({ tabs, queued, dropped, cleared, turns }: DeviceSimulation): string | undefined {
+  return findFirst(tabs, (tab) => {
     for (const [id, content] of queued) {
       if (dropped.has(content) || cleared.has(id) || turns.some(({ question }) => question === content))
         continue;
-      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
+      if (!listReachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
         return `"${content}" was queued on a device, and is lost`;
     }
     return undefined;
   });
 }
 
-function keepsCleared({ tabs, gone, kept }: DeviceWorld): string | undefined {
+function keepsCleared({ tabs, gone, kept }: DeviceSimulation): string | undefined {
   const { records } = kept;
   for (const id of gone)
     if (records.get(id)?.text !== undefined) return "a message that was cleared is on the server again";
-  return first(tabs, (tab) => {
-    const messages = reachable(tab);
+  return findFirst(tabs, (tab) => {
+    const messages = listReachable(tab);
     return [...gone].some((id) => messages.has(id)) ? "a message that was cleared is shown again" : undefined;
   });
 }
 
 /** The server and all devices have the same records. */
-function hasOneState({ devices, kept }: DeviceWorld): string | undefined {
+function hasOneState({ devices, kept }: DeviceSimulation): string | undefined {
   const { records } = kept;
   for (const { id, local, dirty } of devices) {
     if (dirty.size > 0) return `${id} has not sent ${[...dirty]}`;
     for (const key of new Set([...local.keys(), ...records.keys()]))
-      if (!isDeepStrictEqual(parsed(local.get(key)), parsed(records.get(key)?.text)))
+      if (!isDeepStrictEqual(parseText(local.get(key)), parseText(records.get(key)?.text)))
         return `${id} has another record of ${key}: ${local.get(key)} / ${records.get(key)?.text}`;
   }
   return undefined;
 }
 
 /** A record, whatever the order of its fields. */
-function parsed(text: string | undefined): unknown {
+function parseText(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** All tabs of all devices show the same messages. */
-function showsTheSame({ tabs }: DeviceWorld): string | undefined {
+function showsTheSame({ tabs }: DeviceSimulation): string | undefined {
   const [queue, ...queues] = tabs.map(({ chat }) =>
     chat
       .getSnapshot()
@@ -182,7 +197,7 @@ function showsTheSame({ tabs }: DeviceWorld): string | undefined {
   const another = queues.find((texts) => texts !== queue);
   if (another !== undefined) return `tabs show different queues: ${queue}; ${another}`;
   const [one, ...others] = tabs.map(
-    (tab) => new Set([...reachable(tab).values()].filter(isFilled).map(contentOf)),
+    (tab) => new Set([...listReachable(tab).values()].filter(isFilled).map(readContent)),
   );
   for (const other of others) {
     const differences = [...(one ?? []), ...other].filter((text) => !one?.has(text) || !other.has(text));

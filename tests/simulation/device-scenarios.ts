@@ -1,6 +1,6 @@
 import type { DeviceAction, DevicePlan, DeviceStep } from "./device-plan.js";
 
-/** Worlds of devices in which the simulation found a bug, with the fewest steps that show it. */
+/** Plans of devices that revealed a bug, with the fewest steps that show it. */
 export const deviceScenarios: readonly { readonly name: string; readonly plan: DevicePlan }[] = [
   {
     name: "two devices that write at once to a new conversation: the smaller write finds it full",

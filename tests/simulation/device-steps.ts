@@ -1,12 +1,12 @@
 import type { ChatMessage } from "@sluice/stores";
-import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan.js";
-import type { DeviceTab, DeviceWorld } from "./device-world.js";
+import { type DeviceAction, type DeviceStep, describeStep } from "./device-plan.js";
+import type { DeviceSimulation, DeviceTab } from "./device-simulation.js";
 import { breakLines } from "./faults.js";
-import { nthOf } from "./random.js";
+import { pickNth } from "./random.js";
 import { isOfStorage } from "./remote-devices.js";
-import { reachable } from "./world.js";
+import { listReachable } from "./simulation.js";
 
-/** Steps after which a request may be sent once more, since an answer was lost or was asked for again. */
+/** Steps after which a request may be sent once more, since a response was lost or requested again. */
 const REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
   "retry",
   "retry in all tabs",
@@ -20,10 +20,12 @@ const REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
   "go offline",
   "kill device",
 ]);
-/** Steps after which a kept answer may be billed once more: the user asks for another one. */
+/** Steps after which a stored reply may be billed once more: the user requests another reply. */
 const ASKED: ReadonlySet<DeviceAction> = new Set<DeviceAction>(["regenerate", "edit"]);
 
-/** Steps after which the server may ask for an answer once more: the user asks, or the way to the gateway breaks. */
+/**
+ * Steps after which the server may request a reply once more: the user asks, or the connection to the gateway breaks.
+ */
 const SERVER_REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
   "retry",
   "retry in all tabs",
@@ -31,40 +33,46 @@ const SERVER_REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
   "edit",
   "break upstream",
 ]);
-/** Tools that a question asks for, where pages run them, and where the server does. */
+/** Tools that a prompt names, if pages run them, and if the server does. */
 const TOOLS = ["quick", "slow", "guarded", "asked"] as const;
 const SERVER_TOOLS = [...TOOLS, "paged", "kept"] as const;
 
 /** Does one step. A step without a tab or a message to act on does nothing. */
-export function actOnDevices(world: DeviceWorld, step: DeviceStep, index: number): void {
-  const tab = nthOf(world.tabs, step.tab);
-  if (world.isOnServer) countForServer(world, step);
-  else countForDevices(world, step, tab);
-  world.log(`${tab?.page.name ?? "no tab"}: ${describedStep(step)}`);
-  if (actOnWorld(world, step, tab) || !tab) return;
-  const awake = world.tabs.filter(({ page }) => page.state === "open");
+export function actOnDevices(simulation: DeviceSimulation, step: DeviceStep, index: number): void {
+  const tab = pickNth(simulation.tabs, step.tab);
+  if (simulation.isOnServer) countForServer(simulation, step);
+  else countForDevices(simulation, step, tab);
+  simulation.log(`${tab?.page.name ?? "no tab"}: ${describeStep(step)}`);
+  if (actOnSimulation(simulation, step, tab) || !tab) return;
+  const awake = simulation.tabs.filter(({ page }) => page.state === "open");
   if (step.do.endsWith("in all tabs"))
     for (const each of awake) actInAll(each, step.do, `question ${index} of tab ${each.page.id}`);
-  else if (tab.page.state === "open") actAsUser(world, tab, step, `question ${index}`);
+  else if (tab.page.state === "open") actAsUser(simulation, tab, step, `question ${index}`);
 }
 
-function countForDevices(world: DeviceWorld, step: DeviceStep, tab: DeviceTab | undefined): void {
-  if (REASONS.has(step.do)) world.reasons += 1;
-  if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
-  if (ASKED.has(step.do)) world.asked += 1;
-  if (step.do === "retry" && tab) world.asked += world.repeats.countNew([tab], world.whenBusy);
-  if (step.do === "retry in all tabs") world.asked += world.repeats.countNew(world.tabs, world.whenBusy);
+function countForDevices(simulation: DeviceSimulation, step: DeviceStep, tab: DeviceTab | undefined): void {
+  if (REASONS.has(step.do)) simulation.reasons += 1;
+  if (step.do === "retry in all tabs" && simulation.whenBusy === "replace")
+    simulation.reasons += simulation.tabs.length - 1;
+  if (ASKED.has(step.do)) simulation.asked += 1;
+  if (step.do === "retry" && tab) simulation.asked += simulation.repeats.countNew([tab], simulation.whenBusy);
+  if (step.do === "retry in all tabs")
+    simulation.asked += simulation.repeats.countNew(simulation.tabs, simulation.whenBusy);
 }
 
-function countForServer(world: DeviceWorld, step: DeviceStep): void {
+function countForServer(simulation: DeviceSimulation, step: DeviceStep): void {
   if (!SERVER_REASONS.has(step.do)) return;
-  world.reasons += 1;
-  world.asked += 1;
+  simulation.reasons += 1;
+  simulation.asked += 1;
 }
 
-function actOnWorld(world: DeviceWorld, step: DeviceStep, tab: DeviceTab | undefined): boolean {
+function actOnSimulation(
+  simulation: DeviceSimulation,
+  step: DeviceStep,
+  tab: DeviceTab | undefined,
+): boolean {
   const { do: action, tab: place, nth } = step;
-  const { devices, tabs, network, proxy, open, close } = world;
+  const { devices, tabs, network, proxy, open, close } = simulation;
   const at = place % devices.length;
   const device = tab?.device ?? devices[at];
   const onDevice = tabs.filter((each) => each.device === device);
@@ -96,7 +104,7 @@ function actOnWorld(world: DeviceWorld, step: DeviceStep, tab: DeviceTab | undef
       return true;
     case "go offline":
     case "go online":
-      if (device) setOnline(world, device, action === "go online");
+      if (device) setOnline(simulation, device, action === "go online");
       return true;
     case "lose answers":
       if (device) device.answersLost += 1 + (nth % 4);
@@ -114,13 +122,13 @@ function actOnWorld(world: DeviceWorld, step: DeviceStep, tab: DeviceTab | undef
       network.breakAll();
       return true;
     default:
-      return breakLines(world, step);
+      return breakLines(simulation, step);
   }
 }
 
-/** Cuts a device off, or connects it again: from the server that keeps the chat, and from the proxy. */
+/** Disconnects a device from the server and the proxy, or connects it again. */
 export function setOnline(
-  { tabs, network }: DeviceWorld,
+  { tabs, network }: DeviceSimulation,
   device: DeviceTab["device"],
   isOnline: boolean,
 ): void {
@@ -146,14 +154,14 @@ function actInAll({ page, chat, call }: DeviceTab, action: DeviceAction, questio
 }
 
 function actAsUser(
-  world: DeviceWorld,
+  simulation: DeviceSimulation,
   tab: DeviceTab,
   { do: action, nth }: DeviceStep,
   question: string,
 ): void {
   const { page, chat, call } = tab;
   const { messages, pendingActions, isRunningElsewhere } = chat.getSnapshot();
-  const message = nthOf(messages, nth);
+  const message = pickNth(messages, nth);
   const toolCallId = pendingActions[0]?.toolCallId ?? "none";
   const send = (text: string) => call(text, () => chat.send(text));
   switch (action) {
@@ -163,15 +171,17 @@ function actAsUser(
       send(question);
       return send(`${question}, again`);
     case "send for a tool":
-      return send(`${question} [${nth > 19 ? "both" : nthOf(world.isOnServer ? SERVER_TOOLS : TOOLS, nth)}]`);
+      return send(
+        `${question} [${nth > 19 ? "both" : pickNth(simulation.isOnServer ? SERVER_TOOLS : TOOLS, nth)}]`,
+      );
     case "stop":
-      return stop(world, tab);
+      return stop(simulation, tab);
     case "stop elsewhere":
-      if (isRunningElsewhere) stop(world, tab);
+      if (isRunningElsewhere) stop(simulation, tab);
       return;
     case "cancel queued": {
-      const queued = nthOf(chat.getSnapshot().queued, nth);
-      if (queued) world.dropped.add(queued.content);
+      const queued = pickNth(chat.getSnapshot().queued, nth);
+      if (queued) simulation.dropped.add(queued.content);
       return tab.page.run(() => chat.cancelQueued(queued?.id ?? "none"));
     }
     case "retry":
@@ -181,29 +191,29 @@ function actAsUser(
     case "edit":
       return call(`${question}, edited`, () => chat.edit(message?.id ?? "none", `${question}, edited`));
     case "switch branch":
-      return page.run(() => chat.switchBranch(nthOf(message?.branches ?? [], nth) ?? "none"));
+      return page.run(() => chat.switchBranch(pickNth(message?.branches ?? [], nth) ?? "none"));
     case "approve":
     case "deny":
       return call(action, () => chat[action](toolCallId));
     case "reset chat":
-      return reset(world, tab);
+      return reset(simulation, tab);
     default:
       throw new Error(`no such step: ${action}`);
   }
 }
 
 /** Removes all messages of the chat that a tab knows. */
-function reset(world: DeviceWorld, tab: DeviceTab): void {
+function reset(simulation: DeviceSimulation, tab: DeviceTab): void {
   const { chat, page } = tab;
   if (chat.getSnapshot().isRestoring) return;
-  for (const id of reachable(tab).keys()) world.cleared.add(id);
-  for (const { content } of chat.getSnapshot().queued) world.dropped.add(content);
+  for (const id of listReachable(tab).keys()) simulation.cleared.add(id);
+  for (const { content } of chat.getSnapshot().queued) simulation.dropped.add(content);
   page.run(() => chat.reset());
 }
 
 /** Stops a chat. A question that it does not show by then may not be sent any more. */
 function stop(
-  { withdrawn, network, timeline, isOnServer }: DeviceWorld,
+  { withdrawn, network, timeline, isOnServer }: DeviceSimulation,
   { page, device, chat, pending }: DeviceTab,
 ): void {
   page.run(() => chat.stop());

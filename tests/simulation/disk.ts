@@ -1,15 +1,15 @@
 import type { RecordStorage } from "@sluice/core";
 import type { Page } from "./page.js";
-import { between, nthOf, type Random } from "./random.js";
+import { pickBetween, pickNth, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 /**
- * Behaviour of a disk: `tight` has no room for a large record, `full` for none, `hangs` never answers. A `slow` one is
- * far away: what it has read may be out of date when it arrives.
+ * Behavior of a disk: `tight` has no room for a large record, `full` has room for none, `hangs` never responds. A
+ * `slow` disk is far away: its data may be out of date when it arrives.
  */
 export type DiskMode = "well" | "slow" | "full" | "tight" | "fails" | "hangs";
 
-/** Length of the texts from which a tight disk takes no record. */
+/** Minimum length of a text that a tight disk rejects. */
 const LARGE = 1000;
 
 /** Creates the storage that all tabs of a browser share. */
@@ -38,10 +38,10 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     removed: new Set<string>(),
     /** Keys of records that were made unreadable. */
     corrupted: new Set<string>(),
-    storageOf,
+    createStorage,
     /** Names of all collections. */
     names: () => [...collections.keys()],
-    /** Contents of messages of which pages have asked to be kept, by the key of the record. */
+    /** Contents of messages that pages have tried to store, by record key. */
     asked: new Map<string, Set<string>>(),
     /** Returns the texts of a collection. */
     textsOf: (collection: string): ReadonlyMap<string, string> => collections.get(collection) ?? new Map(),
@@ -50,28 +50,28 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     /** Makes one record unreadable. Returns its key. */
     corrupt(collection: string, nth: number): string | undefined {
       const kept = collections.get(collection);
-      const key = nthOf([...(kept?.keys() ?? [])], nth);
+      const key = pickNth([...(kept?.keys() ?? [])], nth);
       if (key === undefined) return undefined;
-      kept?.set(key, nthOf(["", "null", "{", "{}", '{"message":{"role":"assistant"}}'], nth) as string);
+      kept?.set(key, pickNth(["", "null", "{", "{}", '{"message":{"role":"assistant"}}'], nth) as string);
       disk.corrupted.add(key);
       return key;
     },
   };
   return disk;
 
-  function storageOf(page: Page): RecordStorage {
+  function createStorage(page: Page): RecordStorage {
     let busyUntil = 0;
     let isLost = false;
     return { read, write, watch };
 
     function read(collection: string): Promise<ReadonlyMap<string, unknown>> {
-      return perform(`read ${collection}`, () => recordsOf(collections.get(collection) ?? new Map()));
+      return performWrite(`read ${collection}`, () => getRecords(collections.get(collection) ?? new Map()));
     }
 
     async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
-      const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+      const texts = new Map([...changes].map(([key, record]) => [key, serialize(record)] as const));
       for (const [key, record] of changes) noteAsked(key, record);
-      return perform(`write ${collection}: ${[...texts.keys()]}`, () => {
+      return performWrite(`write ${collection}: ${[...texts.keys()]}`, () => {
         const isTooMuch = [...texts.values()].some((text) => (text?.length ?? 0) > LARGE);
         if (disk.mode === "full" || (disk.mode === "tight" && isTooMuch))
           throw new DOMException("there is no room left", "QuotaExceededError");
@@ -105,19 +105,19 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
       for (const watcher of watchers) {
         if (watcher.collection !== collection || watcher.page === page) continue;
         // the messages to one tab stay in their order, as those of a channel do
-        watcher.toldAt = Math.max(watcher.toldAt, timeline.now() + between(random, 1, 9));
+        watcher.toldAt = Math.max(watcher.toldAt, timeline.now() + pickBetween(random, 1, 9));
         timeline.after(watcher.toldAt - timeline.now(), () =>
-          watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(recordsOf(texts))),
+          watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(getRecords(texts))),
         );
       }
     }
 
     /** Works on the disk, in the order of the calls of one page. */
-    function perform<T>(what: string, work: () => T): Promise<T> {
+    function performWrite<T>(what: string, work: () => T): Promise<T> {
       return new Promise((resolve, reject) => {
         disk.modes.add(mode);
-        if (mode === "hangs") return void waiting.push(() => perform(what, work).then(resolve, reject));
-        const ms = mode === "slow" ? between(random, 500, 6000) : between(random, 1, 8);
+        if (mode === "hangs") return void waiting.push(() => performWrite(what, work).then(resolve, reject));
+        const ms = mode === "slow" ? pickBetween(random, 500, 6000) : pickBetween(random, 1, 8);
         busyUntil = Math.max(busyUntil, timeline.now()) + ms;
         const isKept = random() < 0.5;
         timeline.after(busyUntil - timeline.now(), () => {
@@ -128,9 +128,9 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
             if (disk.mode === "fails") throw new DOMException(`could not ${what}`, "UnknownError");
             const result = work();
             log(`disk, for tab ${page.id}: ${what}`);
-            const arrive = () => page.deliver(() => resolve(result));
-            if (mode === "slow") timeline.after(between(random, 0, 4000), arrive);
-            else arrive();
+            const reportArrival = () => page.deliver(() => resolve(result));
+            if (mode === "slow") timeline.after(pickBetween(random, 0, 4000), reportArrival);
+            else reportArrival();
           } catch (error) {
             log(`disk, for tab ${page.id}: ${what} fails`);
             page.deliver(() => reject(error));
@@ -141,11 +141,11 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
   }
 }
 
-function textOf(record: unknown): string | undefined {
+function serialize(record: unknown): string | undefined {
   return record === undefined ? undefined : JSON.stringify(record);
 }
 
-function recordsOf(texts: ReadonlyMap<string, string | undefined>): ReadonlyMap<string, unknown> {
+function getRecords(texts: ReadonlyMap<string, string | undefined>): ReadonlyMap<string, unknown> {
   const records = new Map<string, unknown>();
   for (const [key, text] of texts) {
     try {

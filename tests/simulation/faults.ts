@@ -1,7 +1,7 @@
 import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
-import { nthOf } from "./random.js";
-import type { World } from "./world.js";
+import { pickNth } from "./random.js";
+import type { Simulation } from "./simulation.js";
 
 /** Step of a plan that may be a fault. */
 interface Fault {
@@ -11,21 +11,21 @@ interface Fault {
 
 /** Breaks the lines between pages, proxy, objects and gateway, or crashes an object. Returns false for other steps. */
 export function breakLines(
-  { network, proxy }: Pick<World, "network" | "proxy">,
+  { network, proxy }: Pick<Simulation, "network" | "proxy">,
   { do: action, nth }: Fault,
 ): boolean {
   switch (action) {
     case "break connection":
-      network.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
+      network.arm(pickNth(networkFaults, nth) ?? "reset", nth % 5);
       return true;
     case "break all":
       network.breakAll();
       return true;
     case "break upstream":
-      proxy?.upstream.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
+      proxy?.upstream.arm(pickNth(networkFaults, nth) ?? "reset", nth % 5);
       return true;
     case "break an object's call":
-      proxy?.objects.network.arm(nthOf(objectFaults, nth) ?? "reset", 0);
+      proxy?.objects.network.arm(pickNth(objectFaults, nth) ?? "reset", 0);
       return true;
     case "crash an object":
       proxy?.objects.crash(nth);

@@ -4,7 +4,7 @@ import type { Exchange } from "./network.js";
 import { BEGINNING } from "./platform.js";
 import type { Timeline } from "./timeline.js";
 
-/** Faults of one answer of the gateway; each is an answer that real gateways have given. */
+/** Faults of one response of the gateway. Real gateways have sent each of them. */
 export const gatewayFaults = [
   "throttles",
   "is busy",
@@ -24,7 +24,7 @@ export interface GatewayCall {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** True where the gateway began to work, and bills. */
+  /** True if the gateway began to work, and bills. */
   readonly isBilled: boolean;
   /** The task that was created. */
   readonly taskId?: string | undefined;
@@ -32,7 +32,7 @@ export interface GatewayCall {
   readonly exchange: Exchange;
 }
 
-/** Creates the gateway: the emulator on the world's clock, with answers by which each is known again. */
+/** Creates the gateway: the emulator on the simulation's clock, with recognizable replies. */
 export function createGateway(timeline: Timeline) {
   const calls: GatewayCall[] = [];
   /** Each whole text that the gateway has begun to send. */
@@ -57,19 +57,19 @@ export function createGateway(timeline: Timeline) {
     const path = new URL(url).pathname;
     const text = method === "POST" ? await request.clone().text() : "";
     const body = (text ? JSON.parse(text) : {}) as Record<string, unknown>;
-    const fault = faultFor(method, path);
+    const fault = takeFault(method, path);
     const key = request.headers.get("authorization")?.slice("Bearer ".length);
-    const refusal = fault && refusalOf(fault, key);
+    const refusal = fault && createRefusal(fault, key);
     const answer = refusal ?? (await emulator.fetch(request));
     const isBilled = method === "POST" && answer.status === 200 && !refusal;
     const { id } = (isBilled && path.startsWith("/v1/video") ? await answer.clone().json() : {}) as {
       id?: string;
     };
     calls.push({ at: timeline.now(), method, path, body, isBilled, taskId: id, exchange });
-    return fault && !refusal ? spoilt(answer, fault, key) : answer;
+    return fault && !refusal ? spoil(answer, fault, key) : answer;
   }
 
-  function faultFor(method: string, path: string): GatewayFault | undefined {
+  function takeFault(method: string, path: string): GatewayFault | undefined {
     const index = armed.findIndex((fault) => {
       if (fault === "sends an odd receipt") return method === "POST" && path.startsWith("/v1/video");
       if (fault === "throttles" || fault === "is busy") return true;
@@ -109,7 +109,7 @@ export function createGateway(timeline: Timeline) {
   }
 }
 
-function refusalOf(fault: GatewayFault, key = "none"): Response | undefined {
+function createRefusal(fault: GatewayFault, key = "none"): Response | undefined {
   if (fault === "quotes the key")
     return Response.json({ error: { message: `the key ${key} is new`, code: "busy" } }, { status: 400 });
   const error = { error: { message: "not now", code: "busy" } };
@@ -120,7 +120,7 @@ function refusalOf(fault: GatewayFault, key = "none"): Response | undefined {
   return fault === "refuses, and falls silent" ? new Response(silence, { status: 400 }) : undefined;
 }
 
-function spoilt(answer: Response, fault: GatewayFault, key: string | undefined): Response {
+function spoil(answer: Response, fault: GatewayFault, key: string | undefined): Response {
   const withKey = (text: string) => (key ? text.replace("Answer", `Answer ${key}`) : text);
   const replace = fault === "answers with the key" ? withKey : replacements[fault];
   if (!replace || !answer.body) return answer;

@@ -1,7 +1,7 @@
 import type { Exchange } from "./network.js";
+import type { Simulation } from "./simulation.js";
 import type { Tab } from "./tab.js";
 import type { Part } from "./tree.js";
-import type { World } from "./world.js";
 
 /* Rules about components with hooks. Each returns the broken rule, if it is. */
 
@@ -20,7 +20,7 @@ export function showsItsStores({ tree }: Tab): string | undefined {
     if (id === undefined || !result) continue;
     const store = tree.storeOf(part);
     if (!store) return `the component ${part} shows a store that was given up`;
-    const wrong = differenceOf(store.getSnapshot(), result);
+    const wrong = findDifference(store.getSnapshot(), result);
     if (wrong) return `the component ${part} does not show what its store has: ${wrong}`;
   }
   for (const [part, read] of probed) {
@@ -33,20 +33,20 @@ export function showsItsStores({ tree }: Tab): string | undefined {
     : `the component video shows ${handle?.id} in place of ${createdId}, which it has created`;
 }
 
-function differenceOf(state: object, shown: object): string | undefined {
+function findDifference(state: object, shown: object): string | undefined {
   return Object.keys(state).find((key) => Reflect.get(state, key) !== Reflect.get(shown, key));
 }
 
-/** Components by which a task is polled, by the address of the polls. */
+/** Components that poll a task, by the URL of the polls. */
 const pollers: readonly (readonly [RegExp, readonly Part[]])[] = [
   [/^\/v1\/video\/generations\/[^/]+$/, ["video", "list"]],
   [/\/GetAsset$/, ["asset"]],
 ];
-/** Milliseconds in which a component is gone that was taken away. */
+/** Milliseconds until a removed component is unmounted. */
 const LEAVING_MS = 1000;
 
 /** A task is polled for a component that is there, and one time at once. */
-export function pollsForWhatIsShown({ network }: World, { page, tree }: Tab): string | undefined {
+export function pollsForWhatIsShown({ network }: Simulation, { page, tree }: Tab): string | undefined {
   if (!tree) return undefined;
   const open = new Map<string, Exchange>();
   for (const exchange of network.exchanges) {

@@ -10,13 +10,13 @@ export interface Tree {
   readonly shown: Partial<Shown>;
   /** Complaints of React, and errors that came out of a component. */
   readonly complaints: readonly string[];
-  /** Changes the way in which a component is in the tree. */
+  /** Changes how a component is in the tree. */
   place(part: Part, change: Partial<Place>): void;
   /** Mounts and shows all, with the chat that all tabs have. */
   showAll(): void;
-  /** Times at which a component came and went, in order: what is shown, and not hidden, is active. */
+  /** Times at which a component was mounted and unmounted, in order. A shown component is active. */
   readonly turns: readonly { readonly part: Part; readonly at: number; readonly isActive: boolean }[];
-  /** Returns the store that a component shares by its id; undefined for one of its own, or where there is none. */
+  /** Returns the store that a component shares by its id. Undefined for a private store, or without a store. */
   storeOf(part: SharedPart): { getSnapshot(): object } | undefined;
   /** Id of the task that the component of the video has created since it was mounted, or got its id. */
   readonly createdId: string | undefined;
@@ -29,19 +29,19 @@ export interface Tree {
 /** Opens an app that uses the hooks. */
 export function openTree(options: AppOptions, page: Page, view: View) {
   const complaints: string[] = [];
-  const complain = (...line: readonly unknown[]) => void complaints.push(line.map(String).join(" "));
-  const { renderTree, parts, container } = runTreeCode({ logError: complain, now: page.clock.now });
+  const reportProblem = (...line: readonly unknown[]) => void complaints.push(line.map(String).join(" "));
+  const { renderTree, parts, container } = runTreeCode({ logError: reportProblem, now: page.clock.now });
   const { places, shown, place, chatStore, storeOf, probe, unmount } = renderTree({
     ...options,
     container,
     isStrict: view === "strict hooks",
-    onError: complain,
+    onError: reportProblem,
   });
   const probed = new Map<"video" | "asset", () => { readonly status: string }>();
   const turns = parts.map((part) => ({ part, at: page.clock.now(), isActive: true }));
   let lastChat = chatStore();
   let createdId: string | undefined;
-  /** Number of tasks that the component of the video has been given, or was told to forget. */
+  /** Number of tasks that the video component has received or forgotten. */
   let generation = 0;
   const tree: Tree = {
     places,

@@ -1,4 +1,4 @@
 export { type Plan, planOf } from "./plan.js";
-export { report, search, shortest } from "./search.js";
+export { findShortest, report, search } from "./search.js";
 export { simulate } from "./simulate.js";
 export { loadTrees } from "./tree-code.js";

@@ -3,8 +3,9 @@ import type { ChatMessage } from "@sluice/stores";
 import { saysWhatIsBilled, takesResultsOnce } from "./claim-rules.js";
 import type { GatewayCall } from "./gateway.js";
 import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";
-import { brokenMoneyRule, brokenMoneyRuleAtRest } from "./money-rules.js";
+import { findBrokenMoneyRule, findBrokenMoneyRuleAtRest } from "./money-rules.js";
 import { KEY } from "./proxy.js";
+import { isIll, listReachable, type Simulation } from "./simulation.js";
 import {
   forgetsAll,
   keepsCleared,
@@ -19,14 +20,13 @@ import {
   knowsItsTasks,
   listsTheSame,
   pollsOnce,
-  promptIn,
+  readPrompt,
 } from "./task-rules.js";
-import { isIll, reachable, type World } from "./world.js";
 
 /** Returns the first rule that is broken now, whatever may still come; undefined where all hold. */
-export function brokenRule(world: World): string | undefined {
-  noteQueued(world);
-  if (world.broken) return world.broken;
+export function findBrokenRule(simulation: Simulation): string | undefined {
+  noteQueued(simulation);
+  if (simulation.broken) return simulation.broken;
   for (const rule of [
     billsOnce,
     sendsSoundHistories,
@@ -36,50 +36,50 @@ export function brokenRule(world: World): string | undefined {
     saysWhatWasNotSent,
     runsToolsOnce,
     keepsUsersApart,
-    brokenMoneyRule,
+    findBrokenMoneyRule,
   ]) {
-    const broken = rule(world);
+    const broken = rule(simulation);
     if (broken) return broken;
   }
-  for (const tab of world.tabs) {
-    const broken = keepsFinished(world, tab) ?? rendersInPeace(tab);
+  for (const tab of simulation.tabs) {
+    const broken = keepsFinished(simulation, tab) ?? rendersInPeace(tab);
     if (broken) return `tab ${tab.page.id}: ${broken}`;
   }
   return undefined;
 }
 
 /** Returns the first rule that is broken when nothing is in flight any more; `fresh` is a tab that was opened then. */
-export function brokenRuleAtRest(world: World, fresh: Tab): string | undefined {
-  for (const tab of world.tabs) {
+export function findBrokenRuleAtRest(simulation: Simulation, fresh: Tab): string | undefined {
+  for (const tab of simulation.tabs) {
     const broken =
       showsItsStores(tab) ??
-      pollsForWhatIsShown(world, tab) ??
-      isSettled(world, tab) ??
-      knowsItsTasks(world, tab) ??
-      knowsItsAssets(world, tab);
+      pollsForWhatIsShown(simulation, tab) ??
+      isSettled(simulation, tab) ??
+      knowsItsTasks(simulation, tab) ??
+      knowsItsAssets(simulation, tab);
     if (broken) return `tab ${tab.page.id}: ${broken}`;
   }
   return (
-    losesNothing(world) ??
-    losesNoQueuedMessage(world) ??
-    keepsCleared(world) ??
-    forgetsAll(world) ??
-    (world.stranger && isSettled(world, world.stranger)) ??
-    keepsTasks(world, fresh) ??
-    storesAll(world, fresh) ??
-    showsTheSame(world) ??
-    listsTheSame(world) ??
-    pollsOnce(world) ??
-    keepsTheKey(world) ??
-    saysWhatIsBilled(world) ??
-    takesResultsOnce(world) ??
-    brokenMoneyRuleAtRest(world)
+    losesNothing(simulation) ??
+    losesNoQueuedMessage(simulation) ??
+    keepsCleared(simulation) ??
+    forgetsAll(simulation) ??
+    (simulation.stranger && isSettled(simulation, simulation.stranger)) ??
+    keepsTasks(simulation, fresh) ??
+    storesAll(simulation, fresh) ??
+    showsTheSame(simulation) ??
+    listsTheSame(simulation) ??
+    pollsOnce(simulation) ??
+    keepsTheKey(simulation) ??
+    saysWhatIsBilled(simulation) ??
+    takesResultsOnce(simulation) ??
+    findBrokenMoneyRuleAtRest(simulation)
   );
 }
 
 /** Returns what a tab has left after its app was closed. */
-export function leftBy(
-  { network, locks, channels, disk }: World,
+export function findLeftBy(
+  { network, locks, channels, disk }: Simulation,
   { page, pending }: Tab,
 ): string | undefined {
   const listeners = [
@@ -99,7 +99,7 @@ export function leftBy(
   return name && `tab ${page.id}: ${count} ${name} are left: ${[...pending.values()]} ${locks.namesOf(page)}`;
 }
 
-function billsOnce({ gateway }: World): string | undefined {
+function billsOnce({ gateway }: Simulation): string | undefined {
   const names = gateway.calls.flatMap(({ isBilled, path, body }) => (isBilled && nameIn(path, body)) || []);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   return twice && `"${twice}" was billed twice`;
@@ -107,14 +107,14 @@ function billsOnce({ gateway }: World): string | undefined {
 
 /** Returns what a user calls a submission; undefined for other requests. */
 function nameIn(path: string, body: Readonly<Record<string, unknown>>): string | undefined {
-  if (path.startsWith("/v1/video")) return promptIn(body);
+  if (path.startsWith("/v1/video")) return readPrompt(body);
   if (path.startsWith("/v1/images")) return body["prompt"] as string;
   return path.endsWith("/CreateAsset") ? (body["Name"] as string) : undefined;
 }
 
 /** Checks histories as a gateway does: one result right behind each call, and a question or a result at the end. */
-export function sendsSoundHistories({ gateway }: Pick<World, "gateway">): string | undefined {
-  for (const messages of historiesIn(gateway.calls)) {
+export function sendsSoundHistories({ gateway }: Pick<Simulation, "gateway">): string | undefined {
+  for (const messages of listHistories(gateway.calls)) {
     let open: string[] = [];
     for (const { role, content, tool_calls, tool_call_id } of messages) {
       if (role === "tool") {
@@ -139,24 +139,24 @@ interface WireMessage {
   readonly tool_call_id?: string;
 }
 
-function historiesIn(calls: readonly GatewayCall[]): (readonly WireMessage[])[] {
+function listHistories(calls: readonly GatewayCall[]): (readonly WireMessage[])[] {
   return calls.flatMap(({ path, body }) =>
     path.startsWith("/v1/chat") ? [body["messages"] as readonly WireMessage[]] : [],
   );
 }
 
 /** Without locks, each tab is alone and may repeat what another one does. */
-function sendsForAReason({ gateway, locks, disk, tabs, reasons }: World): string | undefined {
+function sendsForAReason({ gateway, locks, disk, tabs, reasons }: Simulation): string | undefined {
   if (locks.mode !== "sound") return undefined;
-  // tabs without a storage do not see each other's answers
+  // tabs without a storage do not see each other's messages
   return billsForAReason(gateway, reasons + (isIll(disk.modes) ? tabs.length : 0));
 }
 
 /** Checks that no request is billed more often than there are reasons to repeat it. */
-export function billsForAReason(gateway: World["gateway"], reasons: number): string | undefined {
+export function billsForAReason(gateway: Simulation["gateway"], reasons: number): string | undefined {
   const billed = gateway.calls.filter(({ isBilled }) => isBilled);
   const counts = new Map<string, number>();
-  for (const messages of historiesIn(billed)) {
+  for (const messages of listHistories(billed)) {
     const text = JSON.stringify(messages);
     const count = (counts.get(text) ?? 0) + 1;
     counts.set(text, count);
@@ -166,17 +166,17 @@ export function billsForAReason(gateway: World["gateway"], reasons: number): str
   return undefined;
 }
 
-/** Time for which the proxy keeps an answer at least, in milliseconds. */
+/** Minimum time for which the proxy stores a response, in milliseconds. */
 const KEPT_MS = 600_000;
 
-/** Checks that a proxy that keeps answers bills each thing that the user asked for once, whatever the network does. */
-function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: World): string | undefined {
+/** Checks that a proxy with stored responses bills each request of the user once, whatever the network does. */
+function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: Simulation): string | undefined {
   if (!keepsAnswers || locks.mode !== "sound" || isIll(disk.modes)) return undefined;
   return billsAnswersOnce(gateway, asked);
 }
 
-/** Checks that kept answers are billed again only where the user asked for it. */
-export function billsAnswersOnce(gateway: World["gateway"], asked: number): string | undefined {
+/** Checks that stored replies are billed again only if the user requested it. */
+export function billsAnswersOnce(gateway: Simulation["gateway"], asked: number): string | undefined {
   const last = new Map<string, number>();
   let repeated = 0;
   for (const { at, body } of gateway.calls.filter(
@@ -190,16 +190,16 @@ export function billsAnswersOnce(gateway: World["gateway"], asked: number): stri
   return `${repeated} kept answers were billed again, and the user asked for ${asked} of them`;
 }
 
-function sendsNothingWithdrawn({ gateway, withdrawn }: World): string | undefined {
-  for (const messages of historiesIn(gateway.calls)) {
+function sendsNothingWithdrawn({ gateway, withdrawn }: Simulation): string | undefined {
+  for (const messages of listHistories(gateway.calls)) {
     const { content } = messages.findLast(({ role }) => role === "user") ?? {};
     if (content !== undefined && withdrawn.has(content)) return `"${content}" was sent after it was stopped`;
   }
   return undefined;
 }
 
-/** A turn whose question never left its tab is not called one that broke off, and one that arrived is not called unsent. */
-function saysWhatWasNotSent({ turns, network }: World): string | undefined {
+/** An unsent turn is not shown as interrupted, and a turn that arrived is not shown as unsent. */
+function saysWhatWasNotSent({ turns, network }: Simulation): string | undefined {
   for (const { page, at, question, outcome } of turns) {
     if (!question.startsWith("question")) continue;
     const sent = network.exchanges.filter(
@@ -213,14 +213,14 @@ function saysWhatWasNotSent({ turns, network }: World): string | undefined {
   return undefined;
 }
 
-function runsToolsOnce({ toolRuns, locks, reasons }: World): string | undefined {
+function runsToolsOnce({ toolRuns, locks, reasons }: Simulation): string | undefined {
   if (locks.mode !== "sound" || reasons > 0) return undefined;
   const twice = toolRuns.find((id, index) => toolRuns.indexOf(id) < index);
   return twice && `the tool call ${twice} was run twice`;
 }
 
-/** A whole answer is whole, and never changes again. */
-function keepsFinished({ finished, gateway, disk }: World, { chat }: Tab): string | undefined {
+/** A complete message is complete, and never changes again. */
+function keepsFinished({ finished, gateway, disk }: Simulation, { chat }: Tab): string | undefined {
   const stored = disk.textsOf("chat/a");
   for (const { id, role, outcome, content } of chat.getSnapshot().messages) {
     if (outcome === "unconfirmed")
@@ -237,7 +237,7 @@ function keepsFinished({ finished, gateway, disk }: World, { chat }: Tab): strin
 }
 
 /** Each call is settled, and nothing is shown as if it went on. */
-function isSettled({ locks }: World, tab: Tab): string | undefined {
+function isSettled({ locks }: Simulation, tab: Tab): string | undefined {
   // a queued message waits for the user after a bad end
   const { queued } = tab.chat.getSnapshot();
   const unsettled = [...tab.pending.values()].find((name) => !queued.some(({ content }) => content === name));
@@ -246,7 +246,7 @@ function isSettled({ locks }: World, tab: Tab): string | undefined {
   const { status } = tab.chat.getSnapshot();
   if (!["ready", "error", "requires-action"].includes(status)) return `the chat is ${status} for ever`;
   if (hasPassedCall(tab)) return "a tool call waits in the middle of a thread, where no verb reaches it";
-  for (const { role, outcome, toolCalls = [] } of reachable(tab).values()) {
+  for (const { role, outcome, toolCalls = [] } of listReachable(tab).values()) {
     if (role === "assistant" && outcome === undefined) return "an answer streams for ever";
     const isRunning = toolCalls.some(({ state }) => state === "streaming" || state === "running");
     if (isRunning && locks.mode === "sound") return "a tool call runs for ever";
@@ -262,9 +262,9 @@ function hasPassedCall({ chat }: Tab): boolean {
 }
 
 /** A message that was on the disk is in every tab, unless it was cleared, or its own record was made unreadable. */
-function losesNothing({ tabs, finished, disk, cleared }: World): string | undefined {
+function losesNothing({ tabs, finished, disk, cleared }: Simulation): string | undefined {
   for (const tab of tabs) {
-    const messages = reachable(tab);
+    const messages = listReachable(tab);
     for (const [id, { content, isStored }] of finished)
       if (isStored && !disk.corrupted.has(id) && !cleared.has(id) && !messages.has(id))
         return `tab ${tab.page.id}: "${content}" was on the disk, and is lost`;
@@ -273,13 +273,13 @@ function losesNothing({ tabs, finished, disk, cleared }: World): string | undefi
 }
 
 /** Checks that all that a tab shows is on the disk, however ill that was before, and that a new page shows it. */
-function storesAll({ tabs, disk }: World, fresh: Tab): string | undefined {
+function storesAll({ tabs, disk }: Simulation, fresh: Tab): string | undefined {
   const stored = disk.textsOf("chat/a");
-  const again = reachable(fresh);
+  const again = listReachable(fresh);
   for (const tab of tabs) {
     const { unsaved } = tab.chat.getSnapshot();
     if (unsaved > 0) return `tab ${tab.page.id}: ${unsaved} messages are unsaved for ever`;
-    for (const { id, content } of [...reachable(tab).values()].filter(isFilled)) {
+    for (const { id, content } of [...listReachable(tab).values()].filter(isFilled)) {
       if (!stored.has(id)) return `tab ${tab.page.id}: "${content}" is shown, and is not on the disk`;
       if (!again.has(id) && !disk.corrupted.has(id))
         return `tab ${tab.page.id}: "${content}" is shown, and is missing after a reload`;
@@ -289,7 +289,7 @@ function storesAll({ tabs, disk }: World, fresh: Tab): string | undefined {
 }
 
 /** Tabs that can see each other show the same messages. */
-function showsTheSame({ tabs, locks, disk }: World): string | undefined {
+function showsTheSame({ tabs, locks, disk }: Simulation): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
   const [queue, ...queues] = tabs.map(({ chat }) =>
     chat
@@ -300,7 +300,7 @@ function showsTheSame({ tabs, locks, disk }: World): string | undefined {
   const another = queues.find((texts) => texts !== queue);
   if (another !== undefined) return `tabs show different queues: ${queue}; ${another}`;
   const [first, ...others] = tabs.map(
-    (tab) => new Set([...reachable(tab).values()].filter(isFilled).map(contentOf)),
+    (tab) => new Set([...listReachable(tab).values()].filter(isFilled).map(readContent)),
   );
   for (const other of others) {
     const differences = [...(first ?? []), ...other].filter((text) => !first?.has(text) || !other.has(text));
@@ -309,20 +309,20 @@ function showsTheSame({ tabs, locks, disk }: World): string | undefined {
   return undefined;
 }
 
-/** An answer that never began may be known to the tab alone that asked for it. */
+/** Only the requesting tab may know about a reply that never began. */
 export function isFilled({ role, content, toolCalls = [] }: ChatMessage): boolean {
   return role === "user" || content !== "" || toolCalls.length > 0;
 }
 
 /** Returns what devices and tabs have to agree on in a message. */
-export function contentOf({ id, role, content, outcome, toolCalls }: ChatMessage) {
+export function readContent({ id, role, content, outcome, toolCalls }: ChatMessage) {
   const calls = toolCalls?.map(({ id, state }) => `${id} ${state}`);
   return JSON.stringify({ id, role, content, outcome, calls });
 }
 
 /** Nothing that a tab got, and no line of the log, has the gateway's key. */
-function keepsTheKey({ network, tabs, logs }: World): string | undefined {
-  const shown = tabs.flatMap((tab) => [...reachable(tab).values()].map(({ content }) => content));
+function keepsTheKey({ network, tabs, logs }: Simulation): string | undefined {
+  const shown = tabs.flatMap((tab) => [...listReachable(tab).values()].map(({ content }) => content));
   const told = [...network.exchanges.map(({ received }) => received), ...shown].find((text) =>
     text.includes(KEY),
   );

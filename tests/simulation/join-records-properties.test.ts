@@ -1,7 +1,7 @@
 import { joinRecords } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 const outcomes = ["complete", "stopped", "error", "truncated", "interrupted", "tool-calls"] as const;
 const call = fc.record(
@@ -15,7 +15,7 @@ const call = fc.record(
   },
   { requiredKeys: ["id", "name", "arguments", "input", "state"] },
 );
-/** A copy of one answer, as any device may have it. */
+/** A copy of one message, as any device may have it. */
 const copy = fc
   .record({
     message: fc.record(
@@ -44,18 +44,18 @@ const copy = fc
 
 const join = (one: unknown, other: unknown) => joinRecords("m", one, other);
 /** Fields in one order: a joined record is made anew. */
-const same = (record: unknown) => JSON.parse(JSON.stringify(record));
+const isSame = (record: unknown) => JSON.parse(JSON.stringify(record));
 
 describe("Two copies of an answer", () => {
   test("are joined to the same record in either order, and joining again changes nothing", () => {
     fc.assert(
       fc.property(copy, copy, (one, other) => {
         const joined = join(one, other);
-        expect(same(join(other, one))).toEqual(same(joined));
-        expect(same(join(joined, one))).toEqual(same(joined));
-        expect(same(join(joined, joined))).toEqual(same(joined));
+        expect(isSame(join(other, one))).toEqual(isSame(joined));
+        expect(isSame(join(joined, one))).toEqual(isSame(joined));
+        expect(isSame(join(joined, joined))).toEqual(isSame(joined));
       }),
-      runsOf(200),
+      readRuns(200),
     );
   });
 
@@ -69,10 +69,10 @@ describe("Two copies of an answer", () => {
             [...copies].sort(() => (draws.next().value % 2 === 0 ? 1 : -1)).reduce<unknown>(join, own),
           );
           const all = met.reduce(join);
-          for (const one of met) expect(same(join(one, all))).toEqual(same(join(all, all)));
+          for (const one of met) expect(isSame(join(one, all))).toEqual(isSame(join(all, all)));
         },
       ),
-      runsOf(100, 0.1),
+      readRuns(100, 0.1),
     );
   });
 });

@@ -8,7 +8,7 @@ export interface KnownBug {
   /** One sentence, in the first line of the patch. */
   readonly name: string;
   /** The kind of simulation that finds it. */
-  readonly search: "worlds" | "devices" | "uploads";
+  readonly search: "simulations" | "devices" | "uploads";
   /** Path of the patch. */
   readonly patch: string;
 }
@@ -23,8 +23,8 @@ export function readKnownBugs(part = ""): KnownBug[] {
     .map((file): KnownBug => {
       const patch = join(folder, file);
       const [, name = "", search] = /^Bug: (.*)\nSearch: (.*)\n/.exec(readFileSync(patch, "utf8")) ?? [];
-      if (search !== "worlds" && search !== "devices" && search !== "uploads")
-        throw new Error(`${file} must begin with "Bug: …" and "Search: worlds", "devices" or "uploads"`);
+      if (search !== "simulations" && search !== "devices" && search !== "uploads")
+        throw new Error(`${file} must begin with "Bug: …" and "Search: simulations", "devices" or "uploads"`);
       return { name, search, patch };
     })
     .filter(({ name }) => name.includes(part));
@@ -40,23 +40,23 @@ export interface ScratchTree {
 /** Creates a scratch tree in the folder of temporary files. */
 export function createScratchTree(): ScratchTree {
   const tree = mkdtempSync(join(tmpdir(), "sluice-put-back-"));
-  const now = git(root, "stash", "create").trim() || "HEAD";
-  git(root, "worktree", "add", "--quiet", "--detach", tree, now);
+  const now = runGit(root, "stash", "create").trim() || "HEAD";
+  runGit(root, "worktree", "add", "--quiet", "--detach", tree, now);
   return {
     apply(patch) {
       const { status } = spawnSync("git", ["apply", "--3way", patch], { cwd: tree, stdio: "ignore" });
-      const files = git(tree, "diff", "--name-only", "HEAD").split("\n").filter(Boolean);
+      const files = runGit(tree, "diff", "--name-only", "HEAD").split("\n").filter(Boolean);
       const texts = new Map(files.map((file) => [file, readFileSync(join(tree, file), "utf8")] as const));
-      git(tree, "reset", "--quiet", "--hard");
+      runGit(tree, "reset", "--quiet", "--hard");
       return status === 0 && texts.size > 0 ? texts : undefined;
     },
     remove() {
-      git(root, "worktree", "remove", "--force", tree);
+      runGit(root, "worktree", "remove", "--force", tree);
       rmSync(tree, { recursive: true, force: true });
     },
   };
 }
 
-function git(cwd: string, ...args: readonly string[]): string {
+function runGit(cwd: string, ...args: readonly string[]): string {
   return execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 }

@@ -1,8 +1,8 @@
-import { currentPage, type Page } from "./page.js";
-import { between, type Random } from "./random.js";
+import { getCurrentPage, type Page } from "./page.js";
+import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
-/** Behaviour of a browser's locks: `silent` never answers. */
+/** Behavior of a browser's locks: `silent` never responds. */
 export type LockMode = "sound" | "absent" | "refused" | "silent";
 
 interface Request {
@@ -20,16 +20,16 @@ export function createLocks(
   log: (detail: string) => void,
 ) {
   const queues = new Map<string, Request[]>();
-  const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
-  const silent = () => new Promise<never>(() => {});
+  const rejectRefused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
+  const waitForever = () => new Promise<never>(() => {});
 
   return {
     mode,
     /** Makes the `navigator.locks` of a page. */
     managerOf(): object | undefined {
       if (mode === "absent") return undefined;
-      if (mode === "refused") return { request: refused, query: refused };
-      if (mode === "silent") return { request: silent, query: silent };
+      if (mode === "refused") return { request: rejectRefused, query: rejectRefused };
+      if (mode === "silent") return { request: waitForever, query: waitForever };
       return { request, query };
     },
     /** Names of the locks that a page holds or waits for. */
@@ -39,7 +39,7 @@ export function createLocks(
     drop(page: Page): void {
       for (const [name, queue] of queues) {
         queue.splice(0, queue.length, ...queue.filter((each) => each.page !== page));
-        pump(name);
+        grantLocks(name);
       }
     },
   };
@@ -49,7 +49,7 @@ export function createLocks(
     { mode = "exclusive", signal }: { mode?: string; signal?: AbortSignal },
     act: () => Promise<unknown>,
   ): Promise<unknown> {
-    const page = currentPage() as Page;
+    const page = getCurrentPage() as Page;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       // what a closed page has begun comes to nothing
@@ -60,7 +60,7 @@ export function createLocks(
         if (!queue.includes(entry)) return;
         if (entry.isGranted) log(`lock ${name} released by tab ${page.id}`);
         queue.splice(queue.indexOf(entry), 1);
-        pump(name);
+        grantLocks(name);
       };
       const run = () => {
         if (signal?.aborted) return leave();
@@ -73,14 +73,14 @@ export function createLocks(
         reject(signal.reason);
       });
       queue.push(entry);
-      pump(name);
+      grantLocks(name);
     });
   }
 
   function query(): Promise<object> {
-    const page = currentPage() as Page;
+    const page = getCurrentPage() as Page;
     return new Promise((resolve) => {
-      timeline.after(between(random, 0, 3), () => {
+      timeline.after(pickBetween(random, 0, 3), () => {
         const held = [...queues].flatMap(([name, queue]) =>
           queue.some(({ isGranted }) => isGranted) ? [{ name }] : [],
         );
@@ -90,8 +90,8 @@ export function createLocks(
   }
 
   /** Grants what can be granted, a moment later. */
-  function pump(name: string): void {
-    timeline.after(between(random, 0, 3), () => {
+  function grantLocks(name: string): void {
+    timeline.after(pickBetween(random, 0, 3), () => {
       const queue = queues.get(name) ?? [];
       const exclusive = queue.findIndex(({ mode }) => mode === "exclusive");
       const count = exclusive === 0 ? 1 : exclusive === -1 ? queue.length : exclusive;

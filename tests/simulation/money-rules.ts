@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Exchange } from "./network.js";
 import { BEGINNING } from "./platform.js";
 import { WINDOW_MS } from "./proxy.js";
-import type { World } from "./world.js";
+import type { Simulation } from "./simulation.js";
 
 /** One reservation, and the request that it was made for. */
 interface Account {
@@ -22,7 +22,7 @@ interface Entry {
   readonly amount: number;
 }
 
-/** Milliseconds in which a call that fails counts as one that never reached the gateway. */
+/** Milliseconds within which a failed call counts as one that never reached the gateway. */
 const CONNECT_MS = 5000;
 /** Statuses of a wait that ended before the work did. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
@@ -30,8 +30,8 @@ const TOTAL = '"total_tokens":';
 /** The ledger of the only user. */
 const OWN = `BUDGET/${createHash("sha256").update("user\nuser").digest("hex")}`;
 
-/** Nobody spends more than the budget of a window. */
-export function brokenMoneyRule({ proxy, budget }: World): string | undefined {
+/** No user spends more than the budget of a window. */
+export function findBrokenMoneyRule({ proxy, budget }: Simulation): string | undefined {
   for (const { name, storage } of proxy?.objects.storagesOf("BUDGET") ?? []) {
     if (name !== OWN) continue;
     const sums = "SELECT spent + reserved AS amount FROM windows";
@@ -42,23 +42,25 @@ export function brokenMoneyRule({ proxy, budget }: World): string | undefined {
 }
 
 /** The proxy charges what the gateway counted, and nothing is sent that was not reserved. */
-export function brokenMoneyRuleAtRest(world: Pick<World, "proxy" | "timeline">): string | undefined {
-  if (!world.proxy) return undefined;
-  const { accounts, unpaid } = accountsIn(world.proxy);
+export function findBrokenMoneyRuleAtRest(
+  simulation: Pick<Simulation, "proxy" | "timeline">,
+): string | undefined {
+  if (!simulation.proxy) return undefined;
+  const { accounts, unpaid } = readAccounts(simulation.proxy);
   if (unpaid) return `${unpaid.method} ${unpaid.path} was sent without a reservation`;
   for (const account of accounts) {
-    const broken = wrongCharge(account);
+    const broken = findWrongCharge(account);
     if (broken) return broken;
   }
   return (
-    wrongLedger(world.proxy, accounts, BEGINNING + world.timeline.now()) ??
-    heldForNothing(world.proxy, accounts)
+    findWrongLedger(simulation.proxy, accounts, BEGINNING + simulation.timeline.now()) ??
+    findUnusedReservation(simulation.proxy, accounts)
   );
 }
 
-type Proxy = NonNullable<World["proxy"]>;
+type Proxy = NonNullable<Simulation["proxy"]>;
 
-function accountsIn({ objects, upstream }: Proxy) {
+function readAccounts({ objects, upstream }: Proxy) {
   const accounts = new Map<string, Account>();
   for (const exchange of objects.network.exchanges) {
     if (!exchange.to.startsWith("BUDGET/")) continue;
@@ -79,7 +81,7 @@ function accountsIn({ objects, upstream }: Proxy) {
   return { accounts: [...accounts.values()], unpaid };
 }
 
-function wrongCharge({ id, reserve, amount, settles, sent }: Account): string | undefined {
+function findWrongCharge({ id, reserve, amount, settles, sent }: Account): string | undefined {
   const [charged, ...others] = new Set(settles.map((settle) => settle.amount));
   const what = `${sent?.method ?? "a request"} ${sent?.path ?? "that was not sent"} (${id})`;
   // the next process of an object that is lost can't know that it has settled; the ledger takes the first amount
@@ -87,12 +89,12 @@ function wrongCharge({ id, reserve, amount, settles, sent }: Account): string | 
   if (others.length > 0 && !isForgotten) return `${what} was settled with ${charged}, and with ${others}`;
   // with its process the settlement is lost, and the reservation stays
   if (charged === undefined) return reserve.page.state === "gone" ? undefined : `${what} was never settled`;
-  const right = rightCharges(sent, amount);
+  const right = computeRightCharges(sent, amount);
   return right.includes(charged) ? undefined : `${what} was charged ${charged} instead of ${right}`;
 }
 
-/** Charges that fit what came of a request; more than one where the proxy may know less than the simulation. */
-function rightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
+/** Charges that fit the outcome of a request. Several, if the proxy may know less than the simulation. */
+function computeRightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
   if (!sent) return [0];
   const { status, error, at, endedAt = at, received, isWhole, isLeft } = sent;
   // the next process knows that it was sent, and not what came of it
@@ -102,21 +104,21 @@ function rightCharges(sent: Exchange | undefined, reserved: number): readonly nu
     return error && endedAt - at < CONNECT_MS ? [0] : [reserved];
   }
   if (status !== 200) return [MAY_HAVE_WORKED.includes(status) ? reserved : 0];
-  const usage = usageIn(received);
+  const usage = readUsage(received);
   if (usage === undefined) return [reserved];
   if (!received.includes("data: ")) return [isWhole ? usage : reserved];
   if (!/"finish_reason":"/.test(received)) return [reserved];
   return isWhole ? [usage] : [usage, reserved];
 }
 
-/** The tokens that the gateway counted, as its answer says at last. */
-function usageIn(text: string): number | undefined {
+/** Reads the tokens that the gateway counted, from the end of its response. */
+function readUsage(text: string): number | undefined {
   const at = text.lastIndexOf(TOTAL);
   return at === -1 ? undefined : Number.parseInt(text.slice(at + TOTAL.length), 10);
 }
 
-/** A ledger has what it has confirmed: each settlement once. */
-function wrongLedger({ objects }: Proxy, accounts: readonly Account[], now: number): string | undefined {
+/** A ledger contains each settlement that it has confirmed, exactly once. */
+function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: number): string | undefined {
   const windowAt = now - (now % WINDOW_MS);
   const isInWindow = (ms: number) => BEGINNING + ms >= windowAt;
   // a reservation at the turn of the windows may belong to either
@@ -137,7 +139,7 @@ function wrongLedger({ objects }: Proxy, accounts: readonly Account[], now: numb
 }
 
 /** At rest nothing is reserved, but what a process has left that is lost, or could not settle. */
-function heldForNothing({ objects }: Proxy, accounts: readonly Account[]): string | undefined {
+function findUnusedReservation({ objects }: Proxy, accounts: readonly Account[]): string | undefined {
   for (const { name, storage } of objects.storagesOf("BUDGET")) {
     const held = storage.hasTable("reservations") ? storage.rowsOf("SELECT id FROM reservations") : [];
     for (const { reserve, id, settles } of accounts) {

@@ -1,10 +1,11 @@
-import { outside, type Page } from "./page.js";
-import { between, type Random } from "./random.js";
+import { type Page, runOutside } from "./page.js";
+import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 /**
- * Faults of one connection. `refused`: nobody listens. `lost`: nothing arrives and nothing comes back. `reset`: it
- * breaks after the request. `silent`: no headers come. `cut` and `broken`: the answer ends early, cleanly or by a reset.
+ * Faults of one connection. `refused`: no server listens. `lost`: the request and the response are lost. `reset`:
+ * breaks after the request. `silent`: no headers arrive. `cut` and `broken`: the response ends early, cleanly or by a
+ * reset.
  * `stalled`: no more bytes come. `slow`: everything takes a hundred times as long.
  */
 export const networkFaults = [
@@ -31,23 +32,23 @@ export interface Exchange {
   readonly path: string;
   readonly body: string | undefined;
   fault: NetworkFault | undefined;
-  /** True for a request that goes on after its page is closed. */
+  /** True for a request that continues after its page is closed. */
   readonly outlives: boolean;
   /** True once the server has got the request. */
   hasArrived: boolean;
-  /** True once the server has answered, whether or not the answer came. */
+  /** True once the server has responded, even if the response was lost. */
   isAnswered: boolean;
   /** Milliseconds at which the connection was closed. */
   endedAt?: number;
-  /** True where the process or page that sent it was lost before the end: nobody has seen how it ended. */
+  /** True if the sending process or page was lost before the end: its outcome is unknown. */
   isLeft?: boolean;
-  /** Status of the answer whose headers have come to the page. */
+  /** Status of the response whose headers reached the page. */
   status?: number;
-  /** Code of the error that the page got instead of an answer. */
+  /** Code of the error that the page got instead of a response. */
   error?: string;
-  /** Bytes of the answer that came to the page, as text. */
+  /** Bytes of the response that reached the page, as text. */
   received: string;
-  /** True once the page has all of the answer, as the server sent it. */
+  /** True once the page has the complete response of the server. */
   isWhole: boolean;
 }
 
@@ -72,20 +73,20 @@ export function createNetwork(
     isDown: false,
     /** Number of connections that are open. */
     countOf: (page: Page) => [...open.keys()].filter((each) => each.page === page).length,
-    /** Gives a fault to the next connection, after some pieces of its answer. */
+    /** Sets a fault for the next connection, after some chunks of its response. */
     arm: (fault: NetworkFault, pieces: number) => void armed.push({ fault, pieces }),
     disarm: () => void armed.splice(0),
     /** Breaks all open connections, or some. */
     breakAll(isAffected: (exchange: Exchange) => boolean = () => true): void {
       for (const [exchange, fail] of [...open]) if (isAffected(exchange)) fail(reset());
     },
-    /** Breaks the connections of a page that is gone; where it was closed in peace, not those that outlive it. */
+    /** Breaks the connections of a lost page. After a clean close, keepalive requests survive. */
     drop: (page: Page, isInPeace = false) =>
       network.breakAll((exchange) => exchange.page === page && !(isInPeace && exchange.outlives)),
     fetchOf:
       (page: Page, purpose = "", to = "") =>
       async (request: Request) =>
-        connect({ page, purpose, to }, request, await bodyOf(request)),
+        connect({ page, purpose, to }, request, await readBody(request)),
   };
   return network;
 
@@ -115,29 +116,29 @@ export function createNetwork(
     exchanges.push(exchange);
     log(`${place}: sent ${body ?? ""}`);
     const hangUp = new AbortController();
-    /** The request as the server has it. It is kept until it is hung up: what is collected hears of no abort. */
+    /** The request at the server. It is referenced until it ends: a collected request gets no abort. */
     let arrived: Request | undefined;
-    const delay = () => between(random, 1, 20) * (fault === "slow" ? 100 : 1);
+    const delay = () => pickBetween(random, 1, 20) * (fault === "slow" ? 100 : 1);
 
     return new Promise((resolve, reject) => {
       let fail = (error: unknown) => page.deliver(() => reject(error));
       const end = () => {
         if (!open.delete(exchange)) return;
         exchange.endedAt = timeline.now();
-        // the request is kept until here: without it, its signal may be collected before it aborts
+        // keep a reference until here: otherwise the signal may be collected before it aborts
         request.signal.removeEventListener("abort", leave);
         timeline.after(delay(), () => {
-          outside(() => hangUp.abort());
+          runOutside(() => hangUp.abort());
           arrived = undefined;
         });
       };
       const leave = () => {
         end();
         reject(request.signal.reason);
-        // an answer that is read ends with the same error
+        // a response that is being read ends with the same error
         fail(request.signal.reason);
       };
-      const lose = (error: TypeError) => {
+      const loseConnection = (error: TypeError) => {
         if (!open.has(exchange)) return;
         log(`${place}: ${error.message}`);
         exchange.error = (error.cause as { code: string }).code;
@@ -145,14 +146,14 @@ export function createNetwork(
         end();
         fail(error);
       };
-      open.set(exchange, lose);
+      open.set(exchange, loseConnection);
       if (request.signal.aborted) return leave();
       request.signal.addEventListener("abort", leave);
-      timeline.after(delay(), () => outside(send));
+      timeline.after(delay(), () => runOutside(send));
 
       async function send(): Promise<void> {
         if (!open.has(exchange)) return;
-        if (!page.isOnline || network.isDown || fault === "refused") return lose(refused());
+        if (!page.isOnline || network.isDown || fault === "refused") return loseConnection(createRefusal());
         if (fault === "lost") return;
         exchange.hasArrived = true;
         arrived = new Request(url, { method, headers, body: body ?? null, signal: hangUp.signal });
@@ -161,7 +162,7 @@ export function createNetwork(
           return reset();
         });
         exchange.isAnswered = !(answer instanceof Error);
-        if (fault === "reset" || answer instanceof Error) return lose(reset());
+        if (fault === "reset" || answer instanceof Error) return loseConnection(reset());
         if (fault === "silent") return;
         timeline.after(delay(), () => receive(answer));
       }
@@ -200,9 +201,9 @@ export function createNetwork(
                     page.deliver(done);
                   });
                 if (passed++ === pieces && fault === "stalled") return;
-                if (passed > pieces && fault === "broken") return void pass(() => lose(reset()));
+                if (passed > pieces && fault === "broken") return void pass(() => loseConnection(reset()));
                 const isCut = passed > pieces && fault === "cut";
-                outside(() => reader.read()).then(
+                runOutside(() => reader.read()).then(
                   ({ done: isOver, value }) =>
                     pass(() => {
                       exchange.isWhole = isOver;
@@ -215,7 +216,7 @@ export function createNetwork(
                       end();
                       controller.close();
                     }),
-                  () => pass(() => lose(reset())),
+                  () => pass(() => loseConnection(reset())),
                 );
               });
             },
@@ -233,11 +234,11 @@ export function createNetwork(
 
 const decoder = new TextDecoder();
 
-async function bodyOf(request: Request): Promise<string | undefined> {
+async function readBody(request: Request): Promise<string | undefined> {
   return request.method === "GET" ? undefined : (await request.text()) || undefined;
 }
 
-function refused(): TypeError {
+function createRefusal(): TypeError {
   return new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
 }
 

@@ -1,11 +1,11 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { ObjectStorage } from "@sluice/durable";
-import { between, type Random } from "./random.js";
+import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 /** The storage of a Durable Object, as the platform and a test see it. */
 export interface SimulatedStorage extends ObjectStorage {
-  /** Waits until all writes are on the disk. No answer leaves an object before. */
+  /** Waits until all writes are on the disk. No response leaves an object before. */
   flushed(): Promise<void>;
   /** Takes back the writes that are not on the disk, as a crash does. */
   rollBack(): void;
@@ -16,7 +16,7 @@ export interface SimulatedStorage extends ObjectStorage {
   rowsOf(query: string): Record<string, unknown>[];
 }
 
-/** The part of a storage that is no SQL. */
+/** The part of a storage without SQL. */
 interface Records {
   readonly values: ReadonlyMap<string, unknown>;
   readonly alarmAt: number | null;
@@ -55,7 +55,7 @@ export function createObjectStorage(
     },
     sql: {
       exec(query, ...bindings) {
-        if (!query.startsWith("SELECT")) begin();
+        if (!query.startsWith("SELECT")) startTransaction();
         const rows = run(query, bindings);
         return { toArray: () => rows };
       },
@@ -83,12 +83,12 @@ export function createObjectStorage(
   }
 
   function change(changes: Partial<Records>): void {
-    begin();
+    startTransaction();
     records = { ...records, ...changes };
   }
 
   /** Begins a transaction, unless there is one; it ends some milliseconds later. */
-  function begin(): void {
+  function startTransaction(): void {
     if (flushing) return;
     database.exec("BEGIN");
     let resolve = () => {};
@@ -103,7 +103,7 @@ export function createObjectStorage(
       if (isAlarmNew) schedule(records.alarmAt);
       resolve();
     };
-    flushing = { cancel: timeline.after(between(random, 1, 5), flush), done };
+    flushing = { cancel: timeline.after(pickBetween(random, 1, 5), flush), done };
   }
 
   function schedule(alarmAt: number | null): void {

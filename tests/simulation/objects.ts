@@ -1,13 +1,13 @@
 import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "@sluice/durable";
 import { createNetwork, type NetworkFault } from "./network.js";
 import { createObjectStorage, type SimulatedStorage } from "./object-storage.js";
-import { currentPage, openPage, type Page } from "./page.js";
+import { getCurrentPage, openPage, type Page } from "./page.js";
 import { BEGINNING } from "./platform.js";
 import type { Random } from "./random.js";
 import { serveIn } from "./server.js";
 import type { Timeline } from "./timeline.js";
 
-/** Faults of one call of an object. The platform ends a call that gets no answer, so that none is silent. */
+/** Faults of one call of an object. The platform ends a call without a response, so there is no `silent`. */
 export const objectFaults = ["refused", "reset", "slow", "reset"] as const satisfies readonly NetworkFault[];
 
 /** Creates an object of a class. */
@@ -52,7 +52,7 @@ export function createObjects<Name extends string>(
     /** Makes the binding to a class. Its calls are part of the work with that purpose. */
     bindingOf: (className: Name, purpose: string): ObjectNamespace => ({
       idFromName: (name) => `${className}/${name}`,
-      get: (id) => ({ fetch: network.fetchOf(currentPage() as Page, purpose, id) }),
+      get: (id) => ({ fetch: network.fetchOf(getCurrentPage() as Page, purpose, id) }),
     }),
     /** Returns the storages of a class, by the full names of their objects. */
     storagesOf: (className: Name) =>
@@ -69,7 +69,7 @@ export function createObjects<Name extends string>(
         page.state = "gone";
         object.instance = undefined;
         object.storage.rollBack();
-        if (object.isInAlarm) againIn(object);
+        if (object.isInAlarm) scheduleAgain(object);
         network.breakAll(({ to }) => to === name);
         network.drop(page);
         onCrash(page);
@@ -78,8 +78,8 @@ export function createObjects<Name extends string>(
   };
 
   async function serve(request: Request, { to }: { readonly to: string }): Promise<Response> {
-    const { page, handlers, ready } = awake(to);
-    const { storage } = objectOf(to);
+    const { page, handlers, ready } = wakeObject(to);
+    const { storage } = getObject(to);
     return serveIn(page, request, async (own) => {
       await ready;
       const response = await handlers.fetch(own);
@@ -88,17 +88,17 @@ export function createObjects<Name extends string>(
     });
   }
 
-  function objectOf(name: string): SimulatedObject {
+  function getObject(name: string): SimulatedObject {
     const known = objects.get(name);
     if (known) return known;
-    const storage = createObjectStorage(timeline, random, now, () => void alarm(name));
+    const storage = createObjectStorage(timeline, random, now, () => void runAlarm(name));
     const object = { storage, isInAlarm: false };
     objects.set(name, object);
     return object;
   }
 
-  function awake(name: string): Instance {
-    const object = objectOf(name);
+  function wakeObject(name: string): Instance {
+    const object = getObject(name);
     if (object.instance) return object.instance;
     const page = openPage(timeline, -1, `${name.slice(0, 20)}#${++started}`);
     let ready: Promise<unknown> = Promise.resolve();
@@ -118,20 +118,20 @@ export function createObjects<Name extends string>(
   }
 
   /** Runs an alarm; again if it fails or its object crashes. */
-  async function alarm(name: string): Promise<void> {
-    const object = objectOf(name);
-    const { page, handlers, ready } = awake(name);
+  async function runAlarm(name: string): Promise<void> {
+    const object = getObject(name);
+    const { page, handlers, ready } = wakeObject(name);
     object.storage.takeAlarm();
     object.isInAlarm = true;
     log(`alarm of ${page.name}`);
     await page.run(async () => {
       await ready;
-      await handlers.alarm().catch(() => againIn(object));
+      await handlers.alarm().catch(() => scheduleAgain(object));
       object.isInAlarm = false;
     });
   }
 
-  function againIn(object: SimulatedObject): void {
+  function scheduleAgain(object: SimulatedObject): void {
     object.isInAlarm = false;
     void object.storage.setAlarm(now() + ALARM_AGAIN_MS);
   }

@@ -13,7 +13,7 @@ export interface Page {
   state: "open" | "frozen" | "gone";
   isHidden: boolean;
   isOnline: boolean;
-  /** Milliseconds by which the page's wall clock is wrong. */
+  /** Error of the page's wall clock in milliseconds. */
   clockErrorMs: number;
   readonly window: EventTarget;
   readonly document: EventTarget & { readonly visibilityState: string };
@@ -30,12 +30,12 @@ export interface Page {
 const current = new AsyncLocalStorage<Page | undefined>();
 
 /** Returns the page whose code runs now; undefined in the code of servers and of the simulation. */
-export function currentPage(): Page | undefined {
+export function getCurrentPage(): Page | undefined {
   return current.getStore();
 }
 
 /** Runs code that belongs to no page. */
-export function outside<T>(act: () => T): T {
+export function runOutside<T>(act: () => T): T {
   return current.run(undefined, act);
 }
 
@@ -49,8 +49,8 @@ export function openPage(timeline: Timeline, id: number, name = `tab ${id}`): Pa
     isHidden: false,
     isOnline: true,
     clockErrorMs: 0,
-    window: eventTarget(),
-    document: Object.defineProperty(eventTarget(), "visibilityState", {
+    window: createEventTarget(),
+    document: Object.defineProperty(createEventTarget(), "visibilityState", {
       get: () => (page.isHidden ? "hidden" : "visible"),
     }) as Page["document"],
     clock: { now: timeline.now, sleep },
@@ -74,12 +74,12 @@ export function openPage(timeline: Timeline, id: number, name = `tab ${id}`): Pa
       if (ms === Number.POSITIVE_INFINITY) return;
       const timer = {};
       page.timers.add(timer);
-      const wake = () => {
+      const wakePage = () => {
         page.timers.delete(timer);
         signal?.removeEventListener("abort", stop);
         resolve();
       };
-      const cancel = timeline.after(ms, () => page.deliver(wake));
+      const cancel = timeline.after(ms, () => page.deliver(wakePage));
       const stop = () => {
         cancel();
         page.timers.delete(timer);
@@ -94,7 +94,7 @@ export function openPage(timeline: Timeline, id: number, name = `tab ${id}`): Pa
  * Makes an event target. Node's own may keep a listener whose signal has aborted, after a garbage collection, and calls
  * listeners with `capture` in their turn; a browser calls them first.
  */
-function eventTarget(): EventTarget {
+function createEventTarget(): EventTarget {
   const target = new EventTarget();
   const first = new EventTarget();
   const add = target.addEventListener.bind(target);

@@ -1,12 +1,12 @@
 import type { WhenBusy } from "@sluice/stores/internal";
 import type { DiskMode } from "./disk.js";
 import { gatewayFaults } from "./gateway.js";
-import { type LogFault, logFaults } from "./kept-log.js";
 import type { LockMode } from "./locks.js";
 import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
 import type { ProxyMode } from "./proxy.js";
-import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
+import { createRandom, pickBetween, pickNth, pickWeighted, type Random } from "./random.js";
+import { type LogFault, logFaults } from "./stored-log.js";
 import type { View } from "./tab.js";
 import type { Part } from "./tree.js";
 
@@ -21,25 +21,25 @@ export interface Step {
   readonly nth: number;
 }
 
-/** A world and all that happens in it. */
+/** A simulation and all that happens in it. */
 export interface Plan {
   readonly seed: number;
   readonly tabs: number;
   readonly locks: LockMode;
   readonly whenBusy: WhenBusy;
   readonly proxy: ProxyMode;
-  /** Parts by which every other tab uses the library, from the first one on. The others use the stores. */
+  /** How every other tab uses the library, beginning with the first. The others use the stores. */
   readonly view: View;
-  /** Faults of the answers that the proxy keeps, where they are read again. */
+  /** Faults of the responses that the proxy stores, when they are read again. */
   readonly log?: LogFault | undefined;
-  /** True where the proxy remembers the answers to images, videos and assets. */
+  /** True if the proxy stores the responses to images, videos and assets. */
   readonly once?: boolean | undefined;
   /** Tokens that the user may spend in one window, where there is a proxy. */
   readonly budget: number;
   readonly steps: readonly Step[];
 }
 
-/** Actions by family, each with its weight. A world has some of the families, so that faults do not hide each other. */
+/** Actions by family, each with its weight. A simulation has some of the families, so that faults do not hide each other. */
 const families = {
   talk: { send: 12, wait: 2 },
   tools: { "send for a tool": 10, approve: 2, deny: 1, "approve in all tabs": 4, "answer in all tabs": 5 },
@@ -108,34 +108,34 @@ export const diskModes: readonly DiskMode[] = ["tight", "slow", "full", "tight",
 
 /** Makes the plan of a seed. */
 export function planOf(seed: number): Plan {
-  const random = randomOf(seed, "plan");
-  const proxy = weighted(random, { absent: 4, metered: 3, kept: 2 });
+  const random = createRandom(seed, "plan");
+  const proxy = pickWeighted(random, { absent: 4, metered: 3, kept: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
     const isApart = ["views", "again", "stranger", "clears"].includes(name);
     if (isApart || (name === "proxy" && proxy === "absent")) return false;
     return name === "talk" || random() < 0.4;
   });
   const weights = Object.assign({}, ...chosen.map(([, weights]) => weights)) as Record<Action, number>;
-  const steps = Array.from({ length: between(random, 6, 32) }, (): Step => {
+  const steps = Array.from({ length: pickBetween(random, 6, 32) }, (): Step => {
     // most steps follow one another quickly; some after hours
-    const afterMs = weighted(random, {
-      [between(random, 0, 40)]: 5,
-      [between(random, 50, 3000)]: 8,
-      [between(random, 4000, 90_000)]: 2,
-      [3_600_000 * between(random, 1, 5)]: 0.4,
+    const afterMs = pickWeighted(random, {
+      [pickBetween(random, 0, 40)]: 5,
+      [pickBetween(random, 50, 3000)]: 8,
+      [pickBetween(random, 4000, 90_000)]: 2,
+      [3_600_000 * pickBetween(random, 1, 5)]: 0.4,
     });
     return {
       afterMs: Number(afterMs),
-      do: weighted(random, weights),
-      tab: between(random, 0, 5),
-      nth: between(random, 0, 23),
+      do: pickWeighted(random, weights),
+      tab: pickBetween(random, 0, 5),
+      nth: pickBetween(random, 0, 23),
     };
   });
   const plan = withRareMishaps({
     seed,
-    tabs: between(random, 1, 3),
-    locks: weighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
-    whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
+    tabs: pickBetween(random, 1, 3),
+    locks: pickWeighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
+    whenBusy: pickNth(["reject", "queue", "replace"] as const, pickBetween(random, 0, 2)) as WhenBusy,
     proxy,
     log: logOf(seed, proxy),
     budget: random() < 0.25 ? 8000 : 1_000_000,
@@ -151,15 +151,15 @@ type Mishap = (random: Random) => readonly Happening[];
 
 /** Faults that have to meet an action in the same moment, and what the user does then. */
 const mishaps: readonly Mishap[] = [
-  // a tab crashes while it waits for an answer; the user goes on in another one
+  // a tab crashes while it waits for a reply, and the user continues in another tab
   (random) => [
-    [weighted(random, { create: 3, send: 2, "send for a tool": 1 }), 3000],
+    [pickWeighted(random, { create: 3, send: 2, "send for a tool": 1 }), 3000],
     ["crash", 60],
-    [weighted(random, { open: 2, "retry in all tabs": 3, wait: 1 }), 3000],
+    [pickWeighted(random, { open: 2, "retry in all tabs": 3, wait: 1 }), 3000],
   ],
-  // connections break until the user asks for the same again
+  // connections break until the user repeats the request
   (random) => [
-    ...Array.from({ length: between(random, 2, 4) }, () => ["break connection", 5] as const),
+    ...Array.from({ length: pickBetween(random, 2, 4) }, () => ["break connection", 5] as const),
     ["send", 10],
     ["retry", 90_000],
     ["retry", 90_000],
@@ -170,42 +170,42 @@ const mishaps: readonly Mishap[] = [
     ["break connection", 900],
     ["stop", 5],
   ],
-  // answers fit on the disk only while they are short
+  // replies fit on the disk only while they are short
   (random) => [
     ["change disk", 900, diskModes.indexOf("tight")],
     ["send a long one", 10],
     ["send a long one", 60_000],
-    [weighted(random, { send: 1, "retry in all tabs": 2 }), 60_000],
+    [pickWeighted(random, { send: 1, "retry in all tabs": 2 }), 60_000],
   ],
   // the chat is cleared while the disk, which may be far away, is read or written
   (random) => [
-    [weighted(random, { "change disk": 2, wait: 1 }), 900, diskModes.indexOf("slow")],
-    [weighted(random, { send: 3, "send for a tool": 1, open: 3, reload: 1 }), 900],
+    [pickWeighted(random, { "change disk": 2, wait: 1 }), 900, diskModes.indexOf("slow")],
+    [pickWeighted(random, { send: 3, "send for a tool": 1, open: 3, reload: 1 }), 900],
     ["reset chat", 5000],
-    [weighted(random, { send: 2, reload: 1, wait: 1 }), 9000],
+    [pickWeighted(random, { send: 2, reload: 1, wait: 1 }), 9000],
   ],
 ];
 
-/** Adds one mishap or two, in some worlds. The draws are their own, so that they change no other world. */
+/** Adds one mishap or two, in some simulations. The draws are their own, so that they change no other simulation. */
 function withMishaps(seed: number, steps: readonly Step[]): readonly Step[] {
-  const random = randomOf(seed, "mishaps");
+  const random = createRandom(seed, "mishaps");
   if (random() < 0.6) return steps;
-  return Array.from({ length: between(random, 1, 2) }).reduce<readonly Step[]>(
-    (mixed) => mixedWith(mixed, mishaps, random),
+  return Array.from({ length: pickBetween(random, 1, 2) }).reduce<readonly Step[]>(
+    (mixed) => mix(mixed, mishaps, random),
     steps,
   );
 }
 
 /** Adds one of the mishaps at any place. Four of five of its steps are done in one tab. */
-function mixedWith(steps: readonly Step[], choice: readonly Mishap[], random: Random): readonly Step[] {
-  const at = between(random, 0, steps.length);
-  const own = between(random, 0, 5);
-  const parts = (nthOf(choice, between(random, 0, choice.length - 1)) as Mishap)(random);
+function mix(steps: readonly Step[], choice: readonly Mishap[], random: Random): readonly Step[] {
+  const at = pickBetween(random, 0, steps.length);
+  const own = pickBetween(random, 0, 5);
+  const parts = (pickNth(choice, pickBetween(random, 0, choice.length - 1)) as Mishap)(random);
   const added = parts.map(
-    ([action, most, nth = between(random, 0, 23)]): Step => ({
-      afterMs: between(random, 0, most),
+    ([action, most, nth = pickBetween(random, 0, 23)]): Step => ({
+      afterMs: pickBetween(random, 0, most),
       do: action,
-      tab: random() < 0.8 ? own : between(random, 0, 5),
+      tab: random() < 0.8 ? own : pickBetween(random, 0, 5),
       nth,
     }),
   );
@@ -214,9 +214,9 @@ function mixedWith(steps: readonly Step[], choice: readonly Mishap[], random: Ra
 
 type Possible = (plan: Plan) => boolean;
 
-/** Mishaps that hardly any world has by chance. Each shows a bug of the past, in some kinds of worlds. */
+/** Mishaps that hardly any simulation has by chance. Each shows a bug of the past, in some kinds of simulations. */
 const rareMishaps: readonly (readonly [Mishap, Possible])[] = [
-  // a tab crashes while a film is made, and another one asks for the same at once
+  // a tab crashes during a video, and another tab requests the same video at once
   [
     () => [
       ["create", 3000],
@@ -227,12 +227,12 @@ const rareMishaps: readonly (readonly [Mishap, Possible])[] = [
   ],
 ];
 
-/** Adds a rare mishap, in some worlds. The draws are their own, so that they change no other world. */
+/** Adds a rare mishap, in some simulations. The draws are their own, so that they change no other simulation. */
 function withRareMishaps(plan: Plan): Plan {
-  const random = randomOf(plan.seed, "rare mishaps");
+  const random = createRandom(plan.seed, "rare mishaps");
   if (random() < 0.85) return plan;
   const possible = rareMishaps.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
-  return possible.length === 0 ? plan : { ...plan, steps: mixedWith(plan.steps, possible, random) };
+  return possible.length === 0 ? plan : { ...plan, steps: mix(plan.steps, possible, random) };
 }
 
 /** Components by their place in {@link components}. */
@@ -253,23 +253,23 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
     ],
     ({ whenBusy, locks, tabs }) => whenBusy === "queue" && locks === "sound" && tabs === 3,
   ],
-  // a queued message becomes an answer
+  // a queued message becomes a reply
   [
     (random) => [
       ["send", 3000],
       ["send", 10],
       ["send", 10],
-      ["corrupt a record", 900, 4 + 5 * between(random, 0, 3)],
+      ["corrupt a record", 900, 4 + 5 * pickBetween(random, 0, 3)],
       ["crash", 50],
     ],
     ({ whenBusy, locks }) => whenBusy === "queue" && locks === "sound",
   ],
-  // a chat is left by all of its components while its answer does not fit on the disk
+  // all components of a chat unmount while its reply does not fit on the disk
   [
     (random) => [
       ["send a long one", 3000],
       ["unmount", 10, TITLE],
-      ["change disk", 900, diskModes.indexOf(weighted(random, { tight: 1, full: 1 }))],
+      ["change disk", 900, diskModes.indexOf(pickWeighted(random, { tight: 1, full: 1 }))],
       ["mount with another id", 900, CHAT + components.length],
       ["wait", 14_400_000],
     ],
@@ -281,7 +281,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
       ["create", 3000],
       // the film is there by then in most of them
       ["change disk", 400_000, diskModes.indexOf("slow")],
-      [weighted(random, { open: 2, reload: 1 }), 900],
+      [pickWeighted(random, { open: 2, reload: 1 }), 900],
       ["freeze", 900],
     ],
     ({ tabs }) => tabs > 1,
@@ -301,7 +301,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
     ],
     ({ proxy }) => proxy !== "absent",
   ],
-  // images are stopped while their answer is on its way, and an asset is left before its receipt
+  // images are stopped while their response is on its way, and an asset is left before its receipt
   [
     () => [
       ["break connection", 200, SLOW],
@@ -319,7 +319,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   ],
 ];
 
-/** Beginnings in which a chat is cleared, and one of its tabs is gone then. They have draws of their own. */
+/** Beginnings with a cleared chat, one of whose tabs is then gone. They use separate draws. */
 const clearings: typeof beginnings = [
   // the write of another tab is on its way
   ...[0, 1].map((lost): (typeof beginnings)[number] => [
@@ -331,7 +331,7 @@ const clearings: typeof beginnings = [
     ],
     isOfTabs,
   ]),
-  // another tab gets the lock of the answer, and ends it
+  // another tab gets the lock of the reply, and ends it
   [
     () => [
       ["send for a tool", 3000, 1],
@@ -346,20 +346,22 @@ function isOfTabs({ tabs, locks }: Plan): boolean {
   return tabs > 1 && locks === "sound";
 }
 
-/** Lets some worlds begin with one of these mishaps. The draws are their own, so that they change no other world. */
+/**
+ * Begins some simulations with one of these mishaps. They use separate draws, so that other simulations do not change.
+ */
 function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Plan {
-  const random = randomOf(plan.seed, name);
+  const random = createRandom(plan.seed, name);
   if (random() < 0.9) return plan;
   const possible = choice.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
   if (possible.length === 0) return plan;
-  const begin = nthOf(possible, between(random, 0, possible.length - 1)) as Mishap;
+  const begin = pickNth(possible, pickBetween(random, 0, possible.length - 1)) as Mishap;
   const happenings = begin(random);
   const hasReload = happenings.some(([action]) => action === "reload");
   const steps = [...happenings, ["wait", 90_000] as const].map(
-    ([action, most, nth = between(random, 0, 23), tab = 0]): Step => ({
-      afterMs: between(random, 0, most),
+    ([action, most, nth = pickBetween(random, 0, 23), tab = 0]): Step => ({
+      afterMs: pickBetween(random, 0, most),
       do: action,
-      // a page that reads is the last one that was opened; a reload opens one in place of another
+      // a reading page is the last opened page; a reload replaces a page
       tab: action !== "freeze" ? tab : plan.tabs - (hasReload ? 1 : 0),
       nth,
     }),
@@ -369,34 +371,34 @@ function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Pla
 
 /**
  * Lets most proxies that keep answers remember those of images, videos and assets, too. There orders are lost, and asked
- * for again. The draws are their own, so that they change no other world.
+ * for again. The draws are their own, so that they change no other simulation.
  */
 function withOrders(
   seed: number,
   proxy: ProxyMode,
   { view, steps }: Pick<Plan, "view" | "steps">,
 ): Pick<Plan, "once" | "view" | "steps"> {
-  const random = randomOf(seed, "orders");
+  const random = createRandom(seed, "orders");
   if (proxy !== "kept" || random() < 0.3) return { view, steps };
   const step = (action: Action, most: number): Step => ({
-    afterMs: between(random, 0, most),
+    afterMs: pickBetween(random, 0, most),
     do: action,
-    tab: between(random, 0, 5),
-    nth: between(random, 0, 23),
+    tab: pickBetween(random, 0, 5),
+    nth: pickBetween(random, 0, 23),
   });
   const mixed = steps.flatMap((each): Step[] => {
     if (random() < 0.6) return [each];
-    const kind = weighted(random, { create: 3, generate: 2, register: 2 });
-    const fault = weighted(random, {
+    const kind = pickWeighted(random, { create: 3, generate: 2, register: 2 });
+    const fault = pickWeighted(random, {
       "break connection": 6,
       "break upstream": 1,
       "restart proxy": 1,
       crash: 1,
     });
     const asked = { ...step(kind, 3000), tab: each.tab };
-    const again = Array.from({ length: between(random, 1, 3) }, () => ({
+    const again = Array.from({ length: pickBetween(random, 1, 3) }, () => ({
       ...step(`${kind} again`, 90_000),
-      tab: random() < 0.7 ? each.tab : between(random, 0, 5),
+      tab: random() < 0.7 ? each.tab : pickBetween(random, 0, 5),
     }));
     const broken =
       fault === "break connection" ? [step(fault, 10), step(fault, 10), asked] : [asked, step(fault, 900)];
@@ -405,56 +407,60 @@ function withOrders(
   return { once: true, view, steps: mixed };
 }
 
-/** Half of the logs are exact. The draw is its own, so that it changes no other part of a world. */
+/** Half of the logs are exact. The draw is its own, so that it changes no other part of a simulation. */
 function logOf(seed: number, proxy: ProxyMode): LogFault | undefined {
-  const random = randomOf(seed, "log");
+  const random = createRandom(seed, "log");
   return proxy === "kept" && random() < 0.5
-    ? nthOf(logFaults, between(random, 0, logFaults.length - 1))
+    ? pickNth(logFaults, pickBetween(random, 0, logFaults.length - 1))
     : undefined;
 }
 
-/** Adds the steps of another user of the same browser, in some worlds. The others stay as they are. */
+/** Adds the steps of another user of the same browser, in some simulations. The others stay as they are. */
 function withStranger(seed: number, steps: readonly Step[]): readonly Step[] {
-  const random = randomOf(seed, "stranger");
+  const random = createRandom(seed, "stranger");
   if (random() < 0.85) return steps;
   return steps.flatMap((step): Step[] => {
     if (random() < 0.6) return [step];
-    const afterMs = between(random, 0, 3000);
-    return [{ afterMs, do: weighted(random, families.stranger), tab: 0, nth: 0 }, step];
+    const afterMs = pickBetween(random, 0, 3000);
+    return [{ afterMs, do: pickWeighted(random, families.stranger), tab: 0, nth: 0 }, step];
   });
 }
 
-/** Adds the steps of components, where a world has some. Other worlds stay as they are. */
+/** Adds the steps of components to a simulation with components. Other simulations stay unchanged. */
 function withViews(seed: number, steps: readonly Step[]): Pick<Plan, "view" | "steps"> {
-  const random = randomOf(seed, "view");
-  const view = weighted(random, { stores: 6, hooks: 1, "strict hooks": 1 });
+  const random = createRandom(seed, "view");
+  const view = pickWeighted(random, { stores: 6, hooks: 1, "strict hooks": 1 });
   if (view === "stores") return { view, steps };
   const mixed = steps.flatMap((step): Step[] => {
     if (random() < 0.6) return [step];
     const change: Step = {
       afterMs: Number(
-        weighted(random, { 0: 2, [between(random, 1, 900)]: 3, [between(random, 1000, 400_000)]: 1 }),
+        pickWeighted(random, {
+          0: 2,
+          [pickBetween(random, 1, 900)]: 3,
+          [pickBetween(random, 1000, 400_000)]: 1,
+        }),
       ),
-      do: weighted(random, families.views),
-      tab: between(random, 0, 5),
-      nth: between(random, 0, 23),
+      do: pickWeighted(random, families.views),
+      tab: pickBetween(random, 0, 5),
+      nth: pickBetween(random, 0, 23),
     };
     return [change, step];
   });
   return {
     view,
-    steps: mixed.flatMap((each) => [each, ...(random() < 0.04 ? anotherFilm(random, each.tab) : [])]),
+    steps: mixed.flatMap((each) => [each, ...(random() < 0.04 ? pickAnotherVideo(random, each.tab) : [])]),
   };
 }
 
 /** Shows a film by its id, makes another one in the same component, and hides that for a while. */
-function anotherFilm(random: Random, tab: number): readonly Step[] {
+function pickAnotherVideo(random: Random, tab: number): readonly Step[] {
   const step = (action: Action, least: number): Step => ({
-    afterMs: between(random, least, 2 * least),
+    afterMs: pickBetween(random, least, 2 * least),
     do: action,
     tab,
     // the component of the video, and one of the films
-    nth: VIDEO + components.length * between(random, 0, 2),
+    nth: VIDEO + components.length * pickBetween(random, 0, 2),
   });
   return [
     step("mount with another id", 100),
@@ -465,18 +471,18 @@ function anotherFilm(random: Random, tab: number): readonly Step[] {
 }
 
 /** Describes a step for a reader. */
-export function described({ do: action, nth }: Step): string {
+export function describeStep({ do: action, nth }: Step): string {
   const fault =
     action === "break connection" || action === "break upstream"
-      ? ` (${nthOf(networkFaults, nth)}, after ${nth % 5} pieces)`
+      ? ` (${pickNth(networkFaults, nth)}, after ${nth % 5} pieces)`
       : action === "spoil answer"
-        ? ` (${nthOf(gatewayFaults, nth)})`
+        ? ` (${pickNth(gatewayFaults, nth)})`
         : action === "change disk"
-          ? ` (${nthOf(diskModes, nth)})`
+          ? ` (${pickNth(diskModes, nth)})`
           : action === "break an object's call"
-            ? ` (${nthOf(objectFaults, nth)})`
+            ? ` (${pickNth(objectFaults, nth)})`
             : isOfTree(action)
-              ? ` (${nthOf(components, nth)})`
+              ? ` (${pickNth(components, nth)})`
               : "";
   return action + fault;
 }

@@ -1,23 +1,23 @@
 import { createHash, createHmac } from "node:crypto";
-import { currentPage, outside, type Page } from "./page.js";
+import { getCurrentPage, type Page, runOutside } from "./page.js";
 import type { Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
-/** Unix milliseconds at the beginning of every world. */
+/** Unix milliseconds at the beginning of every simulation. */
 export const BEGINNING = Date.UTC(2026, 0, 1);
 
-/** Parts of the world that the globals of a platform lead to. */
+/** Parts of the simulation that the globals of a platform lead to. */
 interface PlatformParts {
   readonly timeline: Timeline;
   readonly random: Random;
   readonly locksOf: (page: Page) => object | undefined;
   readonly openChannel: (name: string) => object;
-  /** Receives what is written to the console as an error. */
+  /** Receives console errors. */
   readonly logError: (line: string) => void;
 }
 
 /**
- * Replaces the globals by which code can notice the real world: time, chance, and what differs between the tabs of one
+ * Replaces the globals by which code can notice the real simulation: time, chance, and what differs between the tabs of one
  * process. Returns a function that restores them.
  */
 export function installPlatform(parts: PlatformParts): () => void {
@@ -31,9 +31,9 @@ export function installPlatform(parts: PlatformParts): () => void {
     random: Math.random,
   };
 
-  replace("navigator", { get: () => navigatorOf(currentPage()) });
-  replace("document", { get: () => currentPage()?.document });
-  replace("addEventListener", { get: () => listenOf(currentPage()) });
+  replace("navigator", { get: () => createNavigator(getCurrentPage()) });
+  replace("document", { get: () => getCurrentPage()?.document });
+  replace("addEventListener", { get: () => listenOf(getCurrentPage()) });
   replace("BroadcastChannel", {
     value: function Channel(name: string) {
       return openChannel(name);
@@ -43,12 +43,12 @@ export function installPlatform(parts: PlatformParts): () => void {
   // the clock of a client that was given none
   replace("performance", { value: { now: timeline.now } });
   replace("console", { value: { ...console, error: logError } });
-  replace("setTimeout", { value: timer(false) });
-  replace("setInterval", { value: timer(true) });
+  replace("setTimeout", { value: createTimer(false) });
+  replace("setInterval", { value: createTimer(true) });
   for (const name of ["clearTimeout", "clearInterval"])
     replace(name, { value: (cancel?: () => void) => cancel?.() });
   replace("crypto", { value: { getRandomValues, randomUUID, subtle: { digest, importKey, sign } } });
-  Date.now = () => Math.floor(BEGINNING + timeline.now() + (currentPage()?.clockErrorMs ?? 0));
+  Date.now = () => Math.floor(BEGINNING + timeline.now() + (getCurrentPage()?.clockErrorMs ?? 0));
   Math.random = random;
 
   return () => {
@@ -65,7 +65,7 @@ export function installPlatform(parts: PlatformParts): () => void {
     Object.defineProperty(globalThis, name, { configurable: true, ...descriptor });
   }
 
-  function navigatorOf(page: Page | undefined): object {
+  function createNavigator(page: Page | undefined): object {
     if (!page) return before.navigator;
     const known = navigators.get(page);
     if (known) return known;
@@ -84,18 +84,18 @@ export function installPlatform(parts: PlatformParts): () => void {
 
   /** Comes later by no time, after all promises. */
   function Ports() {
-    const page = currentPage();
+    const page = getCurrentPage();
     const port1 = { onmessage: undefined as (() => void) | undefined, close() {} };
-    const come = () => port1.onmessage?.();
+    const arrive = () => port1.onmessage?.();
     return {
       port1,
-      port2: { postMessage: () => void timeline.after(0, () => deliver(page, come)), close() {} },
+      port2: { postMessage: () => void timeline.after(0, () => deliver(page, arrive)), close() {} },
     };
   }
 
-  function timer(isRepeated: boolean) {
+  function createTimer(isRepeated: boolean) {
     return (act: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-      const page = currentPage();
+      const page = getCurrentPage();
       let cancel: () => void;
       const set = () => {
         cancel = timeline.after(ms, () => {
@@ -122,7 +122,7 @@ export function installPlatform(parts: PlatformParts): () => void {
 
 function deliver(page: Page | undefined, act: () => void): void {
   if (page) page.deliver(act);
-  else outside(act);
+  else runOutside(act);
 }
 
 // the platform's own would work in another thread, and be done at any time

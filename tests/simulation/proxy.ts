@@ -11,21 +11,21 @@ import {
 } from "@sluice/durable";
 import { type ConversationsOptions, conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
-import { createKeptLog } from "./kept-log.js";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";
-import { currentPage, openPage, type Page } from "./page.js";
+import { getCurrentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
-import { randomOf } from "./random.js";
-import { type RunsListener, runnerOf } from "./runs.js";
+import { createRandom } from "./random.js";
+import { createRunner, type RunsListener } from "./runs.js";
 import { serveIn } from "./server.js";
+import { createKeptLog } from "./stored-log.js";
 import type { Timeline } from "./timeline.js";
 
 /** The gateway's key, which no tab may see. */
 export const KEY = "sk-simulated-key-0123456789";
 const SECRET = "a secret of the proxy's own, of more than 32 letters";
 
-/** `metered`: the proxy has a budget. `kept`: it keeps answers and pushes changes of videos, too. */
+/** `metered`: the proxy has a budget. `kept`: it also stores responses and pushes changes of videos. */
 export type ProxyMode = "absent" | "metered" | "kept";
 
 /** The environment of one request, or of one object. All that is done with it belongs together. */
@@ -68,43 +68,44 @@ export function createProxyServer(
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
 ) {
-  const upstream = createNetwork(timeline, randomOf(seed, "upstream"), gateway, log);
+  const upstream = createNetwork(timeline, createRandom(seed, "upstream"), gateway, log);
   const requests: Exchange[] = [];
   /** Requests in the present minute. */
   let counted = { minute: 0, requests: 0 };
   let started = 0;
-  const keptLog = createKeptLog(randomOf(seed, "log faults"), logFault);
+  const keptLog = createKeptLog(createRandom(seed, "log faults"), logFault);
 
   const meter = budget<Env>({
-    namespace: ({ purpose }) => bindingOf("BUDGET", purpose),
+    namespace: ({ purpose }) => createBinding("BUDGET", purpose),
     limits: { user: most, all: 10_000_000 },
     windowMs: WINDOW_MS,
-    // what is lost with its process stays reserved: the rules compare what was settled
+    // reservations of a lost process remain: the rules compare the settled amounts
     holdMs: 2 * WINDOW_MS,
-    reserveFor: ({ route, body }) => mostFor(route, JSON.stringify(body)),
+    reserveFor: ({ route, body }) => computeMax(route, JSON.stringify(body)),
   });
   const way = {
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
-    fetch: (request: Request, { purpose }: Env) => upstream.fetchOf(currentPage() as Page, purpose)(request),
+    fetch: (request: Request, { purpose }: Env) =>
+      upstream.fetchOf(getCurrentPage() as Page, purpose)(request),
   };
-  const Once = onceObject<Env>({ ...way, namespace: ({ purpose }) => bindingOf("ONCE", purpose), meter });
+  const Once = onceObject<Env>({ ...way, namespace: ({ purpose }) => createBinding("ONCE", purpose), meter });
   const StreamLog = streamLogObject<Env>({
     ...way,
-    namespace: ({ purpose }) => bindingOf("STREAM_LOG", purpose),
+    namespace: ({ purpose }) => createBinding("STREAM_LOG", purpose),
     meter,
   });
   const VideoWatch = videoWatch<Env>(way);
   const kept: ConversationsOptions<Env> = {
-    namespace: ({ purpose }) => bindingOf("CONVERSATIONS", purpose),
-    ...(runs && { runner: runnerOf(proxyOfObject, runs) }),
+    namespace: ({ purpose }) => createBinding("CONVERSATIONS", purpose),
+    ...(runs && { runner: createRunner(proxyOfObject, runs) }),
   };
   /** The proxies of the objects that do turns: each process has its own. */
   const proxies = new WeakMap<Page, GatewayProxy<Env>>();
   const Conversations = conversationsObject<Env>(kept);
   const objects = createObjects<ClassName>(
     timeline,
-    randomOf(seed, "objects"),
+    createRandom(seed, "objects"),
     {
       BUDGET: (state) => new Budget(state),
       ONCE: (state, page) => new Once(state, { purpose: page.name }),
@@ -126,7 +127,7 @@ export function createProxyServer(
       return current.process;
     },
     fetch,
-    /** Refuses the next requests for the rest of an answer, as a session that has ended does. */
+    /** Refuses the next requests for the rest of a response, as an expired session does. */
     endSession: keptLog.refuse,
     /** Ends the process with all that it has in memory, and starts another one. */
     restart(): void {
@@ -171,9 +172,9 @@ export function createProxyServer(
         meter,
         ...(mode === "kept"
           ? [
-              ...(isOnce ? [once<Env>(({ purpose }) => bindingOf("ONCE", purpose))] : []),
-              streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
-              videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
+              ...(isOnce ? [once<Env>(({ purpose }) => createBinding("ONCE", purpose))] : []),
+              streamLog<Env>(({ purpose }) => createBinding("STREAM_LOG", purpose)),
+              videoEvents<Env>(({ purpose }) => createBinding("VIDEO_WATCH", purpose)),
             ]
           : []),
         ...(keepsConversations ? [conversations<Env>(kept)] : []),
@@ -183,13 +184,13 @@ export function createProxyServer(
 
   /** Returns the proxy in the process of the object whose code runs now. */
   function proxyOfObject(): GatewayProxy<Env> {
-    const page = currentPage() as Page;
+    const page = getCurrentPage() as Page;
     const known = proxies.get(page) ?? createOwnProxy();
     proxies.set(page, known);
     return known;
   }
 
-  function bindingOf(name: ClassName, purpose: string): ObjectNamespace {
+  function createBinding(name: ClassName, purpose: string): ObjectNamespace {
     return objects.bindingOf(name, purpose);
   }
 
@@ -201,7 +202,7 @@ export function createProxyServer(
   }
 }
 
-/** The most that a request can cost, in tokens: fewer than its letters, and those of the longest answer. */
-function mostFor(route: string, body: string): number {
+/** Maximum cost of a request in tokens: fewer than its letters, plus the longest reply. */
+function computeMax(route: string, body: string): number {
   return route === "images" ? 40_000 : body.length + 1000;
 }

@@ -1,8 +1,8 @@
 /** Returns numbers from 0 up to, but not including, 1. */
 export type Random = () => number;
 
-/** Creates the random numbers of one part of a world. Parts do not disturb each other: each has its own numbers. */
-export function randomOf(seed: number, part: string): Random {
+/** Creates the random numbers of one part of a simulation. Parts do not disturb each other: each has its own numbers. */
+export function createRandom(seed: number, part: string): Random {
   let state = seed >>> 0;
   for (const letter of part) state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193) >>> 0;
   return () => {
@@ -14,12 +14,15 @@ export function randomOf(seed: number, part: string): Random {
 }
 
 /** Returns a whole number from `low` to `high`. */
-export function between(random: Random, low: number, high: number): number {
+export function pickBetween(random: Random, low: number, high: number): number {
   return low + Math.floor(random() * (high - low + 1));
 }
 
 /** Returns a key of `weights`, the more often the greater its weight. */
-export function weighted<Key extends string>(random: Random, weights: Readonly<Record<Key, number>>): Key {
+export function pickWeighted<Key extends string>(
+  random: Random,
+  weights: Readonly<Record<Key, number>>,
+): Key {
   const entries = Object.entries(weights) as [Key, number][];
   let rest = random() * entries.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [key, weight] of entries) {
@@ -30,6 +33,6 @@ export function weighted<Key extends string>(random: Random, weights: Readonly<R
 }
 
 /** Returns one item of a list, by any number. */
-export function nthOf<Item>(list: readonly Item[], nth: number): Item | undefined {
+export function pickNth<Item>(list: readonly Item[], nth: number): Item | undefined {
   return list[nth % Math.max(list.length, 1)];
 }

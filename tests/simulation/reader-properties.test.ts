@@ -17,14 +17,14 @@ import { createEventParser } from "@sluice/core/sse";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clientOf, frame, question, streamAnswer } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /* Each reader of foreign data, with any data. */
 
 /** Lengths of the pieces into which something is cut, from its beginning. */
 const cuts = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 });
 
-function piecesOf<T extends { slice(from: number, to?: number): T; length: number }>(
+function cutInChunks<T extends { slice(from: number, to?: number): T; length: number }>(
   whole: T,
   lengths: readonly number[],
 ): T[] {
@@ -45,7 +45,7 @@ const eventStream = fc
   .map((lines) => lines.flat().join(""));
 
 /** The standard's algorithm, line by line, on the whole text. */
-function slowlyRead(stream: string): { events: object[]; retries: number[] } {
+function readSlowly(stream: string): { events: object[]; retries: number[] } {
   const lines = stream.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
   const events: object[] = [];
   const retries: number[] = [];
@@ -78,10 +78,10 @@ test("any event stream in any cut gives the events of the standard's algorithm",
         onEvent: (event) => events.push(event),
         onRetry: (ms) => retries.push(ms),
       });
-      for (const piece of piecesOf(Buffer.from(stream), lengths)) parser.push(piece);
-      expect({ events, retries }).toEqual(slowlyRead(stream));
+      for (const piece of cutInChunks(Buffer.from(stream), lengths)) parser.push(piece);
+      expect({ events, retries }).toEqual(readSlowly(stream));
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -111,10 +111,10 @@ test("any answer in any cut is the same turn, which is the fold of its deltas", 
         );
         return { message, toolCalls, outcome, finishReason };
       };
-      const pieces = piecesOf(bytes, lengths).filter(({ length }) => length > 0);
+      const pieces = cutInChunks(bytes, lengths).filter(({ length }) => length > 0);
       expect(await read(pieces)).toEqual(await read([bytes]));
     }),
-    runsOf(20, 0.2),
+    readRuns(20, 0.2),
   );
 });
 const clock = { now: () => 0, sleep: () => new Promise<never>(() => {}) };
@@ -126,7 +126,7 @@ describe("JSON that is not complete yet", () => {
     fc.assert(
       fc.property(anyJSON, cuts, (text, lengths) => {
         const document = createPartialJSON();
-        for (const piece of piecesOf(text, lengths)) {
+        for (const piece of cutInChunks(text, lengths)) {
           document.push(piece);
           // a reading in between changes nothing
           expect(document.state).not.toBe("malformed");
@@ -135,7 +135,7 @@ describe("JSON that is not complete yet", () => {
         expect(document.value).toEqual(JSON.parse(text));
         expect(document.state).toBe("complete");
       }),
-      runsOf(100),
+      readRuns(100),
     );
   });
 
@@ -149,16 +149,16 @@ describe("JSON that is not complete yet", () => {
         const changed = json.slice(0, at) + put + json.slice(at + 1);
         const document = createPartialJSON();
         document.push(changed);
-        const parsed = parsedOf(changed);
+        const parsed = parseAll(changed);
         if (parsed) expect([document.state, document.value]).toEqual(["complete", parsed.value]);
         else expect(document.state).not.toBe("complete");
       }),
-      runsOf(100),
+      readRuns(100),
     );
   });
 });
 
-function parsedOf(text: string): { value: unknown } | undefined {
+function parseAll(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
   } catch {
@@ -211,7 +211,7 @@ test("any JSON is a request that is accepted, or has issues with words: no check
         ]);
       expect(JSON.stringify(sent)).toBe(before);
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -253,7 +253,7 @@ test("any JSON is the answer to a query of a video, or a ResponseError", () => {
         expect(error).toMatchObject({ name: "ResponseError" });
       }
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -297,7 +297,7 @@ test("any history is repaired to one in which each call has its one result, and 
         history.filter(({ role }) => role === "user"),
       );
     }),
-    runsOf(100),
+    readRuns(100),
   );
 });
 
@@ -338,6 +338,6 @@ test("any body of any status is an error of the library, without the key, and ca
         }
       },
     ),
-    runsOf(20, 0.1),
+    readRuns(20, 0.1),
   );
 });

@@ -13,12 +13,12 @@ import type { KeptEvent } from "./withdrawals.js";
 
 /*
  * Devices as they are: `remoteStorage` over a disk of each device, and the objects of `conversations()` behind the proxy.
- * All that is between them goes over the network of the world, and its faults.
+ * All that is between them goes over the network of the simulation, and its faults.
  */
 
-/** Part of an address by which a request is one of the storage. */
+/** Part of a URL that identifies a request of the storage. */
 const PATH = "/v1/conversations/";
-/** Collections of a device: the chat, and what it has not sent. */
+/** Collections of a device: the chat, and its unsent records. */
 const CHAT = "chat/a";
 const OUTBOX = "remote/outbox";
 
@@ -47,9 +47,9 @@ export function createRemoteDevice(
     goOnline() {
       device.isOnline = true;
     },
-    storageOf(page: Page, client: Client): RecordStorage {
+    createStorage(page: Page, client: Client): RecordStorage {
       pages.add(page);
-      return remoteStorage(client, { local: disk.storageOf(page) });
+      return remoteStorage(client, { local: disk.createStorage(page) });
     },
     watchersOf: (page) => channels.countOf(page) + disk.watchersOf(page, CHAT),
   };
@@ -57,7 +57,7 @@ export function createRemoteDevice(
 }
 
 /** Returns the fault of a request of the storage, where its device has one. */
-export function storageFaultOf(device: Device | undefined, path: string): NetworkFault | undefined {
+export function getStorageFault(device: Device | undefined, path: string): NetworkFault | undefined {
   if (!device || !path.startsWith(PATH)) return undefined;
   if (device.answersLost > 0) {
     device.answersLost -= 1;
@@ -71,22 +71,22 @@ export function isOfStorage({ path }: { readonly path: string }): boolean {
   return path.startsWith(PATH);
 }
 
-/** Reads what the object of the chat keeps. */
-export function keptByObjects(
+/** Reads the records of the chat's object. */
+export function readStoredByObjects(
   { objects }: ReturnType<typeof createProxyServer>,
   timeline: Timeline,
   exchanges: readonly Exchange[],
   idOf: (page: Page) => string,
 ): KeptChat {
-  const rowsOf = (table: string, query: string) =>
+  const readRows = (table: string, query: string) =>
     objects
       .storagesOf("CONVERSATIONS")
       .filter(({ storage }) => storage.hasTable(table) && isChat(storage.rowsOf))
       .flatMap(({ storage }) => storage.rowsOf(query));
   return {
     get records() {
-      const records = rowsOf("records", "SELECT key, version, value FROM records");
-      const removed = rowsOf("removed", "SELECT key, version FROM removed");
+      const records = readRows("records", "SELECT key, version, value FROM records");
+      const removed = readRows("removed", "SELECT key, version FROM removed");
       return new Map(
         [...removed, ...records].map(({ key, version, value }): [string, Versioned] => [
           String(key),
@@ -95,18 +95,18 @@ export function keptByObjects(
       );
     },
     leasesOf: () =>
-      rowsOf("leases", "SELECT endsAt FROM leases").filter(
+      readRows("leases", "SELECT endsAt FROM leases").filter(
         ({ endsAt }) => Number(endsAt) > BEGINNING + timeline.now(),
       ).length,
     events: () =>
       exchanges
         .filter(({ to, isAnswered }) => to === "" && isAnswered)
-        .flatMap((each) => eventsOf(each, idOf)),
+        .flatMap((each) => listEvents(each, idOf)),
   };
 }
 
 /** Reads what a request has made the server do. */
-function eventsOf(
+function listEvents(
   { page, path, method, body, at, endedAt, status, received }: Exchange,
   idOf: (page: Page) => string,
 ): readonly KeptEvent[] {
@@ -122,7 +122,7 @@ function eventsOf(
   const written = Object.entries<{ value?: unknown }>(changes).map(([key, { value }]): KeptEvent => {
     return { at: endedAt, device, did: "write", key, record: value ?? undefined };
   });
-  // of an answer that broke off nobody knows what was taken
+  // after an interrupted response it is unknown which records were accepted
   const isAll = received.endsWith("}") && Object.keys(JSON.parse(received).taken).length === written.length;
   const freed = isAll ? (release as string[]) : [];
   return [...written, ...freed.map((key): KeptEvent => ({ at: endedAt, device, did: "give back", key }))];

@@ -1,22 +1,22 @@
 import type { WhenBusy } from "@sluice/stores/internal";
-import type { DeviceTab } from "./device-world.js";
+import type { DeviceTab } from "./device-simulation.js";
 
-/* Answers that the user asks for again, for the rules of what is paid. */
+/* Replies that the user requests again, for the rules about billing. */
 
 /** A page with a chat. */
 type ChatTab = Pick<DeviceTab, "page" | "chat">;
 
-/** Creates the account of the repeats of one world: the same one counts once, wherever it is pressed. */
+/** Creates the account of the repeats of one simulation: the same one counts once, wherever it is pressed. */
 export function createRepeats() {
   const known = new Set<string>();
   let presses = 0;
   return {
-    /** Counts the answers that `retry` asks for anew in these tabs, without those that were counted before. */
+    /** Counts the replies that `retry` requests again in these tabs, without those counted before. */
     countNew(tabs: readonly ChatTab[], whenBusy: WhenBusy): number {
       presses += 1;
       const before = known.size;
       for (const tab of tabs) {
-        const asked = tab.page.state === "open" ? askedAnew(tab, whenBusy, presses) : undefined;
+        const asked = tab.page.state === "open" ? findRepeated(tab, whenBusy, presses) : undefined;
         if (asked !== undefined) known.add(asked);
       }
       return known.size - before;
@@ -25,12 +25,12 @@ export function createRepeats() {
 }
 
 /**
- * Names the answer that `retry` asks for anew: the one that it repeats, and the number of those beside it. Undefined where
- * there is nothing to repeat, where the answer will be the first one, and where it has a key, as its end is not known.
+ * Names the reply that `retry` requests again: the repeated message, and the number of its siblings. Undefined if there
+ * is nothing to repeat, if the reply would be the first one, or if it has a key, because its outcome is unknown.
  */
-function askedAnew({ chat, page }: ChatTab, whenBusy: WhenBusy, press: number): string | undefined {
+function findRepeated({ chat, page }: ChatTab, whenBusy: WhenBusy, press: number): string | undefined {
   const { status, messages, isRestoring } = chat.getSnapshot();
-  // it acts on what it reads
+  // it acts on its own read
   if (isRestoring) return `${page.id}, press ${press}`;
   const isBusy = status === "submitted" || status === "streaming";
   const last = messages.at(-1);

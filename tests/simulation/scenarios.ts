@@ -1,12 +1,12 @@
 import type { Plan, Step } from "./plan.js";
 
-/** A world in which the simulation found a bug, with the fewest steps that show it. */
+/** A plan that revealed a bug, with the fewest steps that show it. */
 export interface Scenario {
   readonly name: string;
   readonly plan: Plan;
 }
 
-/** A world without a proxy. */
+/** A simulation without a proxy. */
 const alone = { proxy: "absent", view: "stores", budget: 0 } as const;
 
 /** Scenarios of all bugs that were found. `report` prints the steps of a new one. */

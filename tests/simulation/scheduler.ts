@@ -22,7 +22,7 @@ export function unstable_scheduleCallback(
   { delay = 0 }: { delay?: number } = {},
 ): Task {
   const task = { callback, priority };
-  setTimeout(() => perform(task), delay);
+  setTimeout(() => performTasks(task), delay);
   return task;
 }
 
@@ -35,7 +35,7 @@ export const unstable_requestPaint = () => {};
 export const unstable_now = () => performance.now();
 export const unstable_getCurrentPriorityLevel = () => current;
 
-function perform(task: Task): void {
+function performTasks(task: Task): void {
   const { callback, priority } = task;
   if (!callback) return;
   task.callback = null;
@@ -45,7 +45,7 @@ function perform(task: Task): void {
     const next = callback(false) as Task["callback"];
     if (typeof next !== "function") return;
     task.callback = next;
-    setTimeout(() => perform(task));
+    setTimeout(() => performTasks(task));
   } finally {
     current = before;
   }

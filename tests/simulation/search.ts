@@ -1,5 +1,5 @@
-import { described, planOf } from "./plan.js";
-import { type Failing, kindOf, shrink } from "./shrink.js";
+import { describeStep, planOf } from "./plan.js";
+import { type Failing, getKind, shrink } from "./shrink.js";
 import { simulate } from "./simulate.js";
 
 /** Figures of a search. */
@@ -35,10 +35,10 @@ export async function search(
     events += run.events;
     simulatedMs += run.simulatedMs;
     for (const step of plan.steps.slice(0, run.steps)) {
-      const name = described(step).replace(/, after \d+ pieces/, "");
+      const name = describeStep(step).replace(/, after \d+ pieces/, "");
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
-    const kind = kindOf(run);
+    const kind = getKind(run);
     if (kind === undefined) continue;
     failing.set(kind, [...(failing.get(kind) ?? []), seed]);
     if (isEnough()) break;
@@ -47,14 +47,14 @@ export async function search(
 }
 
 /** Runs a seed that fails again, and finds a shorter plan that fails in the same way. */
-export async function shortest(seed: number): Promise<Failing> {
+export async function findShortest(seed: number): Promise<Failing> {
   const plan = planOf(seed);
   return shrink({ plan, run: await simulate(plan) });
 }
 
-/** Describes a failing plan for a reader: the world, and the steps with their times. */
+/** Describes a failing plan for a reader: the simulation, and the steps with their times. */
 export function report({ plan, run }: Failing): string {
   const steps = run.trace.filter((line) => !line.includes("s  · "));
-  const world = `seed ${plan.seed}: ${plan.tabs} tabs at first, locks ${plan.locks}, whenBusy ${plan.whenBusy}`;
-  return [world, ...steps].join("\n");
+  const simulation = `seed ${plan.seed}: ${plan.tabs} tabs at first, locks ${plan.locks}, whenBusy ${plan.whenBusy}`;
+  return [simulation, ...steps].join("\n");
 }

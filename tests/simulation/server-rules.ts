@@ -1,31 +1,35 @@
 import type { ChatMessage } from "@sluice/stores";
-import type { DeviceTab, DeviceWorld } from "./device-world.js";
+import type { DeviceSimulation, DeviceTab } from "./device-simulation.js";
 import { billsAnswersOnce, billsForAReason } from "./invariants.js";
-import { brokenMoneyRuleAtRest } from "./money-rules.js";
-import { reachable } from "./world.js";
+import { findBrokenMoneyRuleAtRest } from "./money-rules.js";
+import { listReachable } from "./simulation.js";
 
-/* Rules of worlds whose turns run on the server. Each returns the broken rule, if it is. */
+/* Rules of simulations whose turns run on the server. Each returns the broken rule, if it is. */
 
 /** Returns the first rule that is broken now, whatever may still come. */
-export function brokenServerRule(world: DeviceWorld): string | undefined {
-  const { gateway, keepsAnswers, reasons, asked } = world;
+export function findBrokenServerRule(simulation: DeviceSimulation): string | undefined {
+  const { gateway, keepsAnswers, reasons, asked } = simulation;
   return (
-    runsToolsOnce(world) ??
-    sendsNothingStopped(world) ??
-    callsNothingUnsent(world) ??
+    runsToolsOnce(simulation) ??
+    sendsNothingStopped(simulation) ??
+    callsNothingUnsent(simulation) ??
     billsForAReason(gateway, reasons) ??
     (keepsAnswers ? billsAnswersOnce(gateway, asked) : undefined)
   );
 }
 
 /** Returns the first rule that is broken when nothing is in flight any more. */
-export function brokenServerRuleAtRest(world: DeviceWorld): string | undefined {
-  const [tab] = world.tabs;
-  return leavesNoTurn(world) ?? (tab && endsHonestly(world, tab)) ?? brokenMoneyRuleAtRest(world);
+export function findBrokenServerRuleAtRest(simulation: DeviceSimulation): string | undefined {
+  const [tab] = simulation.tabs;
+  return (
+    leavesNoTurn(simulation) ??
+    (tab && endsHonestly(simulation, tab)) ??
+    findBrokenMoneyRuleAtRest(simulation)
+  );
 }
 
 /** A call is run once, by the server or by one page, whatever is lost. A tool of the server never runs in a page. */
-function runsToolsOnce({ runs }: DeviceWorld): string | undefined {
+function runsToolsOnce({ runs }: DeviceSimulation): string | undefined {
   const keys = runs.map(({ messageId, callId }) => `${callId} of ${messageId}`);
   const twice = keys.find((key, index) => keys.indexOf(key) < index);
   if (twice) return `the tool call ${twice} was run twice`;
@@ -33,14 +37,14 @@ function runsToolsOnce({ runs }: DeviceWorld): string | undefined {
   return stray && `${stray.page.name} ran ${stray.name}`;
 }
 
-/** A message that was stopped before its page had handed it over is never asked. */
-function sendsNothingStopped({ gateway, withdrawn }: DeviceWorld): string | undefined {
-  const sent = gateway.calls.map(({ body }) => questionIn(body)).find((text) => withdrawn.has(text));
+/** A message that was stopped before its page handed it over is never sent to the model. */
+function sendsNothingStopped({ gateway, withdrawn }: DeviceSimulation): string | undefined {
+  const sent = gateway.calls.map(({ body }) => readPrompt(body)).find((text) => withdrawn.has(text));
   return sent === undefined ? undefined : `"${sent}" was sent after it was stopped`;
 }
 
-/** A message is called unsent only where the server has refused it, or never got it. */
-function callsNothingUnsent({ turns, network }: DeviceWorld): string | undefined {
+/** A message is shown as unsent only if the server refused it or never got it. */
+function callsNothingUnsent({ turns, network }: DeviceSimulation): string | undefined {
   for (const { page, question, outcome, at } of turns) {
     if (outcome !== "not-sent" || !question.startsWith("question")) continue;
     const sent = network.exchanges.filter(
@@ -51,7 +55,7 @@ function callsNothingUnsent({ turns, network }: DeviceWorld): string | undefined
         each.at <= at &&
         each.body?.includes(`"${question}"`),
     );
-    // it is sent again with its id: the last answer is true of all attempts before
+    // it is sent again with its id: the last response is valid for all earlier attempts
     const arrived = sent.findLast(({ hasArrived }) => hasArrived);
     if (arrived && (arrived.status ?? 200) < 400)
       return `"${question}" has arrived, and its outcome is not-sent`;
@@ -59,8 +63,8 @@ function callsNothingUnsent({ turns, network }: DeviceWorld): string | undefined
   return undefined;
 }
 
-/** At rest no turn is open but one that waits for the user, and nothing is left of those that are over. */
-function leavesNoTurn({ proxy, kept }: DeviceWorld): string | undefined {
+/** At rest, only turns that wait for the user are open, and nothing remains of finished turns. */
+function leavesNoTurn({ proxy, kept }: DeviceSimulation): string | undefined {
   const { records } = kept;
   for (const { storage } of proxy?.objects.storagesOf("CONVERSATIONS") ?? []) {
     if (!storage.hasTable("turns")) continue;
@@ -76,13 +80,13 @@ function leavesNoTurn({ proxy, kept }: DeviceWorld): string | undefined {
   return undefined;
 }
 
-/** Bills: what is billed has an answer that was not refused, and an answer that was lost says so. */
-function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string | undefined {
+/** A billed request has a reply that was not refused, and a lost reply says so. */
+function endsHonestly({ gateway, cleared }: DeviceSimulation, tab: DeviceTab): string | undefined {
   const thread = tab.chat.getThread();
-  const messages = reachable(tab);
+  const messages = listReachable(tab);
   const parents = new Map(thread.map(({ id, parentId }) => [id, parentId]));
   for (const { id, role, outcome, error, branches = [id] } of messages.values()) {
-    // one that was left in flight is read on in another version
+    // a message that was left in flight is resumed in another version
     const { reason, code } = Object(error) as { reason?: unknown; code?: unknown };
     const isLeft = reason === "interrupted" && code === undefined;
     const isReadOn = isLeft && branches.at(-1) !== id;
@@ -92,15 +96,15 @@ function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string
   }
   const billed = new Set(
     gateway.calls.flatMap(({ isBilled, path, body }) =>
-      isBilled && path.startsWith("/v1/chat") ? questionIn(body) : [],
+      isBilled && path.startsWith("/v1/chat") ? readPrompt(body) : [],
     ),
   );
   for (const question of messages.values()) {
     if (question.role !== "user" || !billed.has(question.content) || cleared.has(question.id)) continue;
     const answers = [...messages.values()].filter(
-      ({ id, role }) => role === "assistant" && questionOf(id, messages, parents) === question.id,
+      ({ id, role }) => role === "assistant" && findPrompt(id, messages, parents) === question.id,
     );
-    // the user went on from here, and an answer that never began is no version beside that
+    // the user continued from here, and a reply that never began is no version
     const isPassed = thread.some(
       ({ parentId, message }) => parentId === question.id && message.role === "user",
     );
@@ -117,7 +121,7 @@ function isSafe({ role, content, toolCalls, error }: ChatMessage): boolean {
   return error ? Object(error).billing === "none" : role === "user";
 }
 
-function questionOf(
+function findPrompt(
   id: string,
   messages: ReadonlyMap<string, ChatMessage>,
   parents: ReadonlyMap<string, string | undefined>,
@@ -128,7 +132,7 @@ function questionOf(
 }
 
 /** Text of the last question of a request. */
-function questionIn(body: Readonly<Record<string, unknown>>): string {
+function readPrompt(body: Readonly<Record<string, unknown>>): string {
   const messages = (body["messages"] ?? []) as readonly { role: string; content?: string }[];
   return messages.findLast(({ role }) => role === "user")?.content ?? "";
 }

@@ -16,11 +16,11 @@ export async function serveIn(
   const answer = await process.run(() => handle(own));
   if (process.state === "gone") return new Promise(() => {});
   const { status, headers, body } = answer;
-  return new Response(body && bodyIn(process, body), { status, headers });
+  return new Response(body && readBody(process, body), { status, headers });
 }
 
 /** Reads a body in the process that made it. */
-function bodyIn(process: Page, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function readBody(process: Page, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = process.run(() => body.getReader());
   return new ReadableStream(
     {

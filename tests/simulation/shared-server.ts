@@ -3,7 +3,7 @@ import type { SharedDevices, SyncStatus } from "@sluice/core/internal";
 import { joinRecords, type OpenDevices } from "@sluice/stores/internal";
 import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
 import type { Page } from "./page.js";
-import { between, type Random } from "./random.js";
+import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 import type { KeptEvent } from "./withdrawals.js";
 
@@ -15,7 +15,7 @@ import type { KeptEvent } from "./withdrawals.js";
 /** Time for which a lease lasts, and between two renewals, in milliseconds. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** Longest wait for an answer, and for a lease before records are sent, in milliseconds. */
+/** Maximum wait for a response, and for a lease before records are sent, in milliseconds. */
 const ANSWER_MS = 10_000;
 const ORDER_MS = 3000;
 /** Wait after a request that failed, in milliseconds. */
@@ -59,7 +59,7 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     },
     readSince: (since: number): ReadonlyMap<string, Versioned> =>
       new Map([...records].filter(([, record]) => record.version > since)),
-    /** Writes each record whose last version the device has seen. Returns those that are others by now. */
+    /** Writes each record whose last version the device has seen. Returns the records that have changed since. */
     write(
       changes: ReadonlyMap<string, { readonly text: string | undefined; readonly seen: number }>,
       device: string,
@@ -136,19 +136,19 @@ export type SharedServer = ReturnType<typeof createSharedServer>;
 /** A device, whatever its storage. */
 export interface Device {
   readonly id: string;
-  /** Records of the chat that it keeps. */
+  /** Records of the chat on the device. */
   readonly local: ReadonlyMap<string, string>;
-  /** Keys of what it has not sent. */
+  /** Keys of unsent records. */
   readonly dirty: ReadonlySet<string>;
   readonly pages: Set<Page>;
   /** True while the server can be reached. */
   isOnline: boolean;
-  /** Number of the next requests whose answers are lost. */
+  /** Number of upcoming requests whose responses are lost. */
   answersLost: number;
   /** True while each request takes seconds. */
   isSlow: boolean;
   goOnline(): void;
-  storageOf(page: Page, client: Client): RecordStorage;
+  createStorage(page: Page, client: Client): RecordStorage;
   /** Number of listeners of a page. */
   watchersOf(page: Page): number;
 }
@@ -167,7 +167,7 @@ interface Watcher {
   readonly listener: (changes: ReadonlyMap<string, unknown>) => void;
 }
 
-/** Creates a device: what it keeps lasts as long as the world, whatever becomes of its pages. */
+/** Creates a device. Its records last as long as the simulation, whatever happens to its pages. */
 export function createDevice(
   id: string,
   server: SharedServer,
@@ -187,7 +187,7 @@ export function createDevice(
   const statusListeners = new Set<{ readonly page: Page; readonly listener: () => void }>();
   /** Leases that are being given back. */
   const ending = new Map<string, Promise<void>>();
-  /** Leases that are asked for. What is written meanwhile is sent after them. */
+  /** Leases that are requested. Later writes are sent after them. */
   const asked = new Set<Promise<unknown>>();
   let since = 0;
   let heard = 0;
@@ -209,7 +209,7 @@ export function createDevice(
       if (what === "locks") for (const { page, listener } of lockListeners) page.deliver(listener);
       else {
         heard = server.version;
-        poke();
+        wakeWork();
       }
     },
     passed(texts: Texts): void {
@@ -221,46 +221,46 @@ export function createDevice(
       device.told("locks");
       device.told("records");
     },
-    storageOf,
+    createStorage,
     watchersOf: (page: Page) =>
       [...watchers, ...lockListeners, ...statusListeners].filter((each) => each.page === page).length,
   };
   server.devices.add(device);
   return device;
 
-  function storageOf(page: Page): RecordStorage {
+  function createStorage(page: Page): RecordStorage {
     pages.add(page);
-    poke();
+    wakeWork();
     return {
       async read() {
-        if (since === 0 && isAwake()) await within(3000, pull()).catch(() => {});
-        return answer(page, () => recordsOf(local));
+        if (since === 0 && isAwake()) await runWithin(3000, pull()).catch(() => {});
+        return answer(page, () => getRecords(local));
       },
       write: (_, changes) => {
-        const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+        const texts = new Map([...changes].map(([key, record]) => [key, serialize(record)] as const));
         return answer(page, () => keep(texts, page));
       },
       watch: (collection, listener) =>
-        collection === COLLECTION ? added(watchers, { page, listener }) : () => {},
+        collection === COLLECTION ? listAdded(watchers, { page, listener }) : () => {},
       pass(_, changes) {
-        const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+        const texts = new Map([...changes].map(([key, record]) => [key, serialize(record)] as const));
         notify(texts, page);
         if (device.isOnline) timeline.after(delay(), () => device.isOnline && server.pass(texts, device));
       },
-      devices: devicesOf(page),
+      devices: createDevices(page),
     };
   }
 
-  function devicesOf(page: Page): SharedDevices {
+  function createDevices(page: Page): SharedDevices {
     const open: OpenDevices = (collection, kept, tabs, refresh) =>
       createOtherDevices(collection, kept, devices, tabs, refresh);
     const devices: SharedDevices & DeviceLocks = {
       id: async () => id,
       lock: (_, name) => lock(name, page),
-      watchLocks: (_, listener) => added(lockListeners, { page, listener }),
+      watchLocks: (_, listener) => listAdded(lockListeners, { page, listener }),
       status: () => ({
         getSnapshot: () => status,
-        subscribe: (listener) => added(statusListeners, { page, listener }),
+        subscribe: (listener) => listAdded(statusListeners, { page, listener }),
       }),
       open,
     };
@@ -270,25 +270,25 @@ export function createDevice(
   /** Does a work on this device, unless its page is gone by then. */
   function answer<T>(page: Page, work: () => T): Promise<T> {
     return new Promise((resolve) => {
-      timeline.after(between(random, 1, 6), () => {
+      timeline.after(pickBetween(random, 1, 6), () => {
         const result = work();
         page.deliver(() => resolve(result));
       });
     });
   }
 
-  /** Keeps what a page writes. A newer copy that is here already stays. */
+  /** Stores the writes of a page. A newer local copy stays. */
   function keep(texts: Texts, page: Page): void {
     const others = new Map<string, string | undefined>();
     for (const [key, text] of texts) {
-      const joined = text === undefined ? undefined : joinedText(key, text, local.get(key));
+      const joined = text === undefined ? undefined : joinText(key, text, local.get(key));
       if (joined !== text) others.set(key, joined);
       put(key, joined);
       dirty.add(key);
     }
     notify(texts, page);
     if (others.size > 0) notify(others, undefined);
-    poke();
+    wakeWork();
   }
 
   function put(key: string, text: string | undefined): void {
@@ -299,34 +299,34 @@ export function createDevice(
   function notify(texts: Texts, writer: Page | undefined): void {
     for (const watcher of watchers)
       if (watcher.page !== writer)
-        timeline.after(between(random, 1, 9), () =>
-          watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(recordsOf(texts))),
+        timeline.after(pickBetween(random, 1, 9), () =>
+          watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(getRecords(texts))),
         );
   }
 
-  /** Sends what is dirty and reads what is new, until the server and this device have the same. */
-  function poke(): void {
-    working ??= work()
+  /** Sends dirty records and reads new ones until the server and this device are equal. */
+  function wakeWork(): void {
+    working ??= runWork()
       .then(
         () => {
           failure = undefined;
         },
         (error) => {
           failure = error as Error;
-          timeline.after(AGAIN_MS, poke);
+          timeline.after(AGAIN_MS, wakeWork);
         },
       )
       .finally(() => {
         working = undefined;
         tellStatus();
-        if (isAwake() && !failure && (dirty.size > 0 || since < heard)) poke();
+        if (isAwake() && !failure && (dirty.size > 0 || since < heard)) wakeWork();
       });
     tellStatus();
   }
 
-  async function work(): Promise<void> {
+  async function runWork(): Promise<void> {
     while (isAwake() && (dirty.size > 0 || since < heard || since === 0)) {
-      if (asked.size > 0) await within(ORDER_MS, Promise.allSettled([...asked])).catch(() => {});
+      if (asked.size > 0) await runWithin(ORDER_MS, Promise.allSettled([...asked])).catch(() => {});
       if (dirty.size > 0) await send();
       else await pull();
       if (since === 0) return;
@@ -339,7 +339,7 @@ export function createDevice(
     );
     const { taken, kept } = await request(() => server.write(sent, id));
     for (const [key, version] of taken) {
-      // a newer copy was read before this answer came: what was joined with it is still to be sent
+      // a newer copy was read before this response, and its merge result must still be sent
       if (version < (seen.get(key) ?? 0)) continue;
       seen.set(key, version);
       if (local.get(key) === sent.get(key)?.text) dirty.delete(key);
@@ -364,9 +364,9 @@ export function createDevice(
       seen.set(key, version);
       const own = local.get(key);
       const isRemoved = text === undefined || (dirty.has(key) && own === undefined);
-      const joined = isRemoved ? undefined : dirty.has(key) ? joinedText(key, own, text) : text;
+      const joined = isRemoved ? undefined : dirty.has(key) ? joinText(key, own, text) : text;
       if (joined === text) dirty.delete(key);
-      // what was passed and never came is shown, too
+      // broadcast updates that never arrived are also shown
       if (joined === own && !(joined === undefined && passed.has(key))) continue;
       put(key, joined);
       changed.set(key, joined);
@@ -376,19 +376,19 @@ export function createDevice(
 
   async function lock(name: string, page: Page): Promise<DeviceLock | undefined> {
     const key = `${page.id} ${name}`;
-    await inPage(page, Promise.resolve(ending.get(key)));
+    await runInPage(page, Promise.resolve(ending.get(key)));
     let sentAt = timeline.now();
     const asking = request(() => server.lease(name, page, id));
     asked.add(asking);
     const forget = () => void asked.delete(asking);
     asking.then(forget, forget);
-    const isGiven = await inPage(page, asking);
+    const isGiven = await runInPage(page, asking);
     if (!isGiven) return undefined;
     let isOver = false;
     const isHeld = () => !isOver && timeline.now() - sentAt < LEASE_MS;
     void renew();
-    // what was written before it was free
-    await inPage(
+    // records that were written before it was free
+    await runInPage(
       page,
       pull().catch(() => {}),
     );
@@ -408,7 +408,7 @@ export function createDevice(
       const until = sentAt + LEASE_MS;
       while (dirty.size > 0 && timeline.now() < until && page.state === "open")
         await (working ?? page.clock.sleep(AGAIN_MS));
-      await inPage(
+      await runInPage(
         page,
         request(() => server.giveBack(name, page, id)).catch(() => {}),
       );
@@ -419,7 +419,7 @@ export function createDevice(
         await page.clock.sleep(RENEW_MS);
         if (!isHeld()) return;
         const at = timeline.now();
-        const isRenewed = await inPage(
+        const isRenewed = await runInPage(
           page,
           request(() => server.lease(name, page, id)),
         ).catch(() => undefined);
@@ -429,32 +429,32 @@ export function createDevice(
     }
   }
 
-  /** Asks the server: nothing arrives, the answer is lost, or all goes well. */
+  /** Sends a request to the server: it never arrives, its response is lost, or all goes well. */
   function request<T>(act: () => T): Promise<T> {
-    return within(
+    return runWithin(
       ANSWER_MS,
       new Promise((resolve, reject) => {
-        const lost = () => reject(new TypeError("fetch failed"));
-        if (!device.isOnline) return void timeline.after(1, lost);
+        const rejectLost = () => reject(new TypeError("fetch failed"));
+        if (!device.isOnline) return void timeline.after(1, rejectLost);
         timeline.after(delay(), () => {
-          if (!device.isOnline) return lost();
+          if (!device.isOnline) return rejectLost();
           const result = act();
           const isLost = device.answersLost > 0;
           if (isLost) device.answersLost -= 1;
-          timeline.after(delay(), () => (isLost || !device.isOnline ? lost() : resolve(result)));
+          timeline.after(delay(), () => (isLost || !device.isOnline ? rejectLost() : resolve(result)));
         });
       }),
     );
   }
 
-  function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  function runWithin<T>(ms: number, promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = timeline.after(ms, () => reject(new DOMException("no answer", "TimeoutError")));
       promise.then(resolve, reject).finally(cancel);
     });
   }
 
-  function inPage<T>(page: Page, promise: Promise<T>): Promise<T> {
+  function runInPage<T>(page: Page, promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
         (result) => page.deliver(() => resolve(result)),
@@ -464,10 +464,10 @@ export function createDevice(
   }
 
   function delay(): number {
-    return device.isSlow ? between(random, 500, 4000) : between(random, 5, 60);
+    return device.isSlow ? pickBetween(random, 500, 4000) : pickBetween(random, 5, 60);
   }
 
-  function offline(): Error | undefined {
+  function rejectOffline(): Error | undefined {
     return device.isOnline || dirty.size === 0 ? undefined : OFFLINE;
   }
 
@@ -477,7 +477,7 @@ export function createDevice(
   }
 
   function tellStatus(): void {
-    const error = failure ?? offline();
+    const error = failure ?? rejectOffline();
     const next: SyncStatus = {
       isSyncing: working !== undefined || dirty.size > 0,
       unsent: dirty.size,
@@ -490,22 +490,22 @@ export function createDevice(
   }
 }
 
-function added<Item>(items: Set<Item>, item: Item): () => void {
+function listAdded<Item>(items: Set<Item>, item: Item): () => void {
   items.add(item);
   return () => void items.delete(item);
 }
 
-function joinedText(key: string, mine: string | undefined, theirs: string | undefined): string | undefined {
+function joinText(key: string, mine: string | undefined, theirs: string | undefined): string | undefined {
   if (mine === undefined || theirs === undefined || mine === theirs) return mine ?? theirs;
   const joined = joinRecords(key, JSON.parse(mine), JSON.parse(theirs));
   return JSON.stringify(joined);
 }
 
-function textOf(record: unknown): string | undefined {
+function serialize(record: unknown): string | undefined {
   return record === undefined ? undefined : JSON.stringify(record);
 }
 
-function recordsOf(texts: Texts): ReadonlyMap<string, unknown> {
+function getRecords(texts: Texts): ReadonlyMap<string, unknown> {
   return new Map(
     [...texts].map(([key, text]) => [key, text === undefined ? undefined : JSON.parse(text)] as const),
   );

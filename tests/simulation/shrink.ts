@@ -15,12 +15,12 @@ export interface Failing {
  */
 export async function shrink(failing: Failing, tries = 600): Promise<Failing> {
   let best = failing;
-  const kind = kindOf(failing.run);
+  const kind = getKind(failing.run);
   const isBetter = async (change: Partial<Plan>): Promise<boolean> => {
     if (tries-- <= 0) return false;
     const plan = { ...best.plan, ...change };
     const run = await simulate(plan);
-    if (kindOf(run) !== kind) return false;
+    if (getKind(run) !== kind) return false;
     best = { plan, run };
     return true;
   };
@@ -33,13 +33,13 @@ export async function shrink(failing: Failing, tries = 600): Promise<Failing> {
       if (!isDropped) start += size;
     }
     // a step that was needed may not be, once another one is gone
-    if (size === 1 && (await dropsOneMore())) size = 2;
+    if (size === 1 && (await dropOneMore())) size = 2;
   }
   while (best.plan.tabs > 1 && (await isBetter({ tabs: best.plan.tabs - 1 })));
-  for (const index of best.plan.steps.keys()) await isBetter({ steps: quicker(best.plan.steps, index) });
+  for (const index of best.plan.steps.keys()) await isBetter({ steps: makeQuicker(best.plan.steps, index) });
   return best;
 
-  async function dropsOneMore(): Promise<boolean> {
+  async function dropOneMore(): Promise<boolean> {
     for (const index of best.plan.steps.keys())
       if (await isBetter({ steps: best.plan.steps.filter((_, place) => place !== index) })) return true;
     return false;
@@ -47,10 +47,10 @@ export async function shrink(failing: Failing, tries = 600): Promise<Failing> {
 }
 
 /** Returns the rule that a run broke, without names and numbers. */
-export function kindOf({ failure }: Run): string | undefined {
+export function getKind({ failure }: Run): string | undefined {
   return failure?.replace(/"(?:[^"\\]|\\.)*"|\d+/g, "…").slice(0, 60);
 }
 
-function quicker(steps: readonly Step[], index: number): readonly Step[] {
+function makeQuicker(steps: readonly Step[], index: number): readonly Step[] {
   return steps.map((step, place) => (place === index ? { ...step, afterMs: 10 } : step));
 }

@@ -1,9 +1,9 @@
-import { brokenRule, brokenRuleAtRest, leftBy } from "./invariants.js";
+import { findBrokenRule, findBrokenRuleAtRest, findLeftBy } from "./invariants.js";
 import type { Plan } from "./plan.js";
+import { createSimulation, type Simulation } from "./simulation.js";
 import { act } from "./steps.js";
 import { storesWhatFits } from "./storage-rules.js";
-import { quiet } from "./timeline.js";
-import { createWorld, type World } from "./world.js";
+import { waitForQuiet } from "./timeline.js";
 
 /** The run of one plan. */
 export interface Run {
@@ -11,9 +11,9 @@ export interface Run {
   readonly failure: string | undefined;
   /** Number of steps that were done. */
   readonly steps: number;
-  /** Number of events: timers, pieces of answers, reads and writes, messages between tabs. */
+  /** Number of events: timers, chunks of responses, reads and writes, messages between tabs. */
   readonly events: number;
-  /** Milliseconds that passed in the world. */
+  /** Milliseconds that passed in the simulation. */
   readonly simulatedMs: number;
   /** All that happened, in order. */
   readonly trace: readonly string[];
@@ -25,9 +25,9 @@ const REST_MS = 2_400_000;
 /** Milliseconds after which a store that no component shows is closed. */
 const LINGER_MS = 900_000;
 
-/** Runs a plan in a new world, until a rule is broken or all is at rest. */
+/** Runs a plan in a new simulation, until a rule is broken or all is at rest. */
 export async function simulate(plan: Plan): Promise<Run> {
-  const world = createWorld(plan);
+  const simulation = createSimulation(plan);
   const uncaught: unknown[] = [];
   const catchError = (error: unknown) => void uncaught.push(error);
   const { stackTraceLimit } = Error;
@@ -37,39 +37,39 @@ export async function simulate(plan: Plan): Promise<Run> {
   process.on("unhandledRejection", catchError);
   let steps = 0;
   try {
-    const failure = (await live(world, plan, () => ++steps).catch(String)) ?? uncaughtIn(uncaught);
-    const { timeline, trace } = world;
-    if (failure) world.log(failure);
+    const failure = (await runSteps(simulation, plan, () => ++steps).catch(String)) ?? findUncaught(uncaught);
+    const { timeline, trace } = simulation;
+    if (failure) simulation.log(failure);
     return { failure, steps, events: timeline.events, simulatedMs: timeline.now(), trace };
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     process.off("uncaughtException", catchError);
     process.off("unhandledRejection", catchError);
-    world.restore();
+    simulation.restore();
   }
 }
 
-function uncaughtIn([error]: readonly unknown[]): string | undefined {
+function findUncaught([error]: readonly unknown[]): string | undefined {
   return error === undefined ? undefined : `uncaught: ${(error as Error)?.stack ?? error}`;
 }
 
-async function live(world: World, plan: Plan, onStep: () => void): Promise<string | undefined> {
-  const { timeline, open } = world;
+async function runSteps(simulation: Simulation, plan: Plan, onStep: () => void): Promise<string | undefined> {
+  const { timeline, open } = simulation;
   for (let nth = 0; nth < plan.tabs; nth += 1) open();
   for (const [index, step] of plan.steps.entries()) {
     await timeline.runUntil(timeline.now() + step.afterMs);
     onStep();
-    act(world, step, index);
-    await quiet();
-    const broken = brokenRule(world);
+    act(simulation, step, index);
+    await waitForQuiet();
+    const broken = findBrokenRule(simulation);
     if (broken) return broken;
   }
-  return comeToRest(world, plan);
+  return waitForRest(simulation, plan);
 }
 
-/** Ends all faults, waits until nothing is in flight, and looks at what is left. */
-async function comeToRest(world: World, plan: Plan): Promise<string | undefined> {
-  const { timeline, tabs, network, proxy, gateway, disk, open } = world;
+/** Ends all faults, waits until nothing is in flight, and checks what remains. */
+async function waitForRest(simulation: Simulation, plan: Plan): Promise<string | undefined> {
+  const { timeline, tabs, network, proxy, gateway, disk, open } = simulation;
   network.isDown = false;
   network.disarm();
   gateway.disarm();
@@ -91,7 +91,7 @@ async function comeToRest(world: World, plan: Plan): Promise<string | undefined>
   }
   await timeline.runUntil(timeline.now() + REST_MS);
   if (isTight) {
-    const broken = storesWhatFits(world);
+    const broken = storesWhatFits(simulation);
     if (broken) return broken;
     disk.change("well");
     await timeline.runUntil(timeline.now() + REST_MS);
@@ -99,13 +99,13 @@ async function comeToRest(world: World, plan: Plan): Promise<string | undefined>
   const fresh = open();
   for (const { tree } of tabs) tree?.probe();
   await timeline.runUntil(timeline.now() + 10_000);
-  const broken = brokenRule(world) ?? brokenRuleAtRest(world, fresh);
+  const broken = findBrokenRule(simulation) ?? findBrokenRuleAtRest(simulation, fresh);
   if (broken) return broken;
-  const apps = [...tabs, ...(world.stranger ? [world.stranger] : [])];
+  const apps = [...tabs, ...(simulation.stranger ? [simulation.stranger] : [])];
   for (const tab of apps) tab.close();
   await timeline.runUntil(timeline.now() + 10_000 + (plan.view === "stores" ? 0 : LINGER_MS));
   for (const tab of apps) {
-    const left = leftBy(world, tab);
+    const left = findLeftBy(simulation, tab);
     if (left) return left;
   }
   return undefined;

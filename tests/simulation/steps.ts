@@ -2,14 +2,22 @@ import type { ChatMessage } from "@sluice/stores";
 import { breakLines } from "./faults.js";
 import { gatewayFaults } from "./gateway.js";
 import { type Order, type OrderKind, order, orderAgain } from "./orders.js";
-import { type Action, components, described, diskModes, isOfStranger, isOfTree, type Step } from "./plan.js";
-import { nthOf } from "./random.js";
-import { lostOnLeaving } from "./storage-rules.js";
+import {
+  type Action,
+  components,
+  describeStep,
+  diskModes,
+  isOfStranger,
+  isOfTree,
+  type Step,
+} from "./plan.js";
+import { pickNth } from "./random.js";
+import { listReachable, SECRET, type Simulation } from "./simulation.js";
+import { findLostOnLeaving } from "./storage-rules.js";
 import type { Tab } from "./tab.js";
 import type { Part } from "./tree.js";
-import { reachable, SECRET, type World } from "./world.js";
 
-/** Steps after which a chat request may be sent once more, since an answer was lost or was asked for again. */
+/** Steps after which a chat request may be sent once more, since a response was lost or requested again. */
 const REASONS: ReadonlySet<Action> = new Set<Action>([
   "retry",
   "retry in all tabs",
@@ -60,25 +68,26 @@ const usedBy: Partial<Record<Action, Part>> = {
 };
 
 /** Does one step. A step without a tab or a message to act on does nothing. */
-export function act(world: World, step: Step, index: number): void {
-  if (REASONS.has(step.do)) world.reasons += 1;
-  // a retry that replaces its own tab's answer does not wait for the other tabs
-  if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
-  const tab = nthOf(world.tabs, step.tab);
-  if (ASKED.has(step.do) || isAnotherAnswer(world, tab, step.do)) world.asked += 1;
-  world.log(`tab ${tab?.page.id ?? "–"}: ${described(step)}`);
-  if (isOfStranger(step.do)) return actAsStranger(world, step, index);
-  if (actOnWorld(world, step) || !tab) return;
-  if (actOnPage(world, tab, step) || actOnTree(world, tab, step)) return;
-  const awake = world.tabs.filter(({ page }) => page.state === "open");
+export function act(simulation: Simulation, step: Step, index: number): void {
+  if (REASONS.has(step.do)) simulation.reasons += 1;
+  // a retry that replaces its own tab's reply does not wait for the other tabs
+  if (step.do === "retry in all tabs" && simulation.whenBusy === "replace")
+    simulation.reasons += simulation.tabs.length - 1;
+  const tab = pickNth(simulation.tabs, step.tab);
+  if (ASKED.has(step.do) || isAnotherAnswer(simulation, tab, step.do)) simulation.asked += 1;
+  simulation.log(`tab ${tab?.page.id ?? "–"}: ${describeStep(step)}`);
+  if (isOfStranger(step.do)) return actAsStranger(simulation, step, index);
+  if (actOnSimulation(simulation, step) || !tab) return;
+  if (actOnPage(simulation, tab, step) || actOnTree(simulation, tab, step)) return;
+  const awake = simulation.tabs.filter(({ page }) => page.state === "open");
   if (step.do.endsWith("in all tabs")) {
     for (const each of awake) if (isShown(each, "chat")) actInAll(each, step.do);
   } else if (tab.page.state === "open" && isShown(tab, usedBy[step.do] ?? "chat"))
-    actAsUser(world, tab, step, index);
+    actAsUser(simulation, tab, step, index);
 }
 
-/** Returns true for a retry of an answer whose end is known: one without a key, or one that a click stops. */
-function isAnotherAnswer({ tabs, whenBusy }: World, tab: Tab | undefined, action: Action): boolean {
+/** Checks for a retry of a reply with a known outcome: without a key, or stopped by a click. */
+function isAnotherAnswer({ tabs, whenBusy }: Simulation, tab: Tab | undefined, action: Action): boolean {
   if (!action.startsWith("retry")) return false;
   if (whenBusy === "replace" && tabs.some(isAnswering)) return true;
   const retried = action === "retry" ? [tab] : tabs;
@@ -90,8 +99,8 @@ function isAnswering({ chat }: Tab): boolean {
 }
 
 /** Changes the network, the gateway or the disk. */
-function actOnWorld(world: World, step: Step): boolean {
-  const { network, gateway, proxy, disk, open, tabs, log } = world;
+function actOnSimulation(simulation: Simulation, step: Step): boolean {
+  const { network, gateway, proxy, disk, open, tabs, log } = simulation;
   const { nth } = step;
   switch (step.do) {
     case "wait":
@@ -100,7 +109,7 @@ function actOnWorld(world: World, step: Step): boolean {
       if (tabs.length < 4) open();
       return true;
     case "spoil answer":
-      gateway.arm(nthOf(gatewayFaults, nth) ?? "throttles");
+      gateway.arm(pickNth(gatewayFaults, nth) ?? "throttles");
       return true;
     case "restart":
       network.isDown = true;
@@ -120,7 +129,7 @@ function actOnWorld(world: World, step: Step): boolean {
       gateway.forget();
       return true;
     case "change disk":
-      disk.change(nthOf(diskModes, nth) ?? "well");
+      disk.change(pickNth(diskModes, nth) ?? "well");
       return true;
     case "repair disk":
       disk.change("well");
@@ -129,15 +138,15 @@ function actOnWorld(world: World, step: Step): boolean {
       log(`the record ${disk.corrupt("chat/a", nth)} is unreadable`);
       return true;
     default:
-      return breakLines(world, step);
+      return breakLines(simulation, step);
   }
 }
 
 /** Acts as another user of the same browser. */
-function actAsStranger(world: World, { do: action }: Step, index: number): void {
-  const tab = world.stranger ?? world.openStranger();
+function actAsStranger(simulation: Simulation, { do: action }: Step, index: number): void {
+  const tab = simulation.stranger ?? simulation.openStranger();
   const text = `${SECRET} ${index}`;
-  world.isForgotten = action === "stranger signs out";
+  simulation.isForgotten = action === "stranger signs out";
   switch (action) {
     case "stranger sends":
       return tab.call(text, () => tab.chat.send(text));
@@ -149,20 +158,20 @@ function actAsStranger(world: World, { do: action }: Step, index: number): void 
       return tab.call(action, async () => tab.forget?.());
     default:
       tab.page.run(() => tab.page.window.dispatchEvent(new Event("pagehide")));
-      world.close(tab);
-      world.openStranger();
+      simulation.close(tab);
+      simulation.openStranger();
   }
 }
 
 /** Changes the page of a tab, as the browser or its user does. */
-function actOnPage(world: World, tab: Tab, { do: action, nth }: Step): boolean {
+function actOnPage(simulation: Simulation, tab: Tab, { do: action, nth }: Step): boolean {
   const { page } = tab;
-  const { open, close } = world;
+  const { open, close } = simulation;
   switch (action) {
     case "reload":
       page.thaw();
       page.run(() => page.window.dispatchEvent(new Event("pagehide")));
-      world.broken ??= lostOnLeaving(world, tab);
+      simulation.broken ??= findLostOnLeaving(simulation, tab);
       close(tab);
       open();
       return true;
@@ -199,12 +208,12 @@ function actOnPage(world: World, tab: Tab, { do: action, nth }: Step): boolean {
 
 /** Mounts, unmounts and hides components of a tab. */
 function actOnTree(
-  { timeline }: World,
+  { timeline }: Simulation,
   { page, tree, list, assetIds }: Tab,
   { do: action, nth }: Step,
 ): boolean {
   if (!isOfTree(action)) return false;
-  const part = nthOf(components, nth) as Part;
+  const part = pickNth(components, nth) as Part;
   if (!tree || page.state !== "open") return true;
   const { mount } = tree.places[part];
   switch (action) {
@@ -222,24 +231,24 @@ function actOnTree(
       timeline.after(500 * nth, () => page.deliver(() => tree.place(part, { isHidden: false })));
       return true;
     case "mount with another id":
-      tree.place(part, { isMounted: true, id: otherId() });
+      tree.place(part, { isMounted: true, id: pickOtherId() });
       return true;
   }
 
-  function otherId(): string | undefined {
+  function pickOtherId(): string | undefined {
     switch (part) {
       case "chat":
       case "title":
-        return nthOf(["a", "b"], nth >> 3);
+        return pickNth(["a", "b"], nth >> 3);
       case "images":
-        return nthOf([undefined, "pictures"], nth >> 3);
+        return pickNth([undefined, "pictures"], nth >> 3);
       case "video":
-        return nthOf(
+        return pickNth(
           list.getSnapshot().flatMap(({ handle }) => handle?.id ?? []),
           nth >> 3,
         );
       case "asset":
-        return nthOf([...assetIds], nth >> 3);
+        return pickNth([...assetIds], nth >> 3);
       case "list":
         return undefined;
     }
@@ -268,10 +277,10 @@ function actInAll({ chat, call, run }: Tab, action: Action): void {
       call(`approval of ${toolCallId}`, () => chat.approve(toolCallId));
 }
 
-function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: number): void {
+function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, index: number): void {
   const { chat, video, list, images, asset, call, run } = tab;
   const { messages, pendingActions } = chat.getSnapshot();
-  const message = nthOf(messages, nth);
+  const message = pickNth(messages, nth);
   const toolCallId = pendingActions[0]?.toolCallId ?? "none";
   const question = isInCommonChat(tab) ? `question ${index}` : `aside ${index}`;
   const edited = `${question}, edited`;
@@ -301,26 +310,26 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
       send();
       return send(`${question}, again`);
     case "send for a tool":
-      return send(`${question} [${nth > 19 ? "both" : nthOf(["quick", "slow", "guarded", "asked"], nth)}]`);
+      return send(`${question} [${nth > 19 ? "both" : pickNth(["quick", "slow", "guarded", "asked"], nth)}]`);
     case "send a long one":
       return send(`${question} [long]`);
     case "open, send and stop": {
-      const opened = world.tabs.length < 4 ? world.open() : tab;
+      const opened = simulation.tabs.length < 4 ? simulation.open() : tab;
       opened.call(question, () => opened.chat.send(question));
-      return stop(world, opened);
+      return stop(simulation, opened);
     }
     case "send and stop":
       send();
-      return stop(world, tab);
+      return stop(simulation, tab);
     case "reset chat":
-      return reset(world, tab);
+      return reset(simulation, tab);
     case "cancel queued": {
-      const queued = nthOf(chat.getSnapshot().queued, nth);
-      if (queued) world.dropped.add(queued.content);
+      const queued = pickNth(chat.getSnapshot().queued, nth);
+      if (queued) simulation.dropped.add(queued.content);
       return run(() => chat.cancelQueued(queued?.id ?? "none"));
     }
     case "stop":
-      return stop(world, tab);
+      return stop(simulation, tab);
     case "retry":
       return call("retry", () => chat.retry());
     case "regenerate":
@@ -328,18 +337,18 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
     case "edit":
       return call(edited, () => chat.edit(message?.id ?? "none", edited));
     case "switch branch":
-      return run(() => chat.switchBranch(nthOf(message?.branches ?? [], nth) ?? "none"));
+      return run(() => chat.switchBranch(pickNth(message?.branches ?? [], nth) ?? "none"));
     case "approve":
     case "deny":
       return call(action, () => chat[action](toolCallId));
     case "create":
     case "generate":
     case "register":
-      return order(world, tab, action, asks[action]);
+      return order(simulation, tab, action, asks[action]);
     case "create again":
     case "generate again":
     case "register again":
-      return orderAgain(world, tab, action);
+      return orderAgain(simulation, tab, action);
     case "create twice":
       asks.create.ask(tab);
       return asks.create.ask(tab);
@@ -362,27 +371,27 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
     case "reset video":
       return run(() => video.reset());
     case "remove video":
-      world.hasRemoved = true;
-      return run(() => list.remove(nthOf(list.getSnapshot(), nth)?.key ?? "none"));
+      simulation.hasRemoved = true;
+      return run(() => list.remove(pickNth(list.getSnapshot(), nth)?.key ?? "none"));
     default:
       throw new Error(`no such step: ${action}`);
   }
 }
 
 /** Removes all messages of a chat that a tab knows. */
-function reset(world: World, tab: Tab): void {
+function reset(simulation: Simulation, tab: Tab): void {
   const { chat, run } = tab;
   // a reset waits until the thread is read, and the user can't see what it will clear
   if (chat.getSnapshot().isRestoring) return;
   if (isInCommonChat(tab)) {
-    for (const id of reachable(tab).keys()) world.cleared.add(id);
-    for (const { content } of chat.getSnapshot().queued) world.dropped.add(content);
+    for (const id of listReachable(tab).keys()) simulation.cleared.add(id);
+    for (const { content } of chat.getSnapshot().queued) simulation.dropped.add(content);
   }
   run(() => chat.reset());
 }
 
 /** Stops a chat. A question that it does not show by then may never be sent. */
-function stop({ withdrawn, network }: World, tab: Tab): void {
+function stop({ withdrawn, network }: Simulation, tab: Tab): void {
   const { page, chat, pending, run } = tab;
   run(() => chat.stop());
   if (!isInCommonChat(tab)) return;
@@ -390,7 +399,7 @@ function stop({ withdrawn, network }: World, tab: Tab): void {
   for (const name of pending.values())
     if (name.startsWith("question") && !shown.has(name) && !wasSent(name)) withdrawn.add(name);
 
-  /** A question may be on another branch than the one that is shown. */
+  /** A prompt may be on a branch that is not shown. */
   function wasSent(name: string): boolean {
     return network.exchanges.some((each) => each.page === page && each.body?.includes(`"${name}"`));
   }

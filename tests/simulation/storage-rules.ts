@@ -1,15 +1,15 @@
+import { listReachable, SECRET, type Simulation, STRANGER } from "./simulation.js";
 import type { Tab } from "./tab.js";
-import { reachable, SECRET, STRANGER, type World } from "./world.js";
 
-/* Rules about what is stored, and for whom. Each returns the broken rule, if it is. */
+/* Rules about stored data and its user. Each rule returns a description if it is broken. */
 
 /** Beginning of the keys of queued messages. */
 const QUEUED = "/queued/";
-/** Words of the first user, which the other one never writes. */
+/** Words of the first user, which the other user never writes. */
 const FIRST_USERS = /(?:question|aside|film) \d/;
 
-/** A page that is left has asked the storage to keep all that it shows. */
-export function lostOnLeaving({ disk }: World, tab: Tab): string | undefined {
+/** A closed page has tried to store everything that it shows. */
+export function findLostOnLeaving({ disk }: Simulation, tab: Tab): string | undefined {
   if (tab.tree) return undefined;
   const lost = tab.chat.getSnapshot().messages.find(({ id, content }) => {
     const asked = disk.asked.get(id);
@@ -19,16 +19,16 @@ export function lostOnLeaving({ disk }: World, tab: Tab): string | undefined {
 }
 
 /** Two users of one browser have no message, no film, no record and no lock in common. */
-export function keepsUsersApart({ tabs, stranger, disk, locks }: World): string | undefined {
+export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): string | undefined {
   if (!stranger) return undefined;
   const own = stranger.page;
   for (const tab of tabs) {
-    const told = textsIn(tab).find((text) => text.includes(SECRET));
+    const told = listTexts(tab).find((text) => text.includes(SECRET));
     if (told !== undefined) return `tab ${tab.page.id} shows "${told}" of another user`;
     const lock = locks.namesOf(tab.page).find((name) => locks.namesOf(own).includes(name));
     if (lock !== undefined) return `two users share the lock ${lock}`;
   }
-  const foreign = textsIn(stranger).find((text) => FIRST_USERS.test(text));
+  const foreign = listTexts(stranger).find((text) => FIRST_USERS.test(text));
   if (foreign !== undefined) return `another user is shown "${foreign}"`;
   for (const name of disk.names()) {
     const isOwn = name.startsWith(JSON.stringify(STRANGER));
@@ -39,14 +39,14 @@ export function keepsUsersApart({ tabs, stranger, disk, locks }: World): string 
   return undefined;
 }
 
-/** Nothing is left of a user who has signed out, where the storage could be written. */
-export function forgetsAll({ disk, isForgotten }: World): string | undefined {
+/** No data remains of a user who has signed out, if the storage was writable. */
+export function forgetsAll({ disk, isForgotten }: Simulation): string | undefined {
   if (!isForgotten || [...disk.modes].some((mode) => mode !== "well")) return undefined;
   const left = disk.names().find((name) => name.includes(STRANGER) && disk.textsOf(name).size > 0);
   return left && `a user has signed out, and ${left} is left: ${[...disk.textsOf(left).keys()]}`;
 }
 
-function textsIn({ chat, list, page }: Tab): readonly string[] {
+function listTexts({ chat, list, page }: Tab): readonly string[] {
   const { messages, queued } = chat.getSnapshot();
   const labels = page.run(() => list.getSnapshot()).flatMap(({ label }) => label ?? []);
   return [
@@ -57,7 +57,7 @@ function textsIn({ chat, list, page }: Tab): readonly string[] {
 }
 
 /** Notes the queued messages that are on the disk. */
-export function noteQueued({ disk, queued }: World): void {
+export function noteQueued({ disk, queued }: Simulation): void {
   for (const [key, text] of disk.textsOf("chat/a")) {
     if (!key.startsWith(QUEUED) || disk.corrupted.has(key)) continue;
     queued.set(key.slice(QUEUED.length), (JSON.parse(text) as { content: string }).content);
@@ -65,13 +65,13 @@ export function noteQueued({ disk, queued }: World): void {
 }
 
 /** Messages that were cleared, and were gone from the disk since, are in no tab. */
-export function keepsCleared({ cleared, tabs, disk, locks }: World): string | undefined {
+export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
   const gone = [...cleared].filter((id) => disk.removed.has(id));
   const stored = disk.textsOf("chat/a");
   if (gone.some((id) => stored.has(id))) return "a message that was cleared is on the disk again";
   for (const tab of tabs) {
-    const messages = reachable(tab);
+    const messages = listReachable(tab);
     if (gone.some((id) => messages.has(id)))
       return `tab ${tab.page.id}: a message that was cleared is shown again`;
   }
@@ -87,7 +87,7 @@ export function losesNoQueuedMessage({
   turns,
   disk,
   locks,
-}: World): string | undefined {
+}: Simulation): string | undefined {
   if (locks.mode !== "sound") return undefined;
   for (const [id, content] of queued) {
     // the user cleared it in the queue, or in the thread once it was sent
@@ -95,17 +95,17 @@ export function losesNoQueuedMessage({
     if (disk.corrupted.has(QUEUED + id) || disk.corrupted.has(id)) continue;
     if (turns.some(({ question }) => question === content)) continue;
     for (const tab of tabs)
-      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
+      if (!listReachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
         return `tab ${tab.page.id}: "${content}" was queued on the disk, and is lost`;
   }
   return undefined;
 }
 
-/** One message that does not fit on a tight disk keeps no other from it. */
-export function storesWhatFits({ tabs, disk }: World): string | undefined {
+/** A message that does not fit on a tight disk does not block the others. */
+export function storesWhatFits({ tabs, disk }: Simulation): string | undefined {
   const stored = disk.textsOf("chat/a");
   for (const tab of tabs)
-    for (const { id, role, content } of reachable(tab).values())
+    for (const { id, role, content } of listReachable(tab).values())
       if (role === "user" && content.length < 500 && !stored.has(id))
         return `"${content}" fits on the disk, and is not there`;
   return undefined;

@@ -12,37 +12,37 @@ import {
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bytesOfBase64, question } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
-/* Any value of any frame of a stream may be any JSON: the answer ends as a turn or as an error of the family. */
+/* Any value in any frame of a stream may be any JSON: the stream ends as a turn or as a known error. */
 
-const choice = (delta: object, finish_reason: string | null = null) => ({
+const pickChoice = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
-const call = (fields: object) => choice({ tool_calls: [{ index: 0, ...fields }] });
+const call = (fields: object) => pickChoice({ tool_calls: [{ index: 0, ...fields }] });
 const builtIn: unknown[][] = [
   [
-    { id: "c", model: "m", created: 1, ...choice({ role: "assistant", content: "" }) },
-    choice({ reasoning_content: "Hm." }),
-    choice({ content: "Hello" }),
-    choice({ content: [{ type: "thinking", thinking: [{ type: "text", text: "So." }] }] }),
-    { ...choice({}, "stop"), usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } },
+    { id: "c", model: "m", created: 1, ...pickChoice({ role: "assistant", content: "" }) },
+    pickChoice({ reasoning_content: "Hm." }),
+    pickChoice({ content: "Hello" }),
+    pickChoice({ content: [{ type: "thinking", thinking: [{ type: "text", text: "So." }] }] }),
+    { ...pickChoice({}, "stop"), usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } },
   ],
   [
-    choice({ content: "Let me see." }),
+    pickChoice({ content: "Let me see." }),
     call({ id: "a", type: "function", function: { name: "weather", arguments: "" } }),
     call({ function: { arguments: '{"city":"Oslo"}' } }),
     { choices: [{ index: 1, delta: { refusal: "No." } }] },
-    choice({}, "tool_calls"),
+    pickChoice({}, "tool_calls"),
   ],
-  [choice({ function_call: { name: "f", arguments: "{}" } }), choice({}, "function_call")],
+  [pickChoice({ function_call: { name: "f", arguments: "{}" } }), pickChoice({}, "function_call")],
   [{ choices: [{ message: { content: "Whole", tool_calls: [{ id: "a", function: { name: "f" } }] } }] }],
 ];
 const recorded = (streams ?? [])
-  .map(({ base64 }) => framesOf(new TextDecoder().decode(bytesOfBase64(base64))))
+  .map(({ base64 }) => toFrames(new TextDecoder().decode(bytesOfBase64(base64))))
   .filter((frames) => frames.length > 0 && frames.length < 20);
 
-function framesOf(text: string): unknown[] {
+function toFrames(text: string): unknown[] {
   return [...text.matchAll(/^data: (\{.*)$/gm)].flatMap(([, json = ""]) => {
     try {
       return [JSON.parse(json)];
@@ -55,25 +55,25 @@ function framesOf(text: string): unknown[] {
 const MARK = "the value to replace";
 
 /** Paths of all values in `value`, its own among them. */
-function pathsOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+function listPaths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   const below =
     typeof value === "object" && value !== null
-      ? Object.entries(value).flatMap(([key, entry]) => pathsOf(entry, [...path, key]))
+      ? Object.entries(value).flatMap(([key, entry]) => listPaths(entry, [...path, key]))
       : [];
   return [path, ...below];
 }
 
 /** A copy of `value` with a mark in place of the value at a path. */
-function marked(value: unknown, [key, ...rest]: readonly string[]): unknown {
+function mark(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return MARK;
   const fields = value as Record<string, unknown>;
-  const changed = marked(fields[key], rest);
+  const changed = mark(fields[key], rest);
   return Array.isArray(value)
     ? value.map((entry, at) => (String(at) === key ? changed : entry))
     : Object.fromEntries(Object.entries(fields).map((entry) => (entry[0] === key ? [key, changed] : entry)));
 }
 
-/** The server's side of a stream: what it sends, and what it does then. */
+/** The server's side of a stream: what it sends, and what it does afterwards. */
 interface Sent {
   readonly body: string;
   readonly ending: "end" | "held" | "more";
@@ -104,13 +104,10 @@ const changedStream: fc.Arbitrary<Sent> = fc
   })
   .map(({ frames, frame, path, by, done, isWhole, ending }) => {
     const at = frame % frames.length;
-    const paths = pathsOf(frames[at]);
+    const paths = listPaths(frames[at]);
     const changed = frames.map((each, nth) =>
       nth === at
-        ? JSON.stringify(marked(each, paths[path % paths.length] ?? [])).replace(
-            JSON.stringify(MARK),
-            () => by,
-          )
+        ? JSON.stringify(mark(each, paths[path % paths.length] ?? [])).replace(JSON.stringify(MARK), () => by)
         : JSON.stringify(each),
     );
     if (isWhole) return { body: changed[at] ?? "", ending: "end" };
@@ -118,8 +115,8 @@ const changedStream: fc.Arbitrary<Sent> = fc
     return { body: events.join("") + (done ? "data: [DONE]\n\n" : ""), ending };
   });
 
-/** A clock that runs faster than the world's, so that a connection that is held ends soon. */
-const hasty = (times: number): Clock => ({
+/** A clock that runs faster than the simulation's, so that a connection that is held ends soon. */
+const createHastyClock = (times: number): Clock => ({
   now: () => performance.now() * times,
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -156,7 +153,7 @@ async function expectSettled(stream: ReturnType<typeof streamChat>, isLooped: bo
 
 test("any JSON at any place of a stream ends as a turn or an error of the library, and the body is released", async () => {
   const encoder = new TextEncoder();
-  const clock = hasty(50_000);
+  const clock = createHastyClock(50_000);
   await fc.assert(
     fc.asyncProperty(changedStream, fc.boolean(), async ({ body, ending }, isLooped) => {
       let isOver = false;
@@ -185,7 +182,7 @@ test("any JSON at any place of a stream ends as a turn or an error of the librar
       if (!isOver) await clock.sleep(4000);
       expect(isOver).toBe(true);
     }),
-    { ...runsOf(30), timeout: 50_000 },
+    { ...readRuns(30), timeout: 50_000 },
   );
 }, 120_000);
 
@@ -197,7 +194,7 @@ const server = createServer((request, response) => {
 });
 const closed = new Set<Promise<unknown>>();
 
-/** Sends in two writes; then ends, holds the connection, or goes on with comments until it is closed. */
+/** Sends in two writes. Then ends, holds the connection, or sends comments until it is closed. */
 async function sendAll(response: ServerResponse, { body, ending }: Sent): Promise<void> {
   let isClosed = false;
   closed.add(
@@ -229,7 +226,12 @@ afterAll(() => {
 });
 
 test("any JSON over a socket leaves a closed connection at both ends", async () => {
-  const client = createClient({ baseURL: url, clock: hasty(2000), retry: { limit: 0 }, onEvent: () => {} });
+  const client = createClient({
+    baseURL: url,
+    clock: createHastyClock(2000),
+    retry: { limit: 0 },
+    onEvent: () => {},
+  });
   await fc.assert(
     fc.asyncProperty(changedStream, fc.boolean(), async (sent, isLooped) => {
       sending = sent;
@@ -237,6 +239,6 @@ test("any JSON over a socket leaves a closed connection at both ends", async () 
       await Promise.all(closed);
       closed.clear();
     }),
-    { ...runsOf(5, 0.05), timeout: 50_000 },
+    { ...readRuns(5, 0.05), timeout: 50_000 },
   );
 }, 120_000);

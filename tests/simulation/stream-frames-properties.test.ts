@@ -3,38 +3,38 @@ import { createClient, isGatewayError, streamChat } from "@sluice/core";
 import fc from "fast-check";
 import { beforeAll, expect, test, vi } from "vitest";
 import { question } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 /*
  * A frame that differs from an earlier one in one text only is not parsed as a whole. It must be read as `JSON.parse`
  * would read it. Spaces behind the JSON keep two frames in a row from being alike, so that each one is parsed.
  */
 
-const chunk = (delta: string, rest = "") =>
+const toChunk = (delta: string, rest = "") =>
   `{"id":"c","created":1,"choices":[{"index":0,"delta":{${delta}},"finish_reason":null}]${rest}}`;
-/** Frames around a text, which stands where `@` is. */
+/** Frames around a text, with `@` as its placeholder. */
 const envelopes = [
-  chunk('"content":"@"'),
-  chunk('"content":"@"', ',"usage":null'),
-  chunk('"role":"assistant","content":"@","reasoning_content":null'),
-  chunk('"reasoning_content":"@"'),
-  chunk('"reasoning":"@","content":""'),
-  chunk('"content":"@","reasoning":"the same"'),
-  chunk('"content":"first","content":"@"'),
-  chunk('"content":"@","content":"last"'),
-  chunk('"content":"@","tool_calls":[]'),
-  chunk('"content":"@","refusal":"@"'),
-  chunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"@"}}]'),
-  chunk('"tool_calls":[{"id":"a","function":{"name":"f","arguments":"@"}}]'),
-  chunk('"tool_calls":[{"index":0,"id":"@","function":{"name":"f","arguments":"{}"}}]'),
-  chunk('"content":[{"type":"text","text":"@"}]'),
-  chunk('"@":"content"'),
-  chunk('"reasoning":"\\u2063mark\\u2063","content":"@"'),
-  chunk('"content":"@","__proto__":"x"'),
-  chunk('"__proto__":{"content":"@"}'),
-  chunk('"content":"x"', ',"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"note":"@"}'),
-  chunk('"content":"@"', ',"error":null'),
-  chunk('"content":"@"', ',"big":-0,"small":1e400'),
+  toChunk('"content":"@"'),
+  toChunk('"content":"@"', ',"usage":null'),
+  toChunk('"role":"assistant","content":"@","reasoning_content":null'),
+  toChunk('"reasoning_content":"@"'),
+  toChunk('"reasoning":"@","content":""'),
+  toChunk('"content":"@","reasoning":"the same"'),
+  toChunk('"content":"first","content":"@"'),
+  toChunk('"content":"@","content":"last"'),
+  toChunk('"content":"@","tool_calls":[]'),
+  toChunk('"content":"@","refusal":"@"'),
+  toChunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"@"}}]'),
+  toChunk('"tool_calls":[{"id":"a","function":{"name":"f","arguments":"@"}}]'),
+  toChunk('"tool_calls":[{"index":0,"id":"@","function":{"name":"f","arguments":"{}"}}]'),
+  toChunk('"content":[{"type":"text","text":"@"}]'),
+  toChunk('"@":"content"'),
+  toChunk('"reasoning":"\\u2063mark\\u2063","content":"@"'),
+  toChunk('"content":"@","__proto__":"x"'),
+  toChunk('"__proto__":{"content":"@"}'),
+  toChunk('"content":"x"', ',"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"note":"@"}'),
+  toChunk('"content":"@"', ',"error":null'),
+  toChunk('"content":"@"', ',"big":-0,"small":1e400'),
   '{"choices":[{"index":1,"delta":{"content":"@"}}]}',
   '{"choices":[{"delta":{"content":"@"}},{"index":1,"delta":{"content":"other"}}]}',
   '{"choices":[{"delta":{"content":"x"},"finish_reason":"@"}]}',
@@ -44,7 +44,7 @@ const envelopes = [
   '"@"',
   "[@]",
 ];
-/** Stands for a text of which one quote is left. */
+/** Placeholder for a text of one quote. */
 const CUT = "<cut>";
 /** Any text, with lone surrogates. `fc.string({ unit: "binary" })` first makes a map of all characters, for seconds. */
 const anyText = fc
@@ -81,7 +81,7 @@ const frames = fc.array(run, { minLength: 1, maxLength: 6 }).map((runs) => runs.
 
 const encoder = new TextEncoder();
 
-/** Result of an answer with these frames: its deltas, and its turn or its error. */
+/** Result of a stream with these frames: its deltas, and its turn or its error. */
 async function answerTo(data: readonly string[]): Promise<object> {
   // a line break would end the line of the event
   const events = data.map((json) => `data: ${json.replace(/[\r\n]/g, " ")}\n\n`);
@@ -108,11 +108,11 @@ async function answerTo(data: readonly string[]): Promise<object> {
   }
 }
 
-/** The same JSON, of which no two frames in a row are alike. */
-const unlike = (data: readonly string[]) => data.map((json, at) => json + " ".repeat(1 + (at % 2)));
+/** The same JSON, without two equal frames in a row. */
+const isUnlike = (data: readonly string[]) => data.map((json, at) => json + " ".repeat(1 + (at % 2)));
 
-/** Times that JSON is parsed for an answer with these frames. */
-async function parsesOf(data: readonly string[]): Promise<number> {
+/** Counts how often JSON is parsed for a stream with these frames. */
+async function countParses(data: readonly string[]): Promise<number> {
   const parse = vi.spyOn(JSON, "parse");
   await answerTo(data);
   const { length } = parse.mock.calls;
@@ -120,16 +120,16 @@ async function parsesOf(data: readonly string[]): Promise<number> {
   return length;
 }
 
-// the code for frames that are alike is loaded beside the first answer
+// the fast path for equal frames is loaded during the first stream
 beforeAll(async () => {
-  await answerTo([chunk('"content":"a"')]);
+  await answerTo([toChunk('"content":"a"')]);
   await vi.dynamicImportSettled();
 });
 
 test("JSON is parsed for each form of frame, and not for each frame", async () => {
-  const thinking = Array.from({ length: 500 }, (_, at) => chunk(`"reasoning_content":" ${at}"`));
-  const speaking = Array.from({ length: 1000 }, (_, at) => chunk(`"content":" ${at}"`));
-  expect(await parsesOf([...thinking, ...speaking])).toBeLessThan(15);
+  const thinking = Array.from({ length: 500 }, (_, at) => toChunk(`"reasoning_content":" ${at}"`));
+  const speaking = Array.from({ length: 1000 }, (_, at) => toChunk(`"content":" ${at}"`));
+  expect(await countParses([...thinking, ...speaking])).toBeLessThan(15);
 });
 
 // `SLUICE_RUNS=20000` reads a million frames, in a minute of CPU
@@ -138,11 +138,11 @@ test("frames that are alike are read as if each were parsed", { timeout: 900_000
   await fc.assert(
     fc.asyncProperty(frames, async (data) => {
       read += data.length;
-      const [alike, parsed] = [await answerTo(data), await answerTo(unlike(data))];
+      const [alike, parsed] = [await answerTo(data), await answerTo(isUnlike(data))];
       // vitest's comparison takes longer than the reading
       if (!isDeepStrictEqual(alike, parsed)) expect(alike).toEqual(parsed);
     }),
-    runsOf(30),
+    readRuns(30),
   );
   await annotate(`${read} frames`);
 });

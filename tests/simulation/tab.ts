@@ -30,7 +30,7 @@ import type { Random } from "./random.js";
 /** An event of a call. */
 type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
 
-/** Parts by which an app uses the library: stores, or components with hooks. */
+/** How an app uses the library: with stores, or with components and hooks. */
 export type View = "stores" | "hooks" | "strict hooks";
 
 type ChatVerb = "send" | "stop" | "reset" | "retry" | "regenerate" | "edit";
@@ -68,10 +68,10 @@ export interface Tab extends Stores {
   close(): void;
 }
 
-/** Parts of the world that an app needs. */
+/** Parts of the simulation that an app needs. */
 export interface TabParts {
   readonly page: Page;
-  /** User whose things the app keeps; undefined for an app that knows one user. */
+  /** User of the app's data. Undefined for an app with a single user. */
   readonly scope?: string;
   readonly random: Random;
   readonly storage: RecordStorage;
@@ -101,7 +101,7 @@ export function openTab(parts: TabParts): Tab {
   const assetIds = new Set<string>();
   const tab = { page, steps, pending, assetIds, isSignedOut: false, call, run: page.run };
 
-  const tools = toolsOf(page, onTool);
+  const tools = createTools(page, onTool);
   const options: AppOptions = {
     client: {
       resume: streamResumption(),
@@ -162,7 +162,7 @@ function openStores(options: AppOptions, page: Page) {
 }
 
 /** Makes the tools of an app. */
-export function toolsOf(page: Page, onTool: (toolCallId: string) => void) {
+export function createTools(page: Page, onTool: (toolCallId: string) => void) {
   const parameters = { type: "object" };
   const run =
     (output: string, ms = 0) =>

@@ -3,10 +3,10 @@ import { createVideoTaskList, createVideoTaskStore, listVideoTasks, memoryStorag
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { settled, stoppedClock } from "../../packages/core/test/support/gateway.js";
-import { runsOf } from "../support/seed.js";
+import { readRuns } from "../support/seed.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-const runs = runsOf(30);
+const runs = readRuns(30);
 const id = fc.stringMatching(/^[\w-]{1,40}$/);
 
 /** A client whose creates are answered by `receipt`; every query finds a task that runs. */
@@ -27,7 +27,7 @@ function openTab<Time extends Clock>(receipt: unknown, clock: Time) {
 }
 
 describe("the id of a video", () => {
-  const receipt = (ids: fc.Arbitrary<Record<string, unknown>>) =>
+  const createReceipt = (ids: fc.Arbitrary<Record<string, unknown>>) =>
     fc
       .tuple(fc.dictionary(fc.string(), fc.jsonValue()), ids, fc.jsonValue(), fc.jsonValue(), fc.jsonValue())
       .map(
@@ -47,7 +47,7 @@ describe("the id of a video", () => {
       fc.tuple(id, fc.constantFrom("", null)).map(([task_id, id]) => ({ id, task_id })),
     );
     await fc.assert(
-      fc.asyncProperty(receipt(ids), async (receipt) => {
+      fc.asyncProperty(createReceipt(ids), async (receipt) => {
         const { client, polled } = openTab(receipt, stoppedClock());
         const video = createVideoTaskStore(client);
         const stop = video.subscribe(() => {});

@@ -18,7 +18,7 @@ function openTab(clock: Clock) {
 }
 
 /** A clock on which everybody sleeps until all are woken together. */
-function wokenClock(): Clock & { wakeAll(): void } {
+function createWokenClock(): Clock & { wakeAll(): void } {
   const sleepers = new Set<() => void>();
   return {
     now: () => 0,
@@ -43,7 +43,7 @@ test("10,000 tasks that were attached and left are released", {
 }, async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  const clock = wokenClock();
+  const clock = createWokenClock();
   const { client } = openTab(clock);
   let alive: WeakRef<object>[] = [];
   const heapAfter: number[] = [];

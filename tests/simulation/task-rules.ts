@@ -1,21 +1,21 @@
 import type { Exchange } from "./network.js";
 import type { Page } from "./page.js";
+import { isIll, SECRET, type Simulation } from "./simulation.js";
 import type { Tab } from "./tab.js";
-import { isIll, SECRET, type World } from "./world.js";
 
 /* Rules about videos and assets: their ids, their lists and their polls. Each returns the broken rule, if it is. */
 
 /** A tab whose receipt came whole has the id; a task is called unconfirmed only if the gateway may have it. */
 export function knowsItsTasks(
-  { gateway, network, hasRemoved }: World,
+  { gateway, network, hasRemoved }: Simulation,
   { page, list }: Tab,
 ): string | undefined {
   const entries = list.getSnapshot();
   for (const exchange of network.exchanges) {
     if (exchange.page !== page || !isCreate(exchange)) continue;
-    const label = promptOf(exchange);
+    const label = getPrompt(exchange);
     const task = gateway.calls.find(
-      ({ taskId, body }) => taskId && body["input"] && promptIn(body) === label,
+      ({ taskId, body }) => taskId && body["input"] && readPrompt(body) === label,
     );
     const entry = entries.find((each) => each.label === label);
     const isKnown = exchange.received.includes(`"${entry?.handle?.id}"`);
@@ -23,7 +23,7 @@ export function knowsItsTasks(
       return `the id of "${label}" came, and is lost`;
   }
   const unsure = entries.find(({ label, state }) => {
-    const tries = network.exchanges.filter((each) => isCreate(each) && promptOf(each) === label);
+    const tries = network.exchanges.filter((each) => isCreate(each) && getPrompt(each) === label);
     // an entry without a request is that of a tab that crashed before it was sent: no other tab knows that
     const isOwn = tries.length > 0 && tries.every((each) => each.page === page);
     return state === "unconfirmed" && isOwn && tries.every(isRefusal) && page.state === "open";
@@ -32,7 +32,7 @@ export function knowsItsTasks(
 }
 
 /** A tab whose receipt of an asset came whole has the id. */
-export function knowsItsAssets({ network }: World, { page, assetIds }: Tab): string | undefined {
+export function knowsItsAssets({ network }: Simulation, { page, assetIds }: Tab): string | undefined {
   const lost = network.exchanges.find(
     ({ page: sender, path, status, isWhole, received }) =>
       sender === page &&
@@ -49,11 +49,11 @@ function isCreate({ method, path }: Exchange): boolean {
   return method === "POST" && path.startsWith("/v1/video");
 }
 
-function promptOf({ body = "{}" }: Exchange): string {
-  return promptIn(JSON.parse(body));
+function getPrompt({ body = "{}" }: Exchange): string {
+  return readPrompt(JSON.parse(body));
 }
 
-export function promptIn({ input }: Readonly<Record<string, unknown>>): string {
+export function readPrompt({ input }: Readonly<Record<string, unknown>>): string {
   return (input as { prompt: string }).prompt;
 }
 
@@ -64,20 +64,21 @@ export function isRefusal({ status = 0, error }: Exchange): boolean {
 
 /** A billed task is in the list after a reload. The entry was written before the request was sent. */
 export function keepsTasks(
-  { gateway, disk, hasRemoved, locks, timeline }: World,
+  { gateway, disk, hasRemoved, locks, timeline }: Simulation,
   { list }: Tab,
 ): string | undefined {
   if (isIll(disk.modes) || hasRemoved || timeline.now() > 12 * 3_600_000) return undefined;
   if (locks.mode !== "sound") return undefined;
   const labels = list.getSnapshot().map(({ label }) => label);
   const lost = gateway.calls.find(
-    ({ taskId, body }) => taskId && !promptIn(body).startsWith(SECRET) && !labels.includes(promptIn(body)),
+    ({ taskId, body }) =>
+      taskId && !readPrompt(body).startsWith(SECRET) && !labels.includes(readPrompt(body)),
   );
-  return lost && `"${promptIn(lost.body)}" was billed, and is in no list`;
+  return lost && `"${readPrompt(lost.body)}" was billed, and is in no list`;
 }
 
 /** Tabs that can see each other list the same videos. */
-export function listsTheSame({ tabs, locks, disk, hasRemoved }: World): string | undefined {
+export function listsTheSame({ tabs, locks, disk, hasRemoved }: Simulation): string | undefined {
   // a removal that could not be written meets what another tab wrote about the video meanwhile
   if (locks.mode !== "sound" || (isIll(disk.modes) && hasRemoved)) return undefined;
   const [first, ...others] = tabs.map(({ list }) =>
@@ -93,7 +94,7 @@ export function listsTheSame({ tabs, locks, disk, hasRemoved }: World): string |
 const LEASE_MS = 20_000;
 
 /** Two tabs never poll one task for longer than one lease. */
-export function pollsOnce({ network, locks }: World): string | undefined {
+export function pollsOnce({ network, locks }: Simulation): string | undefined {
   if (locks.mode !== "sound") return undefined;
   const spans = new Map<string, { readonly page: Page; readonly from: number; to: number }[]>();
   for (const { page, at, method, path, body } of network.exchanges) {

@@ -1,11 +1,11 @@
 /** Runs the code of a React tree anew: its modules are those of one tab. */
 export type TreeCode = (page: {
-  /** Receives what is written to the console as an error. */
+  /** Receives console errors. */
   readonly logError: (...line: readonly unknown[]) => void;
   /** Milliseconds for `performance.now`. */
   readonly now: () => number;
 }) => typeof import("./tree.jsx") & {
-  /** Element of a document of its own. */
+  /** Element of a separate document. */
   readonly container: Element;
 };
 

@@ -21,7 +21,7 @@ import { chats } from "../../packages/react/src/chats.js";
 import { images } from "../../packages/react/src/images.js";
 import type { AppOptions } from "./tab.js";
 
-/* The app of a tab as a React tree. It is a bundle of its own, whose code each tab gets anew, as a page does. */
+/* The app of a tab as a React tree. It is a separate bundle that each tab loads anew, as a page does. */
 
 /** Components of the app; `title` shows the same chat as `chat`. */
 export const parts = ["chat", "title", "list", "video", "asset", "images"] as const;
@@ -29,7 +29,7 @@ export type Part = (typeof parts)[number];
 /** Components that share their store by an id. */
 export type SharedPart = "chat" | "title" | "images";
 
-/** The way in which a component is in the tree. */
+/** How a component is in the tree. */
 export interface Place {
   readonly isMounted: boolean;
   /** True inside a hidden `<Activity>`. */
@@ -52,7 +52,7 @@ export interface Shown {
 
 /** Parts of the tab that the tree needs. */
 export interface TreeParts extends AppOptions {
-  /** Element of a document of its own. */
+  /** Element of a separate document. */
   readonly container: Element;
   /** True for React's StrictMode, which mounts everything twice. */
   readonly isStrict: boolean;
@@ -80,7 +80,7 @@ export function renderTree(tab: TreeParts) {
     for (const stop of stops) stop();
   }
 
-  /** Changes the way in which a component is in the tree. */
+  /** Changes how a component is in the tree. */
   function place(part: Part, change: Partial<Place>): void {
     places[part] = { ...places[part], ...change };
     render();
@@ -143,7 +143,7 @@ export function renderTree(tab: TreeParts) {
     return null;
   }
 
-  /** Returns the store that a component shares by its id; undefined for one of its own, or where there is none. */
+  /** Returns the store that a component shares by its id. Undefined for a private store, or without a store. */
   function storeOf(part: SharedPart) {
     const { id } = shown[part] ?? {};
     if (id === undefined) return undefined;

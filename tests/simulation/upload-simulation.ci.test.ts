@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { simulateUploads } from "./upload-world.js";
+import { simulateUploads } from "./upload-simulation.js";
 
-/** A tenth of the worlds of the other simulation: each one sends megabytes. */
+/** A tenth of the simulations of the other simulation: each one sends megabytes. */
 const runs = Math.ceil(Number(process.env["SLUICE_RUNS"] ?? 50) / 10);
 
-test("An upload ends within its bytes, stores a file once, and goes on after reloads, in worlds with faults", async () => {
+test("An upload ends within its bytes, stores a file once, and goes on after reloads, in simulations with faults", async () => {
   for (let seed = 1; seed <= runs; seed += 1) {
     const { failure, trace } = await simulateUploads(seed);
     if (failure !== undefined) expect.fail([`seed ${seed}: ${failure}`, ...trace].join("\n"));

@@ -1,4 +1,4 @@
-import type { DeviceWorld } from "./device-world.js";
+import type { DeviceSimulation } from "./device-simulation.js";
 import type { Exchange } from "./network.js";
 import type { Page } from "./page.js";
 import { isOfStorage } from "./remote-devices.js";
@@ -17,7 +17,7 @@ export interface Withdrawal {
   readonly at: number;
 }
 
-/** A step of a device at the server that keeps the chat, with what the server has done for it. */
+/** A step of a device at the server that stores the chat, with the server's action. */
 export interface KeptEvent {
   /** Milliseconds at which it was certainly done. */
   readonly at: number;
@@ -30,30 +30,31 @@ export interface KeptEvent {
   readonly record?: unknown;
 }
 
-/** Time in which a device that works on a message learns what the server knows, in milliseconds: two reads. */
+/** Time within which a device that works on a message learns what the server knows, in milliseconds: two reads. */
 const NEWS_MS = 60_000;
 
-/** Returns the broken rule, where a message was sent that was stopped. */
-export function sendsNothingStopped(world: DeviceWorld): string | undefined {
-  for (const [content, stop] of world.withdrawn) {
+/** Returns the broken rule if a stopped message was sent. */
+export function sendsNothingStopped(simulation: DeviceSimulation): string | undefined {
+  for (const [content, stop] of simulation.withdrawn) {
     const first =
-      world.gateway.calls.some(({ body }) => asked(body) === content) && firstSend(world, content);
+      simulation.gateway.calls.some(({ body }) => listRequested(body) === content) &&
+      firstSend(simulation, content);
     // what comes later is about a message of the thread
     if (!first || first.at <= stop.at) continue;
-    const fault = faultOf(world, content, stop, first);
+    const fault = findFault(simulation, content, stop, first);
     if (fault) return `"${content}" was sent after it was stopped${fault}`;
   }
   return undefined;
 }
 
 /** Returns a reason why a message may not have been sent; undefined where no device could know better. */
-function faultOf(
-  { kept, idOf }: DeviceWorld,
+function findFault(
+  { kept, getId }: DeviceSimulation,
   content: string,
   stop: Withdrawal,
   sent: Exchange,
 ): string | undefined {
-  const sender = idOf(sent.page);
+  const sender = getId(sent.page);
   if (sender === stop.device) return ", on its own device";
   const events = kept.events();
   const key = events.find(({ record }) => contentOf(record) === content)?.key;
@@ -71,20 +72,20 @@ function faultOf(
   return isGivenAway && stop.page.state !== "gone" ? ", and given away before" : undefined;
 }
 
-/** Returns the first request of a page for the answer to a message. */
-function firstSend({ network }: DeviceWorld, content: string): Exchange | undefined {
+/** Returns the first request of a page for the reply to a message. */
+function firstSend({ network }: DeviceSimulation, content: string): Exchange | undefined {
   return network.exchanges.find(
     (each) =>
       each.to === "" &&
       !isOfStorage(each) &&
       each.method === "POST" &&
       each.body?.includes(`"${content}"`) &&
-      asked(JSON.parse(each.body)) === content,
+      listRequested(JSON.parse(each.body)) === content,
   );
 }
 
 /** Text of the last question of a request. */
-function asked(body: Readonly<Record<string, unknown>>): string | undefined {
+function listRequested(body: Readonly<Record<string, unknown>>): string | undefined {
   const messages = (body["messages"] ?? []) as readonly { role: string; content?: string }[];
   return messages.findLast(({ role }) => role === "user")?.content;
 }

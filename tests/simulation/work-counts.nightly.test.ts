@@ -14,18 +14,18 @@ import { answerOf, makeEvents, readsOf } from "../../bench/workload.ts";
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
 /** A client that gets this many frames, in reads of this size. */
-function clientFor(frames: number, size: Parameters<typeof readsOf>[1], clock?: Clock) {
+function createClientFor(frames: number, size: Parameters<typeof readsOf>[1], clock?: Clock) {
   const reads = readsOf(makeEvents(frames), size);
   return createClient({ baseURL: "https://gateway.test", fetch: async () => answerOf(reads), clock });
 }
 
-async function read(client: ReturnType<typeof clientFor>): Promise<void> {
+async function read(client: ReturnType<typeof createClientFor>): Promise<void> {
   const stream = streamChat(client, question);
   for await (const _ of stream);
 }
 
 /** Counts the promises that are made while `work` runs. */
-async function promisesOf(work: () => Promise<void>): Promise<number> {
+async function countPromises(work: () => Promise<void>): Promise<number> {
   let promises = 0;
   const hook = createHook({
     init(_, type) {
@@ -40,29 +40,29 @@ async function promisesOf(work: () => Promise<void>): Promise<number> {
 
 // loads what a first call loads
 beforeAll(async () => {
-  await read(clientFor(10, "one frame"));
+  await read(createClientFor(10, "one frame"));
   await vi.dynamicImportSettled();
 });
 afterEach(() => void vi.restoreAllMocks());
 
 test("most frames of a stream are read without JSON.parse", async () => {
-  const client = clientFor(1000, 65_536);
+  const client = createClientFor(1000, 65_536);
   const parse = vi.spyOn(JSON, "parse");
   await read(client);
   expect(parse.mock.calls.length).toBeLessThan(150);
 });
 
 test("a stream costs few promises for each delta, and for each read", async () => {
-  const large = clientFor(4000, 65_536);
-  expect(await promisesOf(() => read(large))).toBeLessThan(4000 * 4);
-  const single = clientFor(4000, "one frame");
-  expect(await promisesOf(() => read(single))).toBeLessThan(4000 * 10);
+  const large = createClientFor(4000, 65_536);
+  expect(await countPromises(() => read(large))).toBeLessThan(4000 * 4);
+  const single = createClientFor(4000, "one frame");
+  expect(await countPromises(() => read(single))).toBeLessThan(4000 * 10);
 });
 
 test("four times the frames cost four times the promises", async () => {
-  const [small, large] = [clientFor(1000, 4096), clientFor(4000, 4096)];
-  const few = await promisesOf(() => read(small));
-  const many = await promisesOf(() => read(large));
+  const [small, large] = [createClientFor(1000, 4096), createClientFor(4000, 4096)];
+  const few = await countPromises(() => read(small));
+  const many = await countPromises(() => read(large));
   expect(many / few).toBeLessThan(4.2);
 });
 
@@ -104,21 +104,21 @@ test("a chat notifies its subscribers once in 50 ms, however many deltas come", 
 });
 
 /** Bytes of the heap that are in use after collecting garbage. */
-function heldBytes(): number {
+function measureHeldBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
   return process.memoryUsage().heapUsed;
 }
 
 test("an answer holds a few times its text while it streams", async () => {
-  const client = clientFor(50_000, 65_536);
+  const client = createClientFor(50_000, 65_536);
   const stream = streamChat(client, question);
-  const before = heldBytes();
+  const before = measureHeldBytes();
   let most = 0;
   let deltas = 0;
   for await (const _ of stream) {
     deltas += 1;
-    if (deltas % 16_000 === 0) most = Math.max(most, heldBytes() - before);
+    if (deltas % 16_000 === 0) most = Math.max(most, measureHeldBytes() - before);
   }
   const { content, reasoning_content: reasoning = "" } = stream.snapshot;
   // two bytes for each character; a tree of deltas takes twenty
@@ -136,7 +136,7 @@ test("an answer that waits for its next read holds none of the reads before", as
         headers: { "content-type": "text/event-stream" },
       }),
   });
-  const before = heldBytes();
+  const before = measureHeldBytes();
   const streams = Array.from({ length: count }, () => streamChat(client, question));
   await Promise.all(
     streams.map(async (stream) => {
@@ -145,7 +145,7 @@ test("an answer that waits for its next read holds none of the reads before", as
     }),
   );
   expect(streams[0]?.snapshot.content.length).toBeGreaterThan(100);
-  const each = (heldBytes() - before) / count;
+  const each = (measureHeldBytes() - before) / count;
   for (const stream of streams) stream.abort();
   // the text of the read alone takes two bytes for each of its characters
   expect(each).toBeLessThan(read.length);

@@ -11,7 +11,7 @@ import { type CDPSession, chromium, type Page } from "playwright";
 import { bundle } from "../../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../../packages/worker-proxy/test/support/workerd-process.ts";
 import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
-import { builtPage } from "../support/built-page.ts";
+import { buildPage } from "../support/built-page.ts";
 import { type Done, openLoad } from "./load.ts";
 import type { SoakPage } from "./page.ts";
 
@@ -58,7 +58,7 @@ export async function soak(minutes: number): Promise<string[]> {
   const load = openLoad(address, "node", memoryStorage());
   const browser = executablePath && (await chromium.launch({ executablePath, args: chromiumFlags }));
   const tab = browser ? await (await browser.newContext()).newPage() : undefined;
-  const html = tab ? await builtPage("../soak/page.ts") : "";
+  const html = tab ? await buildPage("../soak/page.ts") : "";
   await tab?.route(`${address}/`, (route) => route.fulfill({ contentType: "text/html", body: html }));
   await tab?.goto(address);
   const session = await tab?.context().newCDPSession(tab);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
-import { runsOf } from "../support/seed.ts";
+import { readRuns } from "../support/seed.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
   afterAll(() => server.close());
   beforeEach(async () => {
     server.emulator.reset();
-    studio = await reopenStudio(await sharedBrowser(), server.address);
+    studio = await reopenStudio(await getSharedBrowser(), server.address);
     page = studio.page;
   });
   afterEach(async () => {
@@ -117,7 +117,7 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
     const address = fc
       .tuple(fc.constantFrom("#/", "#", "#//"), room, fc.array(id, { maxLength: 2 }))
       .map(([start, name, ids]) => start + [name, ...ids].join("/"));
-    for (const hash of fc.sample(address, runsOf(500))) {
+    for (const hash of fc.sample(address, readRuns(500))) {
       await go(hash);
       await expect.poll(() => visible().count(), { message: hash }).toBe(1);
       expect(studio.problems, hash).toEqual([]);

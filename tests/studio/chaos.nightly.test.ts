@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { startStudioInWorkerd } from "../support/studio-in-workerd.ts";
 import { openStudio, type StudioPage } from "../support/studio-page.ts";
 import { hasChromium, MINUTE } from "../support/studio-suite.ts";
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)(
     const alert = () => studio.page.getByRole("alert");
 
     test("an answer whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
-      studio = await openStudio(await sharedBrowser(), `${world.address}/#/chat`);
+      studio = await openStudio(await getSharedBrowser(), `${world.address}/#/chat`);
       await askAndHold();
       await world.killWorker();
       await world.restartWorker();
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)(
     });
 
     test("an answer goes on where a network that flaps has lost it, and is asked for once", async () => {
-      studio = await openStudio(await sharedBrowser(), `${world.address}/#/chat`);
+      studio = await openStudio(await getSharedBrowser(), `${world.address}/#/chat`);
       await askAndHold();
       for (let times = 0; times < 3; times += 1) {
         await studio.page.context().setOffline(true);
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)(
     });
 
     test("a video goes on while the gateway is gone, and is there after its restart", async () => {
-      studio = await openStudio(await sharedBrowser(), `${world.address}/#/videos`);
+      studio = await openStudio(await getSharedBrowser(), `${world.address}/#/videos`);
       const { page } = studio;
       await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("A reef at dawn");
       await page.getByRole("button", { name: "Generate", exact: true }).click();

@@ -10,14 +10,14 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     askAndWait,
     offerTools,
     chooseModel,
-    newChat,
+    openNewChat,
     actOnChat,
-    button,
-    question,
-    answers,
-    card,
-    rail,
-    entry,
+    findButton,
+    findQuestion,
+    findAnswers,
+    findCard,
+    findRail,
+    findEntry,
   } = openChat();
 
   describe("an answer", () => {
@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.page.route(COMPLETIONS, (route) => route.fulfill(refusal), { times: 1 });
       await room.studio.ask("How does a canal lock work?");
       await room.page.getByRole("timer").getByText("Too many requests. Retrying in").waitFor();
-      await button("Retry now").click();
+      await findButton("Retry now").click();
       await room.studio.answer().getByText("an elevator made of water").waitFor();
     });
 
@@ -48,23 +48,23 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       const word = code.locator("span[style*=color]").getByText("interface", { exact: true });
       const color = () => word.evaluate((it) => getComputedStyle(it).color);
       const light = await color();
-      await button("Theme: system").click();
-      await button("Theme: light").click();
-      await button("Theme: dark").waitFor();
+      await findButton("Theme: system").click();
+      await findButton("Theme: light").click();
+      await findButton("Theme: dark").waitFor();
       const dark = await color();
       expect(dark).not.toBe(light);
-      await button("Theme: dark").click();
+      await findButton("Theme: dark").click();
       await expect.poll(color).toBe(light);
       await room.page.emulateMedia({ colorScheme: "dark" });
       await expect.poll(color).toBe(dark);
-      await button("Theme: system").click();
-      await button("Theme: light").waitFor();
+      await findButton("Theme: system").click();
+      await findButton("Theme: light").waitFor();
       await expect.poll(color).toBe(light);
     });
 
     test("An answer in JSON is shown as code", async () => {
       const turn = async () => {
-        await button("Settings").click();
+        await findButton("Settings").click();
         await room.page.getByRole("switch", { name: "JSON mode" }).click();
         await room.page.keyboard.press("Escape");
       };
@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         .toBe(0);
       await release();
       await room.studio.answer().getByRole("img", { name: "Diagram of flowchart" }).waitFor();
-      await answers().first().locator(".katex").first().waitFor();
+      await findAnswers().first().locator(".katex").first().waitFor();
       await formula.first().waitFor({ state: "detached" });
     });
 
@@ -110,17 +110,17 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await log.focus();
       await room.page.keyboard.press("Home");
       await expect.poll(() => log.evaluate((it) => it.scrollTop)).toBe(0);
-      await button("Jump to latest").waitFor();
-      await rail().getByRole("link", { name: "Images", exact: true }).click();
+      await findButton("Jump to latest").waitFor();
+      await findRail().getByRole("link", { name: "Images", exact: true }).click();
       await room.page.getByRole("heading", { level: 1, name: "Images" }).waitFor();
-      await entry("Show me what you can do").first().click();
+      await findEntry("Show me what you can do").first().click();
       await log.waitFor();
-      await button("Jump to latest").waitFor();
+      await findButton("Jump to latest").waitFor();
       expect(await log.evaluate((it) => it.scrollTop)).toBe(0);
       await log.focus();
       await room.page.keyboard.press("End");
       await expect.poll(below).toBeLessThanOrEqual(1);
-      await button("Jump to latest").waitFor({ state: "hidden" });
+      await findButton("Jump to latest").waitFor({ state: "hidden" });
     });
 
     test("shows no raw Markdown while it streams", async () => {
@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.studio.settled();
       await room.studio.ask("[[stall]] How does a canal lock work?");
       await other.last().getByText("Answering in another tab").waitFor();
-      await button("Stop").click();
+      await findButton("Stop").click();
       await other.last().getByText("Stopped").waitFor();
       // behind another, a tab draws no more than a frame a second
       await room.page.bringToFront();
@@ -183,7 +183,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       };
       await expect.poll(pass, { interval: 1500 }).toMatch(/^No new text for \d\d s/);
       await room.page.evaluate("Date.back()");
-      await button("Stop").click();
+      await findButton("Stop").click();
       await room.studio.answer().getByText("Stopped").waitFor();
       await expect.poll(() => room.page.getByRole("timer").count()).toBe(0);
     });
@@ -191,16 +191,16 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("An answer that reached its length limit is continued", async () => {
       await askAndWait("[[length]] Write a debounce function in TypeScript");
       await room.studio.answer().getByText("length limit").waitFor();
-      await button("Continue").click();
-      await answers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
+      await findButton("Continue").click();
+      await findAnswers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
     test("An answer without a finish_reason may be incomplete, and is continued", async () => {
       await askAndWait("[[unconfirmed]] Write a debounce function in TypeScript");
       await room.studio.answer().getByText("may be incomplete").waitFor();
-      await button("Continue").click();
-      await answers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
+      await findButton("Continue").click();
+      await findAnswers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
@@ -217,14 +217,14 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
           const events = [chunk, end].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
           return route.fulfill({ contentType: "text/event-stream", body: `${events}data: [DONE]\n\n` });
         });
-        await newChat();
+        await openNewChat();
         await askAndWait("Hello");
-        await button("Continue").click();
+        await findButton("Continue").click();
         await room.studio.answer().getByText("That is it.").waitFor();
         await expect.poll(() => room.studio.answer().innerText()).not.toMatch(/\*\*|\|/);
         await room.page.unroute(COMPLETIONS);
       }
-      await answers().first().getByText("made").waitFor();
+      await findAnswers().first().getByText("made").waitFor();
     });
 
     test("A question that a server on this machine may have got without a network may have cost something", async () => {
@@ -244,11 +244,11 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.studio.answer().getByText("For three six-sided dice").waitFor();
       const steps = room.studio.answer().getByRole("button", { name: "Roll dice · 3 steps" });
       await steps.click();
-      await card("Roll dice").getByText("total").waitFor();
+      await findCard("Roll dice").getByText("total").waitFor();
       await expect
-        .poll(() => card("Roll dice").innerText())
+        .poll(() => findCard("Roll dice").innerText())
         .toMatch(/count\s+3\s+sides\s+6[\s\S]*Done|Done[\s\S]*count/);
-      await button("Regenerate").waitFor();
+      await findButton("Regenerate").waitFor();
       await expect
         .poll(() => room.studio.answer().getByRole("button", { name: "Regenerate" }).count())
         .toBe(1);
@@ -257,18 +257,18 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("shows its arguments while they come", async () => {
       await offerTools();
       await room.studio.ask(`[[stall]] Keep a note: "${LONG_NOTE}"`);
-      await card("Save a note").getByText("word 0").waitFor();
-      await expect.poll(() => button("Approve").count()).toBe(0);
-      await button("Stop").click();
+      await findCard("Save a note").getByText("word 0").waitFor();
+      await expect.poll(() => findButton("Approve").count()).toBe(0);
+      await findButton("Stop").click();
       await room.studio.answer().getByText("Stopped").waitFor();
     });
 
     test("A denied tool does not run, and the model is told", async () => {
       await offerTools();
       await room.studio.ask('Keep a note: "nothing"');
-      await button("Deny").click();
+      await findButton("Deny").click();
       await room.studio.answer().getByText("nothing was kept").waitFor();
-      await expect.poll(() => button("Notes: 2").count()).toBe(0);
+      await expect.poll(() => findButton("Notes: 2").count()).toBe(0);
       await expect
         .poll(() => room.studio.bodies[1]?.messages.at(-1))
         .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
@@ -277,9 +277,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("A tool that the user answers is answered on its card, also after a reload", async () => {
       await offerTools();
       await room.studio.ask("Help me choose a color for my boat");
-      await button("heather").waitFor();
+      await findButton("heather").waitFor();
       await room.page.reload();
-      await button("heather").click();
+      await findButton("heather").click();
       await room.studio.answer().getByText("heather it is").waitFor();
     });
 
@@ -300,12 +300,12 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await askAndWait("Hello");
       await words.waitFor();
       const first = await amount();
-      await button("Regenerate").click();
+      await findButton("Regenerate").click();
       await room.studio.answer().getByText("2/2").waitFor();
       await expect.poll(amount).toBeGreaterThan(first);
       await room.studio.settled();
       const both = await amount();
-      await button("Previous version").press("Enter");
+      await findButton("Previous version").press("Enter");
       await room.studio.answer().getByText("1/2").waitFor();
       expect(await amount()).toBe(both);
     });
@@ -314,7 +314,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       const words = room.page.locator("form p", { hasText: "Imaginary cost" });
       const text = "a".repeat(10_000);
       // the settings are those of the browser: a test before may have left them
-      await button("Settings").click();
+      await findButton("Settings").click();
       await room.page.getByRole("switch", { name: "Tools" }).uncheck();
       await room.page.keyboard.press("Escape");
       await room.studio.field.fill(text);
@@ -329,7 +329,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       const afterOne = await amount();
       await askAndWait("Hello");
       await expect.poll(amount).toBeGreaterThan(afterOne);
-      await button("Settings").click();
+      await findButton("Settings").click();
       await room.page.getByRole("switch", { name: "Tools" }).check();
       await words
         .getByText(/^Imaginary cost: [\d.]+ coins to send, more with tools, 0.9 coins for/)
@@ -341,19 +341,19 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("Edit makes versions of a question, each with its own answer", async () => {
       await askAndWait("Hello");
-      await button("Edit").press("Enter");
+      await findButton("Edit").press("Enter");
       const editor = room.page.getByRole("textbox", { name: "Edit your message" });
       await editor.fill("Never mind");
       await editor.press("Escape");
-      await expect.poll(() => button("Edit").evaluate((it) => it === document.activeElement)).toBe(true);
-      await button("Edit").press("Enter");
+      await expect.poll(() => findButton("Edit").evaluate((it) => it === document.activeElement)).toBe(true);
+      await findButton("Edit").press("Enter");
       await editor.fill("Thanks");
       await editor.press("Enter");
-      await question().getByText("2/2").waitFor();
-      await question().getByText("Thanks").waitFor();
+      await findQuestion().getByText("2/2").waitFor();
+      await findQuestion().getByText("Thanks").waitFor();
       await room.studio.settled();
-      await question().getByRole("button", { name: "Previous version" }).click();
-      await question().getByText("Hello").waitFor();
+      await findQuestion().getByRole("button", { name: "Previous version" }).click();
+      await findQuestion().getByText("Hello").waitFor();
       expect(room.studio.bodies.map(({ messages }) => messages)).toMatchObject([
         [{ content: "Hello" }],
         [{ content: "Thanks" }],
@@ -361,14 +361,14 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       // by the keyboard, as the list of shortcuts says
       await room.studio.field.press("ArrowUp");
       await room.page.getByRole("textbox", { name: "Edit your message" }).press("Escape");
-      await button("Edit").waitFor();
+      await findButton("Edit").waitFor();
     });
   });
 
   describe("the composer", () => {
     async function pick(...files: string[]): Promise<void> {
       const chooser = room.page.waitForEvent("filechooser");
-      await button("Add images").click();
+      await findButton("Add images").click();
       const buffer = Buffer.from(PNG, "base64");
       await (await chooser).setFiles(files.map((name) => ({ name, mimeType: "image/png", buffer })));
     }
@@ -377,9 +377,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await chooseModel("Delta 5.3");
       await pick("river.png");
       await room.studio.field.fill("What is in this picture?");
-      await expect.poll(() => button("Send").isDisabled()).toBe(true);
-      await button("Switch to Alpha 4.1 Flash").click();
-      await button("Send").click();
+      await expect.poll(() => findButton("Send").isDisabled()).toBe(true);
+      await findButton("Switch to Alpha 4.1 Flash").click();
+      await findButton("Send").click();
       await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies[0]?.model).toBe("alpha-v4.1-flash");
     });
@@ -387,11 +387,11 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("gets back what waits for an answer that is stopped", async () => {
       const release = await room.studio.hold(COMPLETIONS);
       await room.studio.ask("Hello");
-      await button("Stop").waitFor();
+      await findButton("Stop").waitFor();
       await room.studio.ask("Thanks");
       await room.studio.ask("Never mind");
       await room.studio.field.fill("And then");
-      await button("Stop").click();
+      await findButton("Stop").click();
       await expect.poll(() => room.studio.field.inputValue()).toBe("And then\n\nThanks\n\nNever mind");
       await release();
       await room.studio.field.fill("");
@@ -400,9 +400,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("keeps a draft for each chat, also over a reload", async () => {
       await askAndWait("A chat with a draft");
       await room.studio.field.fill("And then");
-      await newChat();
+      await openNewChat();
       await expect.poll(() => room.studio.field.inputValue()).toBe("");
-      await entry("A chat with a draft").click();
+      await findEntry("A chat with a draft").click();
       await expect.poll(() => room.studio.field.inputValue()).toBe("And then");
       await room.page.reload();
       await expect.poll(() => room.studio.field.inputValue()).toBe("And then");
@@ -414,13 +414,13 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.studio.ask("[[stall]] Plan a quiet weekend");
       await room.studio.answer().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Answering… Plan a quiet weekend · Sluice");
-      await newChat();
-      await rail().getByRole("img", { name: "Answering" }).waitFor();
+      await openNewChat();
+      await findRail().getByRole("img", { name: "Answering" }).waitFor();
       await askAndWait("Hello");
-      await rail()
+      await findRail()
         .getByRole("link", { name: /^Plan a quiet weekend/ })
         .click();
-      await button("Stop").click();
+      await findButton("Stop").click();
       await room.studio.answer().getByText("Stopped").waitFor();
       expect(room.studio.bodies).toHaveLength(2);
     });
@@ -448,32 +448,32 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect((await download).suggestedFilename()).toBe("Greetings.md");
       await actOnChat("Delete");
       await room.page.getByRole("region", { name: "Welcome" }).waitFor();
-      await entry("Greetings").waitFor({ state: "detached" });
+      await findEntry("Greetings").waitFor({ state: "detached" });
       // by keyboard: a message that is in motion can't be clicked
-      await button("Undo").focus();
+      await findButton("Undo").focus();
       await room.page.keyboard.press("Enter");
-      await question().getByText("Hello").waitFor();
-      await entry("Greetings").waitFor();
+      await findQuestion().getByText("Hello").waitFor();
+      await findEntry("Greetings").waitFor();
     });
   });
 
   test("two models answer one question side by side", async () => {
-    await button("Compare models").click();
+    await findButton("Compare models").click();
     await room.page.getByText("Ask both models one question").first().waitFor();
     await room.studio.ask("Hello");
-    await expect.poll(() => button("Regenerate").count()).toBe(2);
+    await expect.poll(() => findButton("Regenerate").count()).toBe(2);
     const numbers = room.page.getByRole("list", { name: "Statistics" }).first();
     await expect.poll(() => numbers.evaluate((it) => getComputedStyle(it).opacity)).toBe("1");
     expect(room.studio.bodies.map(({ model }) => model).sort()).toEqual([
       "alpha-v4.1-flash",
       "gamma-chat-1-6-251015",
     ]);
-    await button("Close").click();
+    await findButton("Close").click();
     await room.page.getByRole("region", { name: "Welcome" }).waitFor();
     // each side is a chat of the list, also after a reload
     await room.page.reload();
-    await entry("Hello · Alpha V4.1 Flash").waitFor();
-    await entry("Hello · Gamma Chat 1.6").click();
+    await findEntry("Hello · Alpha V4.1 Flash").waitFor();
+    await findEntry("Hello · Gamma Chat 1.6").click();
     await room.studio.answer().waitFor();
   });
 
@@ -481,9 +481,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     const text = Array.from({ length: 40 }, (_, line) => `Line ${line} of a long question`).join("\n");
     await room.studio.ask(text);
     await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
-    const height = async () => (await question().boundingBox())?.height ?? 0;
+    const height = async () => (await findQuestion().boundingBox())?.height ?? 0;
     expect(await height()).toBeLessThan(450);
-    await button("Show more").click();
+    await findButton("Show more").click();
     await expect.poll(height).toBeGreaterThan(700);
     for (const size of [
       { width: 390, height: 460 },

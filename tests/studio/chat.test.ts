@@ -5,14 +5,24 @@ import { hasChromium, PNG } from "../support/studio-suite.ts";
 const LONG_NOTE = Array.from({ length: 24 }, (_, index) => `word ${index}`).join(" and ");
 
 describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where there is none)", () => {
-  const { room, askAndWait, offerTools, newChat, button, question, answers, entry, entries } = openChat();
+  const {
+    room,
+    askAndWait,
+    offerTools,
+    openNewChat,
+    findButton,
+    findQuestion,
+    findAnswers,
+    findEntry,
+    findEntries,
+  } = openChat();
 
   describe("an answer", () => {
     test("A failed answer says so, also after a reload, with one action", async () => {
       await room.studio.ask("[[error-frame]] A quiet weekend in a town by a river, please");
       const alert = room.page.getByRole("alert");
       await alert.getByText("The model had an error").waitFor();
-      await expect.poll(() => button("Regenerate").count()).toBe(0);
+      await expect.poll(() => findButton("Regenerate").count()).toBe(0);
       // it ends in front of a word in bold
       await expect
         .poll(() => room.studio.answer().locator("p").first().innerText())
@@ -21,7 +31,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await alert.getByText("The model had an error").waitFor();
       const release = await room.studio.hold(COMPLETIONS);
       await alert.getByRole("button", { name: "Try again" }).click();
-      await button("Stop").waitFor();
+      await findButton("Stop").waitFor();
       await alert.waitFor({ state: "detached" });
       await release();
       // it fails again; a request that is still under way would be noted in the next test
@@ -33,12 +43,12 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("A tool that needs approval runs once approved, by the keyboard", async () => {
       await offerTools();
       await room.studio.ask(`Keep a note: "${LONG_NOTE}"`);
-      await button("Approve").waitFor();
-      await expect.poll(() => button("Regenerate").count()).toBe(0);
+      await findButton("Approve").waitFor();
+      await expect.poll(() => findButton("Regenerate").count()).toBe(0);
       expect(room.studio.bodies).toHaveLength(1);
-      await button("Approve").press("Enter");
+      await findButton("Approve").press("Enter");
       await room.studio.answer().getByText("The page has your note now").waitFor();
-      await button("Notes: 1").click();
+      await findButton("Notes: 1").click();
       await room.page.getByRole("list", { name: "Notes" }).getByText(LONG_NOTE).waitFor();
       await room.page.keyboard.press("Escape");
     });
@@ -48,15 +58,15 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("Regenerate makes versions of an answer, and the arrows lead between them", async () => {
       await askAndWait("Hello");
       const release = await room.studio.hold(COMPLETIONS);
-      await button("Regenerate").click();
-      await button("Stop").click();
+      await findButton("Regenerate").click();
+      await findButton("Stop").click();
       await release();
       await room.studio.answer().getByText("2/2").waitFor();
       await room.studio.answer().getByText("Stopped").waitFor();
-      await button("Previous version").press("Enter");
+      await findButton("Previous version").press("Enter");
       await room.studio.answer().getByText("1/2").waitFor();
       await room.studio.answer().getByText("Stopped").waitFor({ state: "detached" });
-      await button("Next version").click();
+      await findButton("Next version").click();
       await room.studio.answer().getByText("Stopped").waitFor();
     });
   });
@@ -68,7 +78,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     async function pick(...files: string[]): Promise<void> {
       const chooser = room.page.waitForEvent("filechooser");
-      await button("Add images").click();
+      await findButton("Add images").click();
       const buffer = Buffer.from(PNG, "base64");
       await (await chooser).setFiles(files.map((name) => ({ name, mimeType: "image/png", buffer })));
     }
@@ -96,17 +106,17 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await give("paste", "pasted.png", "image/png");
       await give("drop", "dropped.png", "image/png");
       await expect.poll(names).toEqual(["river.png", "weir.png", "pasted.png", "dropped.png"]);
-      await button("Remove weir.png").click();
-      await button("Remove dropped.png").click();
+      await findButton("Remove weir.png").click();
+      await findButton("Remove dropped.png").click();
       await give("drop", "notes.pdf", "application/pdf");
       // its bytes are those of a picture
       await room.page.getByText("“notes.pdf” is broken.").waitFor();
-      await expect.poll(() => button("Send").isEnabled()).toBe(true);
-      await button("Send").click();
+      await expect.poll(() => findButton("Send").isEnabled()).toBe(true);
+      await findButton("Send").click();
       await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
       await expect.poll(() => previews().count()).toBe(0);
       await expect
-        .poll(() => question().getByRole("list", { name: "Images" }).getByRole("listitem").count())
+        .poll(() => findQuestion().getByRole("list", { name: "Images" }).getByRole("listitem").count())
         .toBe(2);
       const image = { type: "image_url", image_url: { url: `data:image/png;base64,${PNG}` } };
       expect(room.studio.bodies[0]?.messages).toEqual([{ role: "user", content: [image, image] }]);
@@ -115,15 +125,15 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("queues messages during an answer, and drops those that are removed", async () => {
       const release = await room.studio.hold(COMPLETIONS);
       await room.studio.ask("Hello");
-      await button("Stop").waitFor();
+      await findButton("Stop").waitFor();
       await room.studio.ask("Never mind");
       await room.studio.ask("Thanks");
       const queue = room.page.getByRole("list", { name: "Queued messages" });
       await queue.getByText("Thanks").waitFor();
-      await button("Remove “Never mind”").click();
+      await findButton("Remove “Never mind”").click();
       await queue.getByText("Never mind").waitFor({ state: "detached" });
       await release();
-      await answers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
+      await findAnswers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies.map(({ messages }) => messages.at(-1))).toMatchObject([
         { content: "Hello" },
         { content: "Thanks" },
@@ -133,16 +143,16 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   describe("conversations", () => {
     test("are listed with the newest question first, and survive a reload", async () => {
-      const newest = async () => (await entries()).slice(0, 2);
+      const newest = async () => (await findEntries()).slice(0, 2);
       await askAndWait("First of two");
-      await newChat();
+      await openNewChat();
       await askAndWait("Second of two");
       await expect.poll(newest).toEqual(["Second of two", "First of two"]);
       await room.page.reload();
-      await question().getByText("Second of two").waitFor();
-      await entry("First of two").click();
-      await question().getByText("First of two").waitFor();
-      await expect.poll(() => entry("First of two").getAttribute("aria-current")).toBe("page");
+      await findQuestion().getByText("Second of two").waitFor();
+      await findEntry("First of two").click();
+      await findQuestion().getByText("First of two").waitFor();
+      await expect.poll(() => findEntry("First of two").getAttribute("aria-current")).toBe("page");
       await expect.poll(() => room.page.title()).toBe("First of two · Sluice");
       await askAndWait("Hi");
       await expect.poll(newest).toEqual(["First of two", "Second of two"]);

@@ -7,9 +7,9 @@ import { dirname, join } from "node:path";
 import { createClient } from "@sluice/core";
 import { uploadMedia } from "@sluice/media";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createVideo as filmOf } from "../../packages/media/test/support/media.ts";
+import { createVideo } from "../../packages/media/test/support/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { type Demo, isAlive, startDemo } from "../support/demo.ts";
 import { openStudio, reopenStudio } from "../support/studio-page.ts";
 
@@ -80,7 +80,7 @@ test("A start of the demo that fails leaves nothing in the folder for temporary 
 
 describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is none)", () => {
   test("has the API key nowhere: not in traffic, not in storage, not in scripts", async () => {
-    const { page, seen, close, problems } = await openStudio(await sharedBrowser(), demo.address);
+    const { page, seen, close, problems } = await openStudio(await getSharedBrowser(), demo.address);
     await page.getByRole("button", { name: "Stream and render" }).click();
     await page.getByRole("tab", { name: "Network" }).click();
     const inspector = page.getByRole("complementary", { name: "Inspector" });
@@ -133,7 +133,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
   });
 
   test("an answer goes on after a reload in its middle, and the gateway gets one request", async () => {
-    const studio = await reopenStudio(await sharedBrowser(), demo.address);
+    const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
     // behind its reasoning: what is stopped there has nothing to go on with
     const text = () => studio.answer().getByText("Two days, one river");
@@ -152,9 +152,9 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
   });
 
   test("a film is chosen, stored in R2 in two parts, and used as the reference of a video", async () => {
-    const studio = await reopenStudio(await sharedBrowser(), `${demo.address}/#/videos`);
+    const studio = await reopenStudio(await getSharedBrowser(), `${demo.address}/#/videos`);
     const { page } = studio;
-    const film = Buffer.from(filmOf(640, 360, 5, { content: 9_000_000 }));
+    const film = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
     await page.getByRole("button", { name: "References" }).click();
     const folder = await mkdtemp(join(tmpdir(), "sluice-film-"));
     const path = join(folder, "walk.mp4");

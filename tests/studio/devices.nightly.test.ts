@@ -1,8 +1,8 @@
 import type { Browser, FrameLocator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { problemsOf } from "../support/axe.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { findProblems } from "../support/axe.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { openStudio, type StudioPage } from "../support/studio-page.ts";
 
@@ -26,7 +26,7 @@ describe.skipIf(!findChromium())(
       const durations = { imageMs: 6000 };
       [server, browser] = await Promise.all([
         startQuickStudio({ picture, durations, speed: 20, hasDevices: true }),
-        sharedBrowser(),
+        getSharedBrowser(),
       ]);
     }, 60_000);
     afterAll(() => server.close());
@@ -119,13 +119,13 @@ describe.skipIf(!findChromium())(
       async (colorScheme) => {
         await page.emulateMedia({ colorScheme });
         await page.getByRole("textbox", { name: "Name" }).waitFor();
-        expect(await problemsOf(page, undefined)).toEqual([]);
+        expect(await findProblems(page, undefined)).toEqual([]);
         await signIn(`axe-${colorScheme}`);
         await ask(laptop, 'Use the tool make_image for "a reef"');
         await phone.getByRole("button", { name: "Approve" }).waitFor();
         for (const width of [1440, 390]) {
           await page.setViewportSize({ width, height: 844 });
-          expect(await problemsOf(page, undefined)).toEqual([]);
+          expect(await findProblems(page, undefined)).toEqual([]);
         }
       },
     );

@@ -1,8 +1,8 @@
 import type { Locator } from "playwright";
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { problemsOf } from "../support/axe.ts";
-import { pdfOf } from "../support/pdf.ts";
+import { findProblems } from "../support/axe.ts";
+import { createPDF } from "../support/pdf.ts";
 import { hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
 /* Documents in a chat: a text file and the text of a PDF go with a message; of what has no text, the page says so. */
@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await add(["notes.md", "# Locks\n\nThe upper gate leaks."], ["other.csv", "a,b"]);
     await studio.page.getByRole("button", { name: /^notes\.md · / }).click();
     await studio.page.getByRole("dialog", { name: "notes.md" }).getByText("The upper gate leaks.").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
     await studio.page.keyboard.press("Escape");
     await studio.button("Remove other.csv").click();
     await ask("What leaks?");
@@ -72,13 +72,13 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await files().waitFor({ state: "attached" });
     const scripts = () => loaded.filter((url) => /pdf/.test(url));
     expect(scripts()).toEqual([]);
-    await addPDF("gates.pdf", pdfOf([["The upper gate leaks.", "Since May."], [], ["Mend it."]]));
+    await addPDF("gates.pdf", createPDF([["The upper gate leaks.", "Since May."], [], ["Mend it."]]));
     const text =
       "File “gates.pdf” (text of 2 of 3 pages, without pictures):\n\nPage 1:\nThe upper gate leaks.\nSince May.\n\nPage 3:\nMend it.";
     const sent = `text of 2 of 3 pages (${text.length} characters). Pictures are not sent.`;
     await studio.button(`gates.pdf · ${sent}`).click();
     await studio.page.getByRole("dialog", { name: "gates.pdf" }).getByText("Mend it.").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
     await studio.page.keyboard.press("Escape");
     expect(scripts().length).toBe(2);
     await ask("What leaks?");
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     timeout: 2 * MINUTE,
   }, async () => {
     await studio.page.setViewportSize({ width: 320, height: 700 });
-    await addPDF(`${"annual-report-".repeat(8)}2026.pdf`, pdfOf([["The upper gate leaks."]]));
+    await addPDF(`${"annual-report-".repeat(8)}2026.pdf`, createPDF([["The upper gate leaks."]]));
     const remove = chips().getByRole("button", { name: /^Remove annual-report/ });
     await remove.waitFor();
     const edges = await remove.evaluate((it) => {
@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   test("A Chinese PDF without a font is read by the encoding that it names; where that can't be loaded, nothing is left out", {
     timeout: 2 * MINUTE,
   }, async () => {
-    const chinese = pdfOf([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
+    const chinese = createPDF([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
     await studio.page.route(ENCODING, (route) => route.abort());
     await addPDF("闸.pdf", chinese);
     await said("“闸.pdf” can't be read now: a part of the page could not load. Check your connection.");
@@ -137,31 +137,35 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("What was written into the form of a PDF is part of its text", { timeout: 2 * MINUTE }, async () => {
-    await addPDF("form.pdf", pdfOf([["Name of the keeper"]], { field: ["keeper", "Ada"] }));
+    await addPDF("form.pdf", createPDF([["Name of the keeper"]], { field: ["keeper", "Ada"] }));
     await studio.page.getByRole("button", { name: /^form\.pdf · / }).waitFor();
     await ask("Who?");
     await expect.poll(contents).toEqual([expect.stringMatching(/Name of the keeper\nkeeper: Ada$/)]);
   });
 
-  const whole = pdfOf([["The upper gate leaks."]]);
+  const whole = createPDF([["The upper gate leaks."]]);
   const refusals: readonly (readonly [what: string, content: Buffer, words: string])[] = [
     [
       "with a password",
-      pdfOf([["Secret"]], { isLocked: true }),
+      createPDF([["Secret"]], { isLocked: true }),
       "is locked with a password. Add a copy without it.",
     ],
-    ["of pictures alone", pdfOf([[], []]), "has no text: its pages are pictures. Add pictures of the pages."],
+    [
+      "of pictures alone",
+      createPDF([[], []]),
+      "has no text: its pages are pictures. Add pictures of the pages.",
+    ],
     ["that was cut", whole.subarray(0, 120), "is broken. Open it in a PDF app, and save it again."],
     ["that is none", Buffer.from("%PDF-1.4 as text"), "is broken. Open it in a PDF app, and save it again."],
     ["that is empty", Buffer.from(""), "is broken. Open it in a PDF app, and save it again."],
     [
       "of a few kilobytes that draws words without an end",
-      pdfOf([[]], { isEndless: true }),
+      createPDF([[]], { isEndless: true }),
       "has more text than a model reads at once. Add fewer pages: the limit is 1 MB.",
     ],
     [
       "with more text than models read",
-      pdfOf(Array.from({ length: 220 }, () => Array.from({ length: 55 }, () => "x".repeat(90)))),
+      createPDF(Array.from({ length: 220 }, () => Array.from({ length: 55 }, () => "x".repeat(90)))),
       "has more text than a model reads at once. Add fewer pages: the limit is 1 MB.",
     ],
   ];
@@ -178,7 +182,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
       await studio.page.getByRole("button", { name: /^b\.pdf · text of 1 page/ }).waitFor();
       await expect.poll(() => chips().count()).toBe(2);
       await expect.poll(() => studio.field("Message").inputValue()).toBe("What leaks?");
-      expect(await problemsOf(studio.page)).toEqual([]);
+      expect(await findProblems(studio.page)).toEqual([]);
       await studio.button("Dismiss").click();
       await expect.poll(() => studio.page.getByText(`“a.pdf” ${words}`).count()).toBe(0);
       await expect.poll(() => isFocused(studio.field("Message"))).toBe(true);
@@ -215,7 +219,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     const release = await readWhileHeld();
     await expect.poll(() => studio.button("Send").isDisabled()).toBe(true);
     await studio.page.keyboard.press("Enter");
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
     await studio.button("Remove gates.pdf").click();
     await expect.poll(() => chips().count()).toBe(0);
     await expect.poll(() => studio.button("Send").isEnabled()).toBe(true);
@@ -231,7 +235,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     timeout: 2 * MINUTE,
   }, async () => {
     const release = await studio.hold(ENCODING);
-    await addPDF("闸.pdf", pdfOf([["上闸门"], ["漏水"]], { encoding: "UniGB-UCS2-H" }));
+    await addPDF("闸.pdf", createPDF([["上闸门"], ["漏水"]], { encoding: "UniGB-UCS2-H" }));
     await chips().getByText("Reading 闸.pdf… Page 1 of 2").waitFor();
     await studio.button("Remove 闸.pdf").click();
     await expect.poll(readers).toEqual([]);

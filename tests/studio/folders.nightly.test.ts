@@ -1,7 +1,7 @@
 import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { problemsOf } from "../support/axe.ts";
+import { findProblems } from "../support/axe.ts";
 import { askInNewChat, hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("Folders of chats in Chromium (skipped where there is none)", () => {
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("Folders of chats in Chromium (skipped where there
     await expect.poll(() => groups()).toEqual([["Work", "Compare SQL and NoSQL", "Hello"]]);
     await run("show", "Show “Work” only");
     await expect.poll(() => folder("Work").getAttribute("aria-pressed")).toBe("true");
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
     await choose("Actions for the folder Work", "Remove the folder, keep its chats");
     await expect.poll(() => groups()).toEqual([["Today", "Compare SQL and NoSQL", "Hello"]]);
     // the next chat is not hidden by a folder that is gone

@@ -1,17 +1,17 @@
 import type { Browser, BrowserContext, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createVideo } from "../../packages/media/test/support/media.ts";
-import { problemsOf } from "../support/axe.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { findProblems } from "../support/axe.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import {
   endServiceWorkers,
+  getSharedFirefox,
   hasFirefox,
   reloadPastServiceWorkers,
-  sharedFirefox,
 } from "../support/firefox.ts";
-import { compressedSize, firstScreenOf, MOST_SCRIPT_BYTES } from "../support/first-screen.ts";
+import { MOST_SCRIPT_BYTES, measureCompressedSize, measureFirstScreen } from "../support/first-screen.ts";
 import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
-import { pdfOf } from "../support/pdf.ts";
+import { createPDF } from "../support/pdf.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
 declare global {
@@ -52,7 +52,7 @@ const places: readonly Place[] = [
   {
     name: "Chromium",
     isHere: hasChromium,
-    open: sharedBrowser,
+    open: getSharedBrowser,
     async kill(page) {
       const devtools = await page.context().newCDPSession(page);
       await devtools.send("ServiceWorker.enable");
@@ -66,7 +66,7 @@ const places: readonly Place[] = [
   {
     name: "Firefox",
     isHere: hasFirefox,
-    open: sharedFirefox,
+    open: getSharedFirefox,
     kill: endServiceWorkers,
     reloadPast: reloadPastServiceWorkers,
     ofLeaving: /^Failed to load ‘.*’\. A ServiceWorker intercepted the request/,
@@ -143,9 +143,9 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
   });
 
   test("The first screen asks for as few scripts as that of the ordinary studio", async () => {
-    const { scripts } = await firstScreenOf(page, () => page.reload());
+    const { scripts } = await measureFirstScreen(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
-    expect(await compressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+    expect(await measureCompressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
   });
 
   test("axe finds nothing in any room, in light and dark", async () => {
@@ -154,7 +154,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
       await page.getByRole("heading", { level: 1, name: room, exact: true }).waitFor();
       for (const theme of ["light", "dark"]) {
         await page.evaluate((name) => document.documentElement.setAttribute("data-theme", name), theme);
-        await expect.poll(() => problemsOf(page), { ...WAIT, message: `${room}, ${theme}` }).toEqual([]);
+        await expect.poll(() => findProblems(page), { ...WAIT, message: `${room}, ${theme}` }).toEqual([]);
       }
     }
   });
@@ -166,7 +166,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await page.getByText("No preview. This page loads nothing from other sites.").waitFor();
     await page.getByText("Ready").waitFor();
     // axe ends the process of this page in Firefox 153, by a fault of the browser
-    if (place.name === "Chromium") await expect.poll(() => problemsOf(page), WAIT).toEqual([]);
+    if (place.name === "Chromium") await expect.poll(() => findProblems(page), WAIT).toEqual([]);
   });
 
   test("The code of a room names the reader's Worker, and a resumed answer that of this page", async () => {
@@ -220,7 +220,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await untilCached();
     const isOfReader = (path: string) => /\/pdf[-.]|\.bcmap$/.test(path);
     expect((await cachedPaths()).filter(isOfReader)).toEqual([]);
-    const chinese = pdfOf([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
+    const chinese = createPDF([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
     await addPDF("gates.pdf", chinese);
     await expect.poll(async () => (await cachedPaths()).filter(isOfReader).length, WAIT).toBe(4);
     await context.setOffline(true);
@@ -328,7 +328,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await context.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, "serviceWorker"));
     const other = await openTab(site.address);
     await other.getByRole("heading", { name: "This browser can't run the studio here" }).waitFor();
-    await expect.poll(() => problemsOf(other), WAIT).toEqual([]);
+    await expect.poll(() => findProblems(other), WAIT).toEqual([]);
   });
 
   test("A browser that refuses storage gets a page that says so, with a way to try again", async () => {
@@ -344,7 +344,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await other.getByRole("heading", { name: "The studio could not start" }).waitFor();
     await other.getByText("storage is disabled").waitFor();
     await button("Try again", other).waitFor();
-    await expect.poll(() => problemsOf(other), WAIT).toEqual([]);
+    await expect.poll(() => findProblems(other), WAIT).toEqual([]);
   });
 
   /** Waits until the Service Worker has all that the page needs to open without a network: the pictures come last. */

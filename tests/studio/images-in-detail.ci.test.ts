@@ -5,12 +5,12 @@ import { hasChromium, PNG } from "../support/studio-suite.ts";
 const pixel = Buffer.from(PNG, "base64");
 
 describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where there is none)", () => {
-  const { studio, button, prompt, tile, make } = openImages();
+  const { studio, button, findPrompt, findTile, make } = openImages();
   const alert = () => studio.page.getByRole("alert");
 
   async function act(name: string, action: string): Promise<void> {
-    await tile(name).first().hover();
-    await tile(name).first().getByRole("button", { name: "Actions" }).click();
+    await findTile(name).first().hover();
+    await findTile(name).first().getByRole("button", { name: "Actions" }).click();
     await studio.page.getByRole("menuitem", { name: action }).click();
   }
 
@@ -18,36 +18,36 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     const name = "Misty mountains at dawn";
     await button("Generate").click();
     await studio.page.getByText("Add a prompt.").waitFor();
-    await expect.poll(() => prompt().evaluate((it) => it === document.activeElement)).toBe(true);
-    await expect.poll(() => prompt().getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => findPrompt().evaluate((it) => it === document.activeElement)).toBe(true);
+    await expect.poll(() => findPrompt().getAttribute("aria-invalid")).toBe("true");
     expect(studio.created(IMAGES)).toEqual([]);
     await studio.page.getByRole("button", { name: /^Mountains at dawn/ }).click();
-    await expect.poll(() => prompt().inputValue()).toContain(name);
+    await expect.poll(() => findPrompt().inputValue()).toContain(name);
     await expect.poll(() => button("Generate").evaluate((it) => it === document.activeElement)).toBe(true);
     await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
     expect(studio.created(IMAGES)).toEqual([]);
     await studio.page.keyboard.press("Enter");
-    await tile(name).getByRole("img").waitFor();
+    await findTile(name).getByRole("img").waitFor();
     await expect.poll(() => studio.page.getByText("Add a prompt.").count()).toBe(0);
     // the model stays
     expect(studio.created(IMAGES)).toMatchObject([
       { model: "gamma-image-5-0-260128", prompt: expect.stringContaining(name) },
     ]);
-    await prompt().fill("Something else");
+    await findPrompt().fill("Something else");
     await act(name, "Vary");
-    await expect.poll(() => tile(name).count()).toBe(2);
+    await expect.poll(() => findTile(name).count()).toBe(2);
     const [first, second] = studio.created(IMAGES) as readonly object[];
     expect(second).toEqual({ ...first, seed: expect.any(Number) });
     // the next image is not the same one again
     await expect.poll(() => button("Seed").getAttribute("aria-pressed")).toBe("false");
-    await expect.poll(() => prompt().inputValue()).not.toBe("Something else");
+    await expect.poll(() => findPrompt().inputValue()).not.toBe("Something else");
     await act(name, "Delete");
-    await expect.poll(() => tile(name).count()).toBe(1);
-    await expect.poll(() => tile(name).evaluate((it) => it.contains(document.activeElement))).toBe(true);
+    await expect.poll(() => findTile(name).count()).toBe(1);
+    await expect.poll(() => findTile(name).evaluate((it) => it.contains(document.activeElement))).toBe(true);
     // by keyboard: a message that is in motion can't be clicked
     await button("Undo").focus();
     await studio.page.keyboard.press("Enter");
-    await expect.poll(() => tile(name).count()).toBe(2);
+    await expect.poll(() => findTile(name).count()).toBe(2);
   });
 
   test("follow references, by file and by link; a set has the one that failed in its place", async () => {
@@ -68,10 +68,10 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.getByText("Use a link: https://…").waitFor({ state: "detached" });
     await studio.page.getByRole("textbox", { name: "Number of images" }).fill("3");
     await make("Waves [[partial]]");
-    await expect.poll(() => tile("Waves").count()).toBe(3);
-    await tile("Waves").nth(1).getByText("This image failed").waitFor();
-    await tile("Waves").nth(1).getByText("content filter").waitFor();
-    await expect.poll(() => tile("Waves").getByRole("img").count()).toBe(2);
+    await expect.poll(() => findTile("Waves").count()).toBe(3);
+    await findTile("Waves").nth(1).getByText("This image failed").waitFor();
+    await findTile("Waves").nth(1).getByText("content filter").waitFor();
+    await expect.poll(() => findTile("Waves").getByRole("img").count()).toBe(2);
     expect(studio.created(IMAGES)).toMatchObject([
       {
         image: [`data:image/png;base64,${PNG}`],
@@ -82,16 +82,16 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
   });
 
   test("Images that broke off or were stopped may be billed: the page says so, once", async () => {
-    await prompt().fill("A reef [[drop]]");
+    await findPrompt().fill("A reef [[drop]]");
     await button("Generate").click();
     await alert().getByText("You may have been charged.").waitFor();
     expect(studio.created(IMAGES)).toHaveLength(1);
-    await prompt().fill("A reef");
+    await findPrompt().fill("A reef");
     await button("Retry anyway").click();
-    await tile("A reef").waitFor();
+    await findTile("A reef").waitFor();
     await alert().waitFor({ state: "detached" });
     expect(studio.created(IMAGES)).toHaveLength(2);
-    await prompt().fill("A reef [[stall]]");
+    await findPrompt().fill("A reef [[stall]]");
     await button("Generate").click();
     await expect.poll(() => studio.created(IMAGES).length).toBe(3);
     await button("Stop").click();
@@ -105,11 +105,11 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
   test("are in every tab, open large, are paged through by keys, and become the first frame of a video", async () => {
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
-    await prompt(tab).waitFor();
+    await findPrompt(tab).waitFor();
     // behind another, a tab draws no more than a frame a second
     await studio.page.bringToFront();
     await make("A reef at dawn");
-    await tile("A reef at dawn", tab).waitFor();
+    await findTile("A reef at dawn", tab).waitFor();
     await tab.close();
     await make("A reef at dusk");
     await button("Open A reef at dusk").click();
@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await shown("A reef at dawn").waitFor({ state: "detached" });
     await act("A reef at dusk", "Make a video");
     await studio.page.getByRole("heading", { level: 1, name: "Videos" }).waitFor();
-    await expect.poll(() => prompt().inputValue()).toBe("A reef at dusk");
+    await expect.poll(() => findPrompt().inputValue()).toBe("A reef at dusk");
     await studio.page.getByRole("img", { name: "First frame" }).waitFor();
   });
 
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await make("A reef at dawn");
     const scroller = studio.page.getByRole("main").locator(".overflow-y-auto").first();
     const top = () => scroller.evaluate((it) => it.scrollTop);
-    await tile("A reef at dawn").getByRole("img").waitFor();
+    await findTile("A reef at dawn").getByRole("img").waitFor();
     await scroller.evaluate((it) => it.scrollTo(0, 100));
     const release = await studio.hold(`**${IMAGES}`);
     await act("A reef at dawn", "Vary");
@@ -148,9 +148,9 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await release();
     await expect.poll(() => studio.created(IMAGES).length).toBe(2);
     await studio.page.goBack();
-    await expect.poll(() => tile("A reef at dawn").count()).toBe(2);
+    await expect.poll(() => findTile("A reef at dawn").count()).toBe(2);
     await expect.poll(top).toBe(100);
-    await prompt().fill("A reef [[stall]]");
+    await findPrompt().fill("A reef [[stall]]");
     await button("Generate").click();
     await expect.poll(() => studio.created(IMAGES).length).toBe(3);
     await studio.page.goto(`${studio.address}/#/assets`);

@@ -3,7 +3,7 @@ import { IMAGES, openImages } from "../support/images-room.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where there is none)", () => {
-  const { studio, button, prompt, tile } = openImages();
+  const { studio, button, findPrompt, findTile } = openImages();
 
   /** The drafts and images that the browser keeps, as text. */
   const draft = () =>
@@ -25,38 +25,38 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     const release = await studio.hold(`**${IMAGES}`);
     await button("16:9").click();
     await button("3K").click();
-    await prompt().fill("A reef at dawn");
+    await findPrompt().fill("A reef at dawn");
     await button("Generate").dblclick();
     await button("Stop").waitFor();
     // a key that is held
-    await prompt().press("Enter");
-    await prompt().press("Enter");
+    await findPrompt().press("Enter");
+    await findPrompt().press("Enter");
     await release();
-    await tile("A reef at dawn").getByRole("img", { name: "A reef at dawn" }).waitFor();
+    await findTile("A reef at dawn").getByRole("img", { name: "A reef at dawn" }).waitFor();
     await button("Generate").focus();
     expect(studio.created(IMAGES)).toEqual([
       { model: "gamma-image-5-0-260128", prompt: "A reef at dawn", size: "4096x2304" },
     ]);
-    await prompt().fill("A reef at noon");
-    await prompt().blur();
+    await findPrompt().fill("A reef at noon");
+    await findPrompt().blur();
     await expect.poll(draft).toContain("A reef at noon");
     await studio.page.reload();
-    await tile("A reef at dawn").getByRole("img").waitFor();
-    await expect.poll(() => prompt().inputValue()).toBe("A reef at noon");
+    await findTile("A reef at dawn").getByRole("img").waitFor();
+    await expect.poll(() => findPrompt().inputValue()).toBe("A reef at noon");
     await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
   });
 
   test("that were on their way when the page ended are there after a reload, with what they may have cost", async () => {
     const release = await studio.hold(`**${IMAGES}`);
-    await prompt().fill("A reef at night");
+    await findPrompt().fill("A reef at night");
     await button("Generate").click();
     await button("Stop").waitFor();
     await expect.poll(draft).toContain("A reef at night");
     await studio.leave();
-    await tile("A reef at night").getByText("You may have been charged.").waitFor();
+    await findTile("A reef at night").getByText("You may have been charged.").waitFor();
     await release();
-    await tile("A reef at night").getByRole("button", { name: "Try again" }).click();
-    await tile("A reef at night").getByRole("img", { name: "A reef at night" }).waitFor();
-    await expect.poll(() => tile("A reef at night").count()).toBe(1);
+    await findTile("A reef at night").getByRole("button", { name: "Try again" }).click();
+    await findTile("A reef at night").getByRole("img", { name: "A reef at night" }).waitFor();
+    await expect.poll(() => findTile("A reef at night").count()).toBe(1);
   });
 });

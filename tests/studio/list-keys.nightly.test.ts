@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { problemsOf } from "../support/axe.ts";
+import { findProblems } from "../support/axe.ts";
 import { askInNewChat, hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
 /* The list of chats with keys alone: after each action the focus is where the next key is meant to go. */
@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
     await studio.page.keyboard.type("Thrown away");
     await press("Escape");
     await expectFocus("Actions for Letters");
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
   });
 
   test("A chat keeps the focus on its way into a folder, out of it, to the top and back", {

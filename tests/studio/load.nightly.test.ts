@@ -1,9 +1,9 @@
 import type { Browser, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { builtPage } from "../support/built-page.ts";
-import { compressedSize, firstScreenOf, MOST_SCRIPT_BYTES } from "../support/first-screen.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { buildPage } from "../support/built-page.ts";
+import { MOST_SCRIPT_BYTES, measureCompressedSize, measureFirstScreen } from "../support/first-screen.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 
@@ -23,7 +23,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
   beforeAll(async () => {
     [server, browser] = await Promise.all([
       startQuickStudio({ speed: Number.POSITIVE_INFINITY }),
-      sharedBrowser(),
+      getSharedBrowser(),
     ]);
   }, 60_000);
   afterAll(() => server.close());
@@ -38,9 +38,9 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
 
   test("asks for at most 120 kB of scripts, compressed, until one can write", async () => {
     studio.spend();
-    const { scripts } = await firstScreenOf(page, () => page.reload());
+    const { scripts } = await measureFirstScreen(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
-    expect(await compressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+    expect(await measureCompressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
   });
 
   test("lets one write and send before the conversation is loaded: the text is sent when it is", async () => {
@@ -63,7 +63,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
   });
 
   test("reads the Markdown of the last screens of a long conversation, and of others when they come near", async () => {
-    const html = await builtPage("../../bench/studio-seed.ts");
+    const html = await buildPage("../../bench/studio-seed.ts");
     await page.route("**/seed.html", (route) => route.fulfill({ contentType: "text/html", body: html }));
     await page.goto(`${server.address}/seed.html`);
     await expect.poll(() => page.evaluate(() => "seed" in globalThis)).toBe(true);

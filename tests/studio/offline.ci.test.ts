@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 import { hasChromium } from "../support/studio-suite.ts";
@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)(
     afterAll(() => server.close());
     beforeEach(async () => {
       server.emulator.reset();
-      studio = await reopenStudio(await sharedBrowser(), server.address);
+      studio = await reopenStudio(await getSharedBrowser(), server.address);
     });
     afterEach(async () => {
       await setOffline(false);

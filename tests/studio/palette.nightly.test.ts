@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { problemsOf } from "../support/axe.ts";
+import { findProblems } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
 /* The verbs of the palette. What it finds of chats is in shell.test.ts. */
@@ -115,6 +115,6 @@ describe.skipIf(!hasChromium)("the palette of the studio in Chromium (skipped wh
     await expect
       .poll(() => studio.page.locator('[role=option][aria-selected="true"]').textContent())
       .toBe("Dark theme");
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
   });
 });

@@ -8,15 +8,15 @@ import type { Work } from "../../examples/studio/src/inspector/feed.ts";
 import { projectOf } from "../../examples/studio/src/inspector/snippets/project.ts";
 import type { Target } from "../../examples/studio/src/inspector/snippets/snippet.ts";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { getSharedBrowser } from "../support/browser.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The projects that the Code tab saves, for each room and target: type-checked and run by their own commands. They stand
  * below `tests`, so that they find its packages and those of the root without an install.
  */
 
-const root = temporaryFolder("projects");
+const root = createTemporaryFolder("projects");
 const works: Readonly<Record<string, Work>> = {
   chat: {
     room: "chat",
@@ -155,7 +155,7 @@ describe.each(rooms)("The project of %s", (room) => {
     const folder = await folderOf(room, "react");
     const dev = start(folder, "npm", ["run", "dev", "--", "--port", "0"]);
     const [, address = ""] = await dev.until(/(http:\/\/localhost:\d+)/);
-    const context = await (await sharedBrowser()).newContext();
+    const context = await (await getSharedBrowser()).newContext();
     onTestFinished(() => context.close());
     const page = await context.newPage();
     await page.goto(address);
@@ -163,7 +163,7 @@ describe.each(rooms)("The project of %s", (room) => {
   });
 });
 
-type Page = Awaited<ReturnType<Awaited<ReturnType<typeof sharedBrowser>>["newPage"]>>;
+type Page = Awaited<ReturnType<Awaited<ReturnType<typeof getSharedBrowser>>["newPage"]>>;
 
 /** The verb of each page, and the result that it shows. */
 const use: Readonly<Record<string, (page: Page) => Promise<void>>> = {

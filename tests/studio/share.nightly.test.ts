@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { problemsOf } from "../support/axe.ts";
+import { findProblems } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
 /*
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("a chat that is shared in Chromium (skipped where 
     await menu.focus();
     await studio.page.keyboard.press("Enter");
     await named(studio.page, "menuitem", "Share as a file").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
     await named(studio.page, "menuitem", "Share as a file").focus();
     await studio.page.keyboard.press("Enter");
     await expect.poll(() => filesOf(studio.page)).toHaveLength(1);
@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     await named(studio.page, "menuitem", "Share as a file").click();
     expect((await download).suggestedFilename()).toBe("a-reef.png");
     await studio.page.getByText("Saved as a file. Send it with any app.").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
   });
 
   test("An image is handed to an app from the large view, which stays", { timeout: 2 * MINUTE }, async () => {
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where 
     await share().click();
     expect((await download).suggestedFilename()).toBe("a-reef.mp4");
     await studio.page.getByText("Saved as a file. Send it with any app.").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    expect(await findProblems(studio.page)).toEqual([]);
     await useSharing(studio);
     await share().focus();
     await studio.page.keyboard.press("Enter");

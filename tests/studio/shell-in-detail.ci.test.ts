@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { problemsOf } from "../support/axe.ts";
+import { findProblems } from "../support/axe.ts";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 const rooms = ["Chat", "Images", "Videos", "Assets", "Devices"] as const;
@@ -179,13 +179,13 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     studio.spend();
     await studio.page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
     await everywhere(async (place) =>
-      expect.poll(() => problemsOf(studio.page), { message: place }).toEqual([]),
+      expect.poll(() => findProblems(studio.page), { message: place }).toEqual([]),
     );
     // the themes differ in colours alone
     await studio.page.emulateMedia({ colorScheme: "dark" });
     await everywhere(async (place) =>
       expect
-        .poll(() => problemsOf(studio.page, ["color-contrast"]), { message: `${place}, dark` })
+        .poll(() => findProblems(studio.page, ["color-contrast"]), { message: `${place}, dark` })
         .toEqual([]),
     );
   });

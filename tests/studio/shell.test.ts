@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 
@@ -14,7 +14,7 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
   beforeAll(async () => {
     [server, browser] = await Promise.all([
       startQuickStudio({ speed: Number.POSITIVE_INFINITY }),
-      sharedBrowser(),
+      getSharedBrowser(),
     ]);
   });
   afterAll(() => server.close());

@@ -6,13 +6,13 @@ import type { Work } from "../../examples/studio/src/inspector/feed.ts";
 import { proxyAt } from "../../examples/studio/src/inspector/snippets/parts.ts";
 import { snippet, type Target } from "../../examples/studio/src/inspector/snippets/snippet.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
  * The code that the inspector offers to copy, run as it stands: against the studio's proxy, which adds the key.
  */
 
-const folder = `${temporaryFolder("snippets")}/`;
+const folder = `${createTemporaryFolder("snippets")}/`;
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 const image = {
   model: "gamma-image-5-0-260128",

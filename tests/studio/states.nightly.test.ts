@@ -1,11 +1,11 @@
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { problemsOf } from "../support/axe.ts";
-import { sharedBrowser } from "../support/browser.ts";
+import { findProblems } from "../support/axe.ts";
+import { getSharedBrowser } from "../support/browser.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { hasChromium, PNG } from "../support/studio-suite.ts";
-import { visibleProblems } from "../support/visible.ts";
+import { findVisibleProblems } from "../support/visible.ts";
 
 /** Too narrow for the inspector, the same in each state of a room: a test of its own, and axe in those of the shell. */
 const WIDE = { width: 1100, height: 900 };
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   beforeAll(async () => {
     const options = { speed: Number.POSITIVE_INFINITY, chat: createDemoScript(), cors: true };
     server = await startQuickStudio(options);
-    const context = await (await sharedBrowser()).newContext({
+    const context = await (await getSharedBrowser()).newContext({
       viewport: WIDE,
       colorScheme: "dark",
       reducedMotion: "reduce",
@@ -291,7 +291,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   async function isVisible(size: typeof WIDE): Promise<void> {
     await page.setViewportSize(size);
     await expect
-      .poll(() => page.evaluate(visibleProblems), { message: `at ${size.width} pixels` })
+      .poll(() => page.evaluate(findVisibleProblems), { message: `at ${size.width} pixels` })
       .toEqual([]);
   }
 
@@ -301,10 +301,10 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       await reach();
       for (const size of SIZES) await isVisible(size);
       await page.emulateMedia({ colorScheme: "light" });
-      await expect.poll(() => problemsOf(page), { message: "light, narrow" }).toEqual([]);
+      await expect.poll(() => findProblems(page), { message: "light, narrow" }).toEqual([]);
       await page.setViewportSize(WIDE);
       await page.emulateMedia({ colorScheme: "dark" });
-      await expect.poll(() => problemsOf(page), { message: "dark, wide" }).toEqual([]);
+      await expect.poll(() => findProblems(page), { message: "dark, wide" }).toEqual([]);
     });
 
     test("beside the inspector", async () => {
@@ -347,7 +347,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     };
     for (const [name, reach] of Object.entries(opened)) {
       await reach();
-      await expect.poll(() => problemsOf(page), { message: name }).toEqual([]);
+      await expect.poll(() => findProblems(page), { message: name }).toEqual([]);
       await page.keyboard.press("Escape");
       await expect
         .poll(() => page.getByRole("menu").or(page.getByRole("listbox")).or(page.getByRole("dialog")).count())

@@ -1,6 +1,6 @@
 import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
-import { problemsOf } from "../support/axe.ts";
+import { findProblems } from "../support/axe.ts";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 /** Makes the disk of the browser full, or gives it room again. */
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
     await note().getByText(hint).waitFor();
     for (const colorScheme of ["light", "dark"] as const) {
       await studio.page.emulateMedia({ colorScheme });
-      expect(await problemsOf(studio.page)).toEqual([]);
+      expect(await findProblems(studio.page)).toEqual([]);
     }
     await setFull(studio.page, false);
     await studio.page.getByText("All messages are saved.").waitFor();

@@ -11,7 +11,7 @@ import { openVideos, VIDEOS } from "../support/videos-room.ts";
 const HOUR = 60 * MINUTE;
 
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
-  const { studio, button, field, card, bar, film, isFilming, look, finish } = openVideos();
+  const { studio, button, field, findCard, findBar, sendVideo, isFilming, look, finish } = openVideos();
   const folder = mkdtempSync(join(tmpdir(), "sluice-films-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   async function choose(model: string): Promise<void> {
@@ -42,18 +42,18 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
 
   test("start, are made, and are estimated only once the gateway has said how far they are", async () => {
     const prompt = "[[slow]] A reef at dawn";
-    await film(prompt);
-    await card(prompt)
+    await sendVideo(prompt);
+    await findCard(prompt)
       .getByText(/^Starting · \d+ s$/)
       .waitFor();
     studio.ahead = 16_000;
     await look();
-    await card(prompt)
+    await findCard(prompt)
       .getByText(/^Making your video · \d+ s$/)
       .waitFor();
     studio.ahead = 2 * MINUTE;
     await look();
-    await card(prompt)
+    await findCard(prompt)
       .getByText(/^About \d+ s left$/)
       .waitFor();
   });
@@ -70,44 +70,44 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await isFilming(2);
     await mouse.down({ clickCount: 2 });
     await mouse.up({ clickCount: 2 });
-    await film("A reef at dusk");
+    await sendVideo("A reef at dusk");
     const prompts = studio
       .created(VIDEOS)
       .map((body) => (body as { input: { prompt: string } }).input.prompt);
     expect(prompts).toEqual(["A reef at dawn", "A reef at noon", "A reef at dusk"]);
-    const remove = card("A reef at dawn").getByRole("button", { name: "Delete" });
+    const remove = findCard("A reef at dawn").getByRole("button", { name: "Delete" });
     const dialog = studio.page.getByRole("dialog", { name: "Delete this video?" });
     await remove.click();
     await dialog.getByRole("button", { name: "Keep" }).click();
     await dialog.waitFor({ state: "detached" });
     await remove.click();
     await dialog.getByRole("button", { name: "Delete" }).click();
-    await card("A reef at dawn").waitFor({ state: "detached" });
+    await findCard("A reef at dawn").waitFor({ state: "detached" });
     await button("2 running").waitFor();
   });
 
   test("are found again by a reload in mid-task and in another tab, and go on after the network was away", async () => {
-    await film("A reef at dawn");
+    await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
     await look();
-    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    await expect.poll(async () => Number(await findBar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
     await studio.page.reload();
-    await card("A reef at dawn").waitFor();
-    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    await findCard("A reef at dawn").waitFor();
+    await expect.poll(async () => Number(await findBar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
-    await card("A reef at dawn", tab).waitFor();
+    await findCard("A reef at dawn", tab).waitFor();
     // behind another, a tab draws no more than a frame a second
     await studio.page.bringToFront();
     // the shell has loaded all its parts
     await button("1 running").waitFor();
     const context = studio.page.context();
     await context.setOffline(true);
-    await card("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
+    await findCard("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
     studio.ahead = 10 * MINUTE;
     await context.setOffline(false);
-    await card("A reef at dawn").locator("video").waitFor();
-    await card("A reef at dawn", tab).locator("video").waitFor();
+    await findCard("A reef at dawn").locator("video").waitFor();
+    await findCard("A reef at dawn", tab).locator("video").waitFor();
     expect(studio.created(VIDEOS)).toHaveLength(1);
   });
 
@@ -117,30 +117,30 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       Object.defineProperty(navigator, "onLine", { value: false });
       dispatchEvent(new Event("offline"));
     });
-    await film("A reef at dawn");
+    await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
     await look();
-    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    await expect.poll(async () => Number(await findBar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
     await expect.poll(() => page.getByText(/^Offline\. |^No connection/).count()).toBe(0);
     // the server is gone
     await page.route("**/*", (route) => route.abort("connectionrefused"));
     await look();
-    await card("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
+    await findCard("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
     await page.getByText("No connection", { exact: true }).waitFor();
     await page.unroute("**/*");
     studio.ahead = 10 * MINUTE;
     await look();
-    await card("A reef at dawn").locator("video").waitFor();
+    await findCard("A reef at dawn").locator("video").waitFor();
     await expect.poll(() => page.getByText(/^Offline\. |^No connection/).count()).toBe(0);
     expect(studio.created(VIDEOS)).toHaveLength(1);
   });
 
   test("Videos that fail say why; those that were lost may be billed, and are sent again only when told to", async () => {
-    await film("A reef [[fail]]");
+    await sendVideo("A reef [[fail]]");
     studio.ahead = 10 * MINUTE;
     await look();
-    await card("A reef [[fail]]").getByText("The video failed").waitFor();
-    await card("A reef [[fail]]").getByText("rejected by the upstream check").waitFor();
+    await findCard("A reef [[fail]]").getByText("The video failed").waitFor();
+    await findCard("A reef [[fail]]").getByText("rejected by the upstream check").waitFor();
     await field("Prompt").fill("");
     await button("Edit and retry").click();
     await expect.poll(() => field("Prompt").inputValue()).toBe("A reef [[fail]]");
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await expect.poll(() => studio.created(VIDEOS).length).toBe(2);
     await button("1 running").waitFor();
     expect(await studio.leave()).toEqual(["beforeunload"]);
-    const lost = card("A reef [[stall]]");
+    const lost = findCard("A reef [[stall]]");
     await lost.getByText("You may have been charged. A retry may cost twice.").waitFor();
     expect(studio.created(VIDEOS)).toHaveLength(2);
     await lost.getByRole("button", { name: "Retry anyway" }).click();
@@ -218,7 +218,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       },
     ]);
     await finish("She waves");
-    await card("She waves").getByRole("link", { name: "Last frame" }).waitFor();
+    await findCard("She waves").getByRole("link", { name: "Last frame" }).waitFor();
   });
 
   /** Chooses an MP4 of so many seconds, with so many bytes of pictures, as a reference. Resolves to its size. */

@@ -5,7 +5,7 @@ import { openVideos, VIDEOS } from "../support/videos-room.ts";
 const HOUR = 60 * MINUTE;
 
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
-  const { studio, button, card, bar, film, look, finish } = openVideos();
+  const { studio, button, findCard, findBar, sendVideo, look, finish } = openVideos();
 
   /** By keyboard: a message that is in motion can't be clicked. */
   async function undo(): Promise<void> {
@@ -16,17 +16,17 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   test("are made with progress on the way, played, deleted with a way back, and gone when their link ends", async () => {
     await button("720p").click();
     await studio.page.getByRole("slider", { name: "Length" }).press("ArrowLeft");
-    await film("A reef at dawn");
+    await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
     await look();
-    await card("A reef at dawn")
+    await findCard("A reef at dawn")
       .getByText(/^About \d+ s left|^Almost done/)
       .waitFor();
-    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    await expect.poll(async () => Number(await findBar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
     await finish("A reef at dawn");
-    await card("A reef at dawn").getByText("Saved link · 24 h").waitFor();
+    await findCard("A reef at dawn").getByText("Saved link · 24 h").waitFor();
     await button("Play A reef at dawn").click();
-    const player = card("A reef at dawn").locator("video");
+    const player = findCard("A reef at dawn").locator("video");
     await expect.poll(() => player.evaluate((it) => (it as HTMLVideoElement).controls)).toBe(true);
     await expect.poll(() => player.evaluate((it) => (it as HTMLVideoElement).duration)).toBeCloseTo(4, 0);
     expect(studio.created(VIDEOS)).toEqual([
@@ -36,14 +36,14 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
         parameters: { resolution: "720P", duration: 4 },
       },
     ]);
-    await card("A reef at dawn").getByRole("button", { name: "Delete" }).click();
-    await card("A reef at dawn").waitFor({ state: "detached" });
+    await findCard("A reef at dawn").getByRole("button", { name: "Delete" }).click();
+    await findCard("A reef at dawn").waitFor({ state: "detached" });
     await undo();
-    await card("A reef at dawn").waitFor();
+    await findCard("A reef at dawn").waitFor();
     studio.ahead += 25 * HOUR;
     // a browser that keeps the file plays it all the same: where requests pass through here, it keeps none
     await studio.page.route("**/files/**", (route) => route.continue());
     await studio.page.reload();
-    await card("A reef at dawn").getByText("No longer available").waitFor();
+    await findCard("A reef at dawn").getByText("No longer available").waitFor();
   });
 });

@@ -14,7 +14,7 @@ const everything = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "bes
 const FOCUS_GUARD = /^<span [^>]*data-base-ui-focus-guard/;
 
 /** Problems that axe finds on the page by rules of these names or tags, each as one line. */
-export async function problemsOf(page: Page, rules = everything): Promise<readonly string[]> {
+export async function findProblems(page: Page, rules = everything): Promise<readonly string[]> {
   // evaluated, not inserted: the policy of the page allows no inline script
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(source);
   const { violations } = await page.evaluate(async (runOnly) => {

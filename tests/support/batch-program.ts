@@ -4,7 +4,9 @@ import { createBatch } from "@sluice/batch";
 import { createClient } from "@sluice/core";
 import { fileStorage } from "@sluice/stores/node";
 
-/* A script that makes images until it is killed. Started again, it goes on. It prints its state at the end. */
+/*
+ * A script that creates images until it is killed, and continues when it is started again. Prints its state at the end.
+ */
 
 const [baseURL = "", folder = "", count = "0"] = process.argv.slice(2);
 

@@ -4,8 +4,8 @@ import { shareOpenHandles } from "./handles.ts";
 
 let browser: Promise<Browser> | undefined;
 
-/** The one Chromium of this test worker: launched for the first file that asks, and ended with the worker. */
-export function sharedBrowser(): Promise<Browser> {
+/** Returns the Chromium of this test worker. It is launched on demand, and closed with the worker. */
+export function getSharedBrowser(): Promise<Browser> {
   browser ??= launch();
   return browser;
 }

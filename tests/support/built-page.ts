@@ -2,12 +2,12 @@ import { fileURLToPath } from "node:url";
 import { build, type Rollup } from "vite";
 
 /** HTML of a page that runs `script`, a file of this folder, with all that it imports. */
-export async function builtPage(script: string): Promise<string> {
+export async function buildPage(script: string): Promise<string> {
   const input = fileURLToPath(new URL(script, import.meta.url));
   const output = (await build({
     configFile: false,
     logLevel: "error",
-    // what is loaded on demand too: the page is one file
+    // includes lazy chunks: the page is one file
     build: { write: false, rollupOptions: { input, output: { codeSplitting: false } } },
   })) as Rollup.RollupOutput;
   const code = output.output[0].code.replaceAll("</script", "<\\/script");
@@ -15,7 +15,7 @@ export async function builtPage(script: string): Promise<string> {
 }
 
 /** A Worker as one module: `script`, a file of this folder, with all that it imports, as wrangler would take it. */
-export async function builtWorker(script: string): Promise<string> {
+export async function buildWorker(script: string): Promise<string> {
   const entry = fileURLToPath(new URL(script, import.meta.url));
   const [{ output } = { output: [] }] = (await build({
     configFile: false,

@@ -7,7 +7,7 @@ export interface ChatPage {
   readonly send: (text: string) => void;
   readonly retry: () => void;
   readonly stop: () => void;
-  /** Answers each pending action from now on, as the usual effect of an app does. */
+  /** Resolves each pending action from now on, as the effect of an app does. */
   readonly answerAll: () => void;
   readonly addToolOutput: (toolCallId: string) => void;
 }

@@ -2,11 +2,11 @@ import { setTimeout } from "node:timers/promises";
 import type { Browser, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
-import { sharedBrowser } from "./browser.ts";
+import { getSharedBrowser } from "./browser.ts";
 import { type QuickStudio, startQuickStudio } from "./quick-studio.ts";
 import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
-/** Address of the requests for an answer. */
+/** Path of chat requests. */
 export const COMPLETIONS = "**/v1/chat/completions";
 /** Too narrow for the inspector, whose tests are elsewhere. */
 export const WIDTH = 1100;
@@ -31,7 +31,7 @@ export function openChat() {
     },
     /** Messages of the console that a test causes. */
     expected: undefined as RegExp | undefined,
-    /** Number of pauses of the gateway, such as those of a slow answer, until it waits for `goOn()`. */
+    /** Number of pauses of the gateway, for example in a slow reply, until it waits for `goOn()`. */
     pauses: Number.POSITIVE_INFINITY,
     goOn: () => {},
   };
@@ -45,7 +45,7 @@ export function openChat() {
       },
     };
     const options = { speed: Number.POSITIVE_INFINITY, chat: createDemoScript(), clock };
-    [server, browser] = await Promise.all([startQuickStudio(options), sharedBrowser()]);
+    [server, browser] = await Promise.all([startQuickStudio(options), getSharedBrowser()]);
   });
   afterAll(async () => {
     await studio?.close();
@@ -79,51 +79,61 @@ export function openChat() {
     expect(studio.problems.filter((text) => !room.expected?.test(text))).toEqual([]);
   });
 
-  const button = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
-  const question = () => page.getByRole("article", { name: "Your message" }).last();
-  const answers = () => page.getByRole("article", { name: "Assistant's answer" });
-  const card = (tool: string) => page.getByRole("group", { name: tool });
-  const rail = () => page.getByRole("navigation", { name: "Studio" });
-  const entry = (title: string) => rail().getByRole("link", { name: title, exact: true });
-  const entries = () => rail().getByRole("listitem").getByRole("link").allInnerTexts();
+  const findButton = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
+  const findQuestion = () => page.getByRole("article", { name: "Your message" }).last();
+  const findAnswers = () => page.getByRole("article", { name: "Assistant's answer" });
+  const findCard = (tool: string) => page.getByRole("group", { name: tool });
+  const findRail = () => page.getByRole("navigation", { name: "Studio" });
+  const findEntry = (title: string) => findRail().getByRole("link", { name: title, exact: true });
+  const findEntries = () => findRail().getByRole("listitem").getByRole("link").allInnerTexts();
 
-  /** Sends a question, and waits for the whole answer. */
+  /** Sends a prompt, and waits for the complete reply. */
   async function askAndWait(text: string): Promise<void> {
-    const before = await answers().count();
+    const before = await findAnswers().count();
     await studio.ask(text);
-    await answers().nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
+    await findAnswers().nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
     await studio.settled();
   }
 
-  /** Does nothing where a test before it has done it: the page keeps its settings. */
+  /** Does nothing if an earlier test has done it: the page stores its settings. */
   async function offerTools(): Promise<void> {
     const kept = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
     if (kept.includes('"offersTools":true')) return;
-    await button("Settings").click();
+    await findButton("Settings").click();
     await page.getByRole("switch", { name: "Tools" }).check();
     await page.keyboard.press("Escape");
   }
 
   async function chooseModel(name: string): Promise<void> {
-    await button(/^Model: /).click();
+    await findButton(/^Model: /).click();
     await page.getByRole("radiogroup").getByText(name).click();
     await page.keyboard.press("Escape");
   }
 
-  async function newChat(): Promise<void> {
-    await rail().getByRole("link", { name: "New chat" }).first().click();
+  async function openNewChat(): Promise<void> {
+    await findRail().getByRole("link", { name: "New chat" }).first().click();
     await page.getByRole("region", { name: "Welcome" }).waitFor();
   }
 
   async function actOnChat(action: string): Promise<void> {
-    await rail().locator("[aria-current=page]").hover();
-    await button(/^Actions for/)
+    await findRail().locator("[aria-current=page]").hover();
+    await findButton(/^Actions for/)
       .filter({ visible: true })
       .first()
       .click();
     await page.getByRole("menuitem", { name: action }).click();
   }
 
-  const actions = { askAndWait, offerTools, chooseModel, newChat, actOnChat };
-  return { room, ...actions, button, question, answers, card, rail, entry, entries };
+  const actions = { askAndWait, offerTools, chooseModel, openNewChat, actOnChat };
+  return {
+    room,
+    ...actions,
+    findButton,
+    findQuestion,
+    findAnswers,
+    findCard,
+    findRail,
+    findEntry,
+    findEntries,
+  };
 }

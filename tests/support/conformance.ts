@@ -13,7 +13,7 @@ export const conformanceDir = resolve(
  * Makes the recorded data importable in every runtime as `virtual:conformance`, without a copy of it in the repo.
  * Where the data is absent its parts are undefined, and the suites that need it say that they are skipped.
  */
-export function conformanceData(): Plugin {
+export function createConformanceData(): Plugin {
   const id = "virtual:conformance";
   return {
     name: "conformance-data",

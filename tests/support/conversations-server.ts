@@ -22,7 +22,10 @@ const ORIGIN = "https://app.example.com";
 /** Options of the proxy. */
 type ServerOptions = Partial<Parameters<typeof createProxy<Env>>[0]>;
 
-/** A proxy that keeps conversations, in this process, and devices that use it: those of Ada, unless a device names its user. */
+/**
+ * A proxy that stores conversations, in this process, with its devices. They belong to Ada, unless a device names its
+ * user.
+ */
 export function openServer(extra: ServerOptions = {}) {
   const kept = { namespace: (env: Env) => env.CONVERSATIONS };
   const objects = openObjects({
@@ -44,15 +47,15 @@ export function openServer(extra: ServerOptions = {}) {
   const cuts: (() => void)[] = [];
   return {
     answer: (request: Request) => proxy.fetch(request, objects.env as Env),
-    device,
+    openDevice,
     close() {
       for (const goOffline of cuts) goOffline();
       return objects.close(0);
     },
   };
 
-  /** A browser of the user. Its scope keeps its locks apart from those of the other devices in this process. */
-  function device(
+  /** Opens a browser of the user. Its scope separates its locks from those of other devices in this process. */
+  function openDevice(
     options: Partial<ClientOptions> & RemoteStorageOptions & { readonly account?: string } = {},
   ) {
     const { local = memoryStorage(), onRefusal, account = "ada", ...clientOptions } = options;
@@ -72,7 +75,7 @@ export function openServer(extra: ServerOptions = {}) {
         const request = new Request(given, { signal: cut.signal });
         request.headers.set("origin", ORIGIN);
         request.headers.set("x-user", account);
-        // the name of the device stands for a browser of its own, and not for a user
+        // the name of the device identifies a browser, not a user
         request.headers.delete("x-sluice-user");
         const { pathname, search } = new URL(request.url);
         requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
@@ -81,7 +84,7 @@ export function openServer(extra: ServerOptions = {}) {
       },
       ...clientOptions,
     });
-    const tab = (): RemoteStorage => remoteStorage(client, { local, onRefusal });
+    const openTab = (): RemoteStorage => remoteStorage(client, { local, onRefusal });
     const goOffline = () => {
       state.isOnline = false;
       for (const cut of open) cut.abort();
@@ -91,14 +94,14 @@ export function openServer(extra: ServerOptions = {}) {
       client,
       local,
       requests,
-      tab,
-      storage: tab(),
-      /** Cuts the network: also what is open ends. */
+      openTab,
+      storage: openTab(),
+      /** Disconnects the network and all open connections. */
       goOffline,
       goOnline() {
         state.isOnline = true;
       },
-      /** Called before each request; it waits for what is returned. */
+      /** Runs before each request, which waits for the returned promise. */
       onRequest(before: (path: string) => unknown) {
         state.before = before;
       },
@@ -106,18 +109,18 @@ export function openServer(extra: ServerOptions = {}) {
   }
 }
 
-export const chat = (client: Client, id = "trip") => `"${client.user}"/chat/${id}`;
+export const openChat = (client: Client, id = "trip") => `"${client.user}"/chat/${id}`;
 export const list = (client: Client) => `"${client.user}"/conversations`;
 
 /** A finished message, as a chat writes it. */
-export const message = (content: string, revision = 1, more: object = {}) => ({
+export const findMessage = (content: string, revision = 1, more: object = {}) => ({
   message: { id: content, role: "user", content, createdAt: 1, ...more },
   parent: null,
   revision,
 });
 
-/** Everything that a watcher was told, put together. */
-export function watched(storage: RecordStorage, collection: string) {
+/** Merges everything that a watcher receives. */
+export function watchCollection(storage: RecordStorage, collection: string) {
   const records = new Map<string, unknown>();
   const stop = storage.watch(collection, (changes) => {
     for (const [key, value] of changes)

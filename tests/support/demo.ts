@@ -9,7 +9,7 @@ export interface Demo {
   readonly address: string;
   /** Output so far. */
   readonly printed: () => string;
-  /** Its processes and theirs, by id; empty where the system does not list them. */
+  /** Ids of its processes and their descendants. Empty if the system can't list them. */
   readonly processes: () => number[];
   /** Ctrl-C; resolves to the exit code. */
   readonly interrupt: () => Promise<number | null>;
@@ -26,7 +26,7 @@ export async function startDemo(port: number, speed = 1, root = repository): Pro
     env: { ...process.env, PATH: `${repository}node_modules/.bin:${process.env["PATH"]}` },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // also where a test has no time left to interrupt it
+  // even if a test has no time left to interrupt it
   process.once("exit", () => child.kill("SIGINT"));
   let text = "";
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
@@ -43,7 +43,7 @@ export async function startDemo(port: number, speed = 1, root = repository): Pro
   return {
     address,
     printed: () => text,
-    processes: () => [child.pid ?? 0, ...descendantsOf(child)],
+    processes: () => [child.pid ?? 0, ...listDescendants(child)],
     interrupt() {
       child.kill("SIGINT");
       return exited;
@@ -55,14 +55,14 @@ export async function startDemo(port: number, speed = 1, root = repository): Pro
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // one that has ended and that nobody has asked after yet is listed all the same
+    // an ended process is listed until its parent has read its status
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
   }
 }
 
-function descendantsOf({ pid }: ChildProcess): number[] {
+function listDescendants({ pid }: ChildProcess): number[] {
   const parents = new Map<number, number>();
   try {
     for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))

@@ -17,7 +17,7 @@ import type { Page } from "playwright";
 export const exampleFolder = join(import.meta.dirname, "../../examples/devices");
 const KEY = "sk-devices";
 
-/** A browser with storage of its own. */
+/** A browser with separate storage. */
 export interface Device {
   /** Writes into a field, and sends the form as soon as it can be sent. */
   readonly enter: (label: string, text: string) => Promise<void>;
@@ -29,7 +29,7 @@ export interface Device {
 }
 
 /** A page that Playwright drives, alone in its context. */
-export function deviceIn(page: Page): Device {
+export function toDevice(page: Page): Device {
   return {
     async enter(label, text) {
       await page.getByRole("textbox", { name: label }).fill(text);
@@ -74,12 +74,12 @@ export async function startExample(
     { port: 0 },
   );
   const data = mkdtempSync(join(tmpdir(), "sluice-devices-"));
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const variables = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY };
   const start = host === "node" ? startNode : startWorker;
   const child = start(folder, port, data, variables);
-  await answering(child, url);
+  await waitForAnswer(child, url);
   return {
     url,
     asked: () => emulator.requests.map(({ path }) => path),
@@ -94,7 +94,7 @@ export async function startExample(
       // with all that it has started
       if (child.pid && child.exitCode === null && child.signalCode === null)
         process.kill(-child.pid, "SIGKILL");
-      await ended(child);
+      await waitForEnd(child);
       await gateway.close();
       rmSync(data, { recursive: true, force: true });
     },
@@ -126,11 +126,11 @@ function startWorker(folder: string, port: number, data: string, variables: Vari
   });
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function waitForEnd(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-async function answering(child: ChildProcess, url: string): Promise<void> {
+async function waitForAnswer(child: ChildProcess, url: string): Promise<void> {
   for (const deadline = Date.now() + 60_000; ; ) {
     const answer = await fetch(url).catch(() => undefined);
     if (answer?.ok) return void (await answer.body?.cancel());
@@ -140,7 +140,7 @@ async function answering(child: ChildProcess, url: string): Promise<void> {
   }
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };
@@ -150,7 +150,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Waits until the text of a device's page fulfils a condition. */
-export async function until(device: Device, condition: (text: string) => boolean): Promise<void> {
+export async function waitUntil(device: Device, condition: (text: string) => boolean): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (!condition(await device.text())) {
     if (Date.now() > deadline)
@@ -159,38 +159,38 @@ export async function until(device: Device, condition: (text: string) => boolean
   }
 }
 
-export const shows = (device: Device, ...texts: readonly string[]) =>
-  until(device, (shown) => texts.every((text) => shown.includes(text)));
-const hides = (device: Device, text: string) => until(device, (shown) => !shown.includes(text));
+export const waitForText = (device: Device, ...texts: readonly string[]) =>
+  waitUntil(device, (shown) => texts.every((text) => shown.includes(text)));
+const waitForNoText = (device: Device, text: string) => waitUntil(device, (shown) => !shown.includes(text));
 
 /** Signs in as Ada on both, and opens the chat of the first on the second. */
 export async function openOnBoth(first: Device, second: Device, question: string): Promise<void> {
   for (const device of [first, second]) {
     await device.enter("Name", "ada");
-    await shows(device, "ada, online");
+    await waitForText(device, "ada, online");
   }
   await first.press("New chat");
   await first.enter("Message", question);
-  await shows(second, question);
+  await waitForText(second, question);
   await second.press(question);
 }
 
-/** Streams an answer on both devices, and stops it on the one that has not asked. */
+/** Streams a reply on both devices, and stops it on the device that did not send the prompt. */
 export async function typeAndStop(first: Device, second: Device): Promise<void> {
   const question = "Tell me about rivers [[stall]]";
   await openOnBoth(first, second, question);
-  await shows(first, "user, this device", "assistant, server", "Working on the server");
-  await shows(second, "user, another-device", "assistant, server", "Working on the server");
+  await waitForText(first, "user, this device", "assistant, server", "Working on the server");
+  await waitForText(second, "user, another-device", "assistant, server", "Working on the server");
   const answer = /assistant, server\s+(?!Working)\S+ \S+/;
-  await until(second, (text) => answer.test(text));
+  await waitUntil(second, (text) => answer.test(text));
   await second.press("Stop");
   for (const device of [first, second]) {
-    await hides(device, "Working on the server");
-    await until(device, (text) => answer.test(text));
+    await waitForNoText(device, "Working on the server");
+    await waitUntil(device, (text) => answer.test(text));
   }
 }
 
-/** A tool that the first asks for is approved on the second; both close while it runs. */
+/** Approves on the second device a tool that the first one requested. Both close while it runs. */
 export async function approveAndLeave(
   { holdImages, asked }: RunningExample,
   [first, second]: readonly [Device, Device],
@@ -199,18 +199,18 @@ export async function approveAndLeave(
   const release = holdImages();
   const question = 'Use the tool make_image for "a reef"';
   await openOnBoth(first, second, question);
-  for (const device of [first, second]) await shows(device, "make_image: needs-approval");
+  for (const device of [first, second]) await waitForText(device, "make_image: needs-approval");
   await second.press("Approve");
-  for (const device of [first, second]) await shows(device, "make_image: running");
+  for (const device of [first, second]) await waitForText(device, "make_image: running");
   await first.close();
   await second.close();
   release();
   const again = await open();
   await again.enter("Name", "ada");
-  await shows(again, question);
+  await waitForText(again, question);
   await again.press(question);
-  await shows(again, "make_image: done");
-  await hides(again, "Working on the server");
+  await waitForText(again, "make_image: done");
+  await waitForNoText(again, "Working on the server");
   if (!(await again.hasImage())) throw new Error("the image is not shown");
   const images = asked().filter((path) => path.endsWith("/images/generations"));
   if (images.length !== 1) throw new Error(`${images.length} images were asked for`);

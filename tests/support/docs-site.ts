@@ -52,7 +52,7 @@ function hashOfSources(): string {
   return hash.digest("hex");
 }
 
-/** Builds the site for a path of its host, into a folder of `docs`. Code has no colours. */
+/** Builds the site for a path of its host, into a folder of `docs`. Code is not highlighted. */
 export function buildSiteAt(base: string, out: string): Promise<void> {
   return runInTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), () =>
     build(["--plain"], { DOCS_BASE: base, DOCS_OUT: out }),
@@ -101,21 +101,21 @@ export function serveSite(): Promise<Served> {
 }
 
 /** Links between the pages of the site, also to anchors, that lead nowhere: `page → link`. */
-export function deadLinks(): string[] {
+export function findDeadLinks(): string[] {
   const pages = new Map(
     globSync("**/*.html", { cwd: siteFolder }).map((path) => [
       `/${path}`,
       readFileSync(join(siteFolder, path), "utf8"),
     ]),
   );
-  const anchors = new Map([...pages].map(([path, html]) => [path, idsOf(html)]));
+  const anchors = new Map([...pages].map(([path, html]) => [path, listIds(html)]));
   return [...pages].flatMap(([page, html]) =>
-    linksOf(html)
-      .filter((link) => !leadsToAnchor(page, link))
+    listLinks(html)
+      .filter((link) => !hasAnchor(page, link))
       .map((link) => `${page} → ${link}`),
   );
 
-  function leadsToAnchor(page: string, link: string): boolean {
+  function hasAnchor(page: string, link: string): boolean {
     const { pathname, hash } = new URL(link, `https://docs.test${page}`);
     const target = [pathname, `${pathname}index.html`, `${pathname}.html`].find((path) => pages.has(path));
     if (!target) return globSync(`.${decodeURI(pathname)}`, { cwd: siteFolder }).length > 0;
@@ -124,17 +124,17 @@ export function deadLinks(): string[] {
 }
 
 /** Anchors of one page or of all pages of a folder of the built site. */
-export function anchorsOfSite(path: string): Set<string> {
+export function listAnchorsOfSite(path: string): Set<string> {
   const pages = path.endsWith(".html") ? [path] : globSync(`${path}/*.html`, { cwd: siteFolder });
-  return new Set(pages.flatMap((page) => [...idsOf(readFileSync(join(siteFolder, page), "utf8"))]));
+  return new Set(pages.flatMap((page) => [...listIds(readFileSync(join(siteFolder, page), "utf8"))]));
 }
 
-function idsOf(html: string): Set<string> {
+function listIds(html: string): Set<string> {
   return new Set([...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = ""]) => id));
 }
 
 /** Links to the same site. */
-function linksOf(html: string): string[] {
+function listLinks(html: string): string[] {
   const links = [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, link = ""]) => link);
   return [...new Set(links)].filter((link) => !/^[a-z]+:/.test(link));
 }

@@ -9,9 +9,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const MARK = "/**/";
 
 /** Reads the hovers of `file` with TypeScript 5.4: one for each mark, the signature before the text. */
-export function hoversOfOldest(file: string, options: object): string[] {
+export function readHoversOfOldest(file: string, options: object): string[] {
   const { ts, service } = openOldest(file, options);
-  return marksOf(readFileSync(file, "utf8")).map((position) => {
+  return findMarks(readFileSync(file, "utf8")).map((position) => {
     const { displayParts, documentation, tags } = service.getQuickInfoAtPosition(file, position) ?? {};
     const tagText = (tags ?? []).map((tag: { name: string; text?: object[] }) => {
       return `@${tag.name} ${ts.displayPartsToString(tag.text)}`;
@@ -23,10 +23,10 @@ export function hoversOfOldest(file: string, options: object): string[] {
 }
 
 /** Reads the names that TypeScript 5.4 offers at each mark, which it has in a text that is still empty. */
-export function completionsOfOldest(file: string, options: object): string[][] {
+export function readCompletionsOfOldest(file: string, options: object): string[][] {
   const text = readFileSync(file, "utf8");
   const { service } = openOldest(file, options, text.replaceAll(MARK, ""));
-  return placesWithout(text).map((position) => {
+  return removeMarks(text).map((position) => {
     const entries: { name: string }[] = service.getCompletionsAtPosition(file, position, {})?.entries ?? [];
     return entries.map(({ name }) => name);
   });
@@ -34,7 +34,7 @@ export function completionsOfOldest(file: string, options: object): string[][] {
 
 function openOldest(file: string, options: object, shown?: string) {
   const ts = createRequire(import.meta.url)("typescript-5.4");
-  const textOfFile = (path: string) => (path === file && shown) || readFileSync(path, "utf8");
+  const readFileText = (path: string) => (path === file && shown) || readFileSync(path, "utf8");
   const service = ts.createLanguageService({
     fileExists: ts.sys.fileExists,
     readFile: ts.sys.readFile,
@@ -44,7 +44,7 @@ function openOldest(file: string, options: object, shown?: string) {
     getScriptFileNames: () => [file],
     getScriptVersion: () => "1",
     getScriptSnapshot: (path: string) =>
-      existsSync(path) ? ts.ScriptSnapshot.fromString(textOfFile(path)) : undefined,
+      existsSync(path) ? ts.ScriptSnapshot.fromString(readFileText(path)) : undefined,
     getCompilationSettings: () => ts.convertCompilerOptionsFromJson(options, ".").options,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
   });
@@ -52,21 +52,21 @@ function openOldest(file: string, options: object, shown?: string) {
 }
 
 /** Reads the hovers of `file` with the language server of the newest TypeScript: one for each mark. */
-export async function hoversOfNewest(file: string): Promise<string[]> {
+export async function readHoversOfNewest(file: string): Promise<string[]> {
   const text = readFileSync(file, "utf8");
-  const places = marksOf(text);
-  return (await askNewest<Shown | null>(file, text, places, "textDocument/hover")).map(textOf);
+  const places = findMarks(text);
+  return (await askNewest<Shown | null>(file, text, places, "textDocument/hover")).map(joinText);
 }
 
 /** Reads the names that the newest TypeScript offers at each mark. */
-export async function completionsOfNewest(file: string): Promise<string[][]> {
+export async function readCompletionsOfNewest(file: string): Promise<string[][]> {
   const text = readFileSync(file, "utf8");
   const shown = text.replaceAll(MARK, "");
-  const lists = await askNewest<Offered | null>(file, shown, placesWithout(text), "textDocument/completion");
+  const lists = await askNewest<Offered | null>(file, shown, removeMarks(text), "textDocument/completion");
   return lists.map((list) => (list?.items ?? []).map(({ label }) => label.replace(/\?$/, "")));
 }
 
-/** Asks the language server of the newest TypeScript about places of a file. */
+/** Queries the language server of the newest TypeScript about locations in a file. */
 async function askNewest<Result>(
   file: string,
   text: string,
@@ -123,16 +123,16 @@ interface Message {
   readonly result?: unknown;
 }
 
-function marksOf(text: string): number[] {
+function findMarks(text: string): number[] {
   return [...text.matchAll(/\/\*\*\//g)].map(({ index }) => index + MARK.length);
 }
 
 /** The places of the marks in the text without them. */
-function placesWithout(text: string): number[] {
-  return marksOf(text).map((position, index) => position - MARK.length * (index + 1));
+function removeMarks(text: string): number[] {
+  return findMarks(text).map((position, index) => position - MARK.length * (index + 1));
 }
 
-function textOf(hover: Shown | null): string {
+function joinText(hover: Shown | null): string {
   if (hover === null) return "";
   return typeof hover.contents === "string" ? hover.contents : hover.contents.value;
 }

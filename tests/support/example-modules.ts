@@ -3,11 +3,11 @@ import { basename, dirname } from "node:path";
 import { sources } from "../../scripts/sources.ts";
 import {
   type Example,
-  examplesOfComments,
-  examplesOfMarkdown,
-  importedBy,
-  moduleOf,
-  namesOf,
+  listImports,
+  listNames,
+  readCommentExamples,
+  readMarkdownExamples,
+  toModule,
 } from "./examples.ts";
 import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 
@@ -29,20 +29,20 @@ const copied = [
 const pages = ["README.md", "packages/*/{README,AGENTS}.md", "{examples,labs}/*/README.md", "docs/**/*.md"];
 
 /** All examples: of the READMEs, of the pages of the documentation, and of the doc comments. */
-export function allExamples(): Example[] {
+export function readAllExamples(): Example[] {
   const files = globSync(pages, { cwd: root, exclude: ["**/node_modules/**", "docs/{dist,reference}/**"] });
   return [
-    ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
-    ...examplesOfFiles(),
+    ...files.sort().flatMap((file) => readMarkdownExamples(root, file)),
+    ...readExampleFiles(),
     ...globSync("{packages,labs}/*/src", { cwd: root })
       .sort()
-      .flatMap((folder) => examplesOfComments(root, folder)),
-    ...examplesOfComments(root, "labs/registry/components/sluice"),
+      .flatMap((folder) => readCommentExamples(root, folder)),
+    ...readCommentExamples(root, "labs/registry/components/sluice"),
   ];
 }
 
 /** The files that pages include. Those of Solid have another JSX than React's, and are run by their own test. */
-function examplesOfFiles(): Example[] {
+function readExampleFiles(): Example[] {
   const files = globSync("docs/examples/*/*.{ts,tsx}", { cwd: root, exclude: ["docs/examples/solid/*.tsx"] });
   return files.sort().map((place) => ({
     place,
@@ -75,12 +75,12 @@ const exported: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     Object.entries(sources)
       .filter(([name]) => !name.includes("/internal"))
-      .map(([name, file]) => [name, namesOf(readFileSync(file, "utf8"))]),
+      .map(([name, file]) => [name, listNames(readFileSync(file, "utf8"))]),
   ),
   ...Object.fromEntries(
     copied.map((name) => [
       `@/components/sluice/${name}`,
-      namesOf(readFileSync(`${root}labs/registry/components/sluice/${name}.ts`, "utf8")),
+      listNames(readFileSync(`${root}labs/registry/components/sluice/${name}.ts`, "utf8")),
     ]),
   ),
   react: ["memo", "useState"],
@@ -108,11 +108,11 @@ export function writeExamples(examples: readonly Example[], folder: string): Mod
     const path = `${page}/${isNamed ? file : `example-${at}.${language}`}`;
     modules.set(`${folder}/${path}`, example);
     const earlier = imported.get(page);
-    const own = importedBy(example.code);
+    const own = listImports(example.code);
     const isPage = page.endsWith(".md");
     if (isPage && !earlier) first.push(path);
     const offered = isPage ? only(own.size > 0 ? undefined : earlier) : exported;
-    write(`${folder}/${path}`, moduleOf(example, offered));
+    write(`${folder}/${path}`, toModule(example, offered));
     imported.set(page, new Set([...(earlier ?? []), ...own]));
   }
   for (const place of new Set([...modules.keys()].map(dirname)))

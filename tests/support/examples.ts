@@ -12,29 +12,29 @@ export interface Example {
   readonly code: string;
   /** The info string has the word `run`: the example is run against the emulator. */
   readonly isRun: boolean;
-  /** Expected output of a run: the block "```txt output" that follows. `…` stands for any text. */
+  /** Expected output of a run: the "```txt output" block after it. `…` matches any text. */
   readonly output: string | undefined;
 }
 
 const FENCE = /^( *)```(tsx?)\b([^\n]*)\n(.*?)^\1```(?:\s+```txt output\n(.*?)^\1```)?/gms;
 
 /** The code blocks of a Markdown file. A block with the word `unchecked` is left out. */
-export function examplesOfMarkdown(root: string, page: string): Example[] {
-  return blocksOf(page, readFileSync(root + page, "utf8"));
+export function readMarkdownExamples(root: string, page: string): Example[] {
+  return readBlocks(page, readFileSync(root + page, "utf8"));
 }
 
 /** The code blocks of all doc comments in a folder. */
-export function examplesOfComments(root: string, folder: string): Example[] {
+export function readCommentExamples(root: string, folder: string): Example[] {
   const files = readdirSync(root + folder, { recursive: true, encoding: "utf8" }).filter((file) =>
     /\.tsx?$/.test(file),
   );
   return files.flatMap((file) => {
     const comments = readFileSync(`${root}${folder}/${file}`, "utf8").match(/\/\*\*.*?\*\//gs) ?? [];
-    return blocksOf(`${folder}/${file}`, comments.join("\n").replace(/^ *\* ?/gm, ""));
+    return readBlocks(`${folder}/${file}`, comments.join("\n").replace(/^ *\* ?/gm, ""));
   });
 }
 
-function blocksOf(page: string, text: string): Example[] {
+function readBlocks(page: string, text: string): Example[] {
   return [...text.matchAll(FENCE)].flatMap(([, indent = "", language, info = "", code = "", output], at) =>
     /\bunchecked\b/.test(info)
       ? []
@@ -58,13 +58,13 @@ const IMPORT = /^import [^;]*;/gm;
  *
  * @param offered gives the names of each module that the example may use without an import
  */
-export function moduleOf(
+export function toModule(
   { code, place }: Example,
   offered: Readonly<Record<string, readonly string[]>>,
 ): string {
   const imports = (code.match(IMPORT) ?? []).map((line) => line.replace(/"(?:npm|jsr):/, '"'));
   const rest = code.replace(IMPORT, "");
-  const known = importedBy(code);
+  const known = listImports(code);
   for (const [, name] of rest.matchAll(/\b(?:const|let|function|class|interface|type) (\w+)/g))
     known.add(name as string);
   const used = new Set(rest.match(/\b[A-Za-z]\w+/g));
@@ -79,14 +79,14 @@ export function moduleOf(
 }
 
 /** The words of the import statements of an example. */
-export function importedBy(code: string): Set<string> {
+export function listImports(code: string): Set<string> {
   return new Set(code.match(IMPORT)?.join("\n").match(/\w+/g));
 }
 
 const EXPORTS = /^export (?:type )?\{(.*?)\}|^export (?:async )?(?:function|const|interface|type) (\w+)/gms;
 
 /** The names that the source of an entry point exports. */
-export function namesOf(source: string): string[] {
+export function listNames(source: string): string[] {
   return [...source.matchAll(EXPORTS)].flatMap(([, list, one]) =>
     one ? [one] : (list?.match(/\w+(?=\s*(?:,|$))/g) ?? []),
   );

@@ -28,7 +28,7 @@ list.subscribe(() => {
 });
 
 /** A film whose bytes count up, so that a part that is lost shows. It is made in pieces. */
-function fileOf(bytes: number): File {
+function readFile(bytes: number): File {
   const piece = Uint8Array.from({ length: 1_048_576 }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
   const start = new Uint8Array([0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d]);
   const pieces = Array.from({ length: bytes / piece.length }, (_, at) =>
@@ -38,7 +38,7 @@ function fileOf(bytes: number): File {
 }
 
 async function make(bytes: number): Promise<string | undefined> {
-  const media = [{ type: "reference_video", url: fileOf(bytes) }] as const;
+  const media = [{ type: "reference_video", url: readFile(bytes) }] as const;
   const { error } = await video.create({
     model: "beta3.0-video",
     input: { prompt: "Video 1 by night", media },

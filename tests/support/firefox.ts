@@ -16,8 +16,8 @@ export const hasFirefox = existsSync(PROGRAM);
 
 let browser: Promise<Browser> | undefined;
 
-/** The one Firefox of this test worker: launched for the first file that asks, and ended with the worker. */
-export function sharedFirefox(): Promise<Browser> {
+/** Returns the Firefox of this test worker. It is launched on demand, and closed with the worker. */
+export function getSharedFirefox(): Promise<Browser> {
   browser ??= launch();
   return browser;
 }
@@ -30,7 +30,7 @@ async function launch(): Promise<Browser> {
     args: ["--remote-allow-system-access"],
     firefoxUserPrefs: { "ui.prefersReducedMotion": 1 },
   });
-  const session = sessionOf(launched);
+  const session = openSession(launched);
   const send = session.send.bind(session);
   session.send = async (method, given) => (method === MISSING ? {} : send(method, given));
   shareOpenHandles();
@@ -49,7 +49,7 @@ export async function reloadPastServiceWorkers(): Promise<void> {
 
 /** Runs a function in the browser itself, once for each of its windows. */
 async function runBesidePages(work: () => unknown): Promise<void> {
-  const session = sessionOf(await sharedFirefox());
+  const session = openSession(await getSharedFirefox());
   const { contexts } = await session.send("browsingContext.getTree", { "moz:scope": "chrome" });
   for (const { context } of contexts) {
     const { exceptionDetails } = await session.send("script.evaluate", {
@@ -66,7 +66,7 @@ interface Session {
   send(method: string, given: object): Promise<any>;
 }
 
-function sessionOf(of: Browser): Session {
+function openSession(of: Browser): Session {
   const inside = of as unknown as {
     readonly _connection: { toImpl(it: Browser): { readonly _browserSession: Session } };
   };

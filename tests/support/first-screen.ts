@@ -6,21 +6,21 @@ declare global {
   var writableAt: number | undefined;
 }
 
-/** Most bytes of scripts, compressed, that the studio asks for until one can write. */
+/** Maximum bytes of compressed scripts that the studio requests until a user can write. */
 export const MOST_SCRIPT_BYTES = 120_000;
 
 /** The load of the studio until one can write. */
 export interface FirstScreen {
   /** Number of requests that had begun by then, with that of the page. */
   readonly requests: number;
-  /** Size of their answers as they were sent, in bytes. */
+  /** Size of the responses as sent, in bytes. */
   readonly bytes: number;
   /** Addresses of the scripts among them. */
   readonly scripts: readonly string[];
 }
 
-/** Measures a load. `load` begins it, in a page that keeps nothing of one before. */
-export async function firstScreenOf(page: Page, load: () => Promise<unknown>): Promise<FirstScreen> {
+/** Measures a load. `load` starts it in a page without a cache. */
+export async function measureFirstScreen(page: Page, load: () => Promise<unknown>): Promise<FirstScreen> {
   await page.addInitScript(noteWritable);
   await load();
   await page.waitForFunction(() => globalThis.writableAt !== undefined);
@@ -48,7 +48,7 @@ function noteWritable(): void {
 }
 
 /** Loads files, and returns their size together, compressed. */
-export async function compressedSize(urls: readonly string[]): Promise<number> {
+export async function measureCompressedSize(urls: readonly string[]): Promise<number> {
   const sizes = await Promise.all(urls.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
   return sizes.reduce((sum, size) => sum + size, 0);
 }

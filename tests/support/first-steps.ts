@@ -1,10 +1,10 @@
 import { basename } from "node:path";
-import { sharedBrowser } from "./browser.ts";
+import { getSharedBrowser } from "./browser.ts";
 import { LOCALHOST, PRODUCTION_KEY, type Started, type Workshop } from "./new-app.ts";
 
-/* What a newcomer does with an app, each step as its README says. Each throws where a newcomer would have to stop. */
+/* A newcomer's steps with an app, as its README describes them. Each step throws if a newcomer would be stuck. */
 
-/** The ways in which the apps of a template are run. */
+/** How to run the apps of a template. */
 export interface Ways {
   /** True for an app with a page. */
   readonly hasPage: boolean;
@@ -14,7 +14,7 @@ export interface Ways {
   readonly env?: NodeJS.ProcessEnv;
   /** Build for production; undefined where there is none. */
   readonly build?: readonly string[] | undefined;
-  /** Command that starts what was built: in workerd, where it is a Worker. */
+  /** Command that starts the build: in workerd for a Worker. */
   readonly production: (app: string, address: string) => readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface Ways {
 const trusting = { NODE_EXTRA_CA_CERTS: LOCALHOST, DENO_CERT: LOCALHOST };
 const anyPort = ["--port", "0", "--ip", "127.0.0.1"];
 /** Starts a built Worker in workerd, under the address that it would have on Cloudflare. */
-const wrangler = (address: string, ...args: readonly string[]) => [
+const runWrangler = (address: string, ...args: readonly string[]) => [
   ...[
     "npx",
     "wrangler",
@@ -44,7 +44,7 @@ const withWorker: Ways = {
   dev: ["--port", "0", "--host", "127.0.0.1"],
   build,
   production: (app, address) =>
-    wrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
+    runWrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
 };
 
 export const waysOf: Readonly<Record<string, Ways>> = {
@@ -54,7 +54,7 @@ export const waysOf: Readonly<Record<string, Ways>> = {
     hasPage: true,
     dev: ["--port", "0", "--host", "127.0.0.1"],
     build,
-    production: (_, address) => wrangler(address, "--config", "dist/server/wrangler.json"),
+    production: (_, address) => runWrangler(address, "--config", "dist/server/wrangler.json"),
   },
   next: {
     hasPage: true,
@@ -66,7 +66,7 @@ export const waysOf: Readonly<Record<string, Ways>> = {
     hasPage: false,
     dev: anyPort,
     build,
-    production: (_, address) => wrangler(address, "dist/worker.js", "--no-bundle"),
+    production: (_, address) => runWrangler(address, "dist/worker.js", "--no-bundle"),
   },
   node: onServer,
   deno: onServer,
@@ -111,9 +111,9 @@ export function startDev(shop: Workshop, app: string, { dev, env }: Ways): Promi
   return shop.start(app, ["npm", "run", "dev", "--", ...dev], env);
 }
 
-/** Writes a message into the chat of a page, and returns the answer when it has ended. */
+/** Writes a message into the chat of a page, and returns the finished reply. */
 export async function askPage(url: string, text: string): Promise<string> {
-  const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
+  const context = await (await getSharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
   page.setDefaultTimeout(PAGE_MS);
   const problems: string[] = [];
@@ -128,7 +128,7 @@ export async function askPage(url: string, text: string): Promise<string> {
       .nth(1)
       .or(page.getByRole("article", { name: "Assistant's answer" }));
     await answer.getByRole("paragraph").waitFor();
-    // "Send" is back when the answer has ended
+    // "Send" is back when the reply has ended
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     if (problems.length > 0) throw new Error(problems.join("\n"));
     return await answer.getByRole("paragraph").innerText();
@@ -139,24 +139,24 @@ export async function askPage(url: string, text: string): Promise<string> {
 
 /** Returns what a page shows to a stranger. */
 export async function visit(url: string): Promise<string> {
-  const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
+  const context = await (await getSharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(PAGE_MS);
     await page.goto(url);
-    // Next announces its pages by an alert of its own, which is empty at first
+    // Next announces its pages with a separate alert, which is empty at first
     return await page.getByRole("alert").filter({ hasText: /\S/ }).first().innerText();
   } finally {
     await context.close();
   }
 }
 
-/** Asks a server in the terminal, and returns what it printed. */
+/** Sends a prompt to a server from the terminal, and returns the output. */
 export function askServer(shop: Workshop, app: string, url: string): Promise<string> {
   return shop.run(app, ["npm", "run", "ask", "--", "Hello"], { APP_URL: url });
 }
 
-/** Asks a deployed server in the terminal, with the secret that signs its users' tokens. */
+/** Sends a prompt to a deployed server from the terminal, with the secret that signs its users' tokens. */
 export function askDeployed(shop: Workshop, app: string, url: string): Promise<string> {
   const [, secret = ""] = /^SESSION_SECRET=(.*)$/m.exec(shop.read(app, ".env.production.local")) ?? [];
   return shop.run(app, ["npm", "run", "ask", "--", "Hello"], {
@@ -166,7 +166,7 @@ export function askDeployed(shop: Workshop, app: string, url: string): Promise<s
   });
 }
 
-/** Writes the settings that nobody else knows into `.env.production.local`. */
+/** Writes the settings that only the user knows into `.env.production.local`. */
 function fillIn({ read, write }: Workshop, app: string, url: string): void {
   const file = `${app}/.env.production.local`;
   const filled = read(file)
@@ -176,7 +176,7 @@ function fillIn({ read, write }: Workshop, app: string, url: string): void {
   write(file, filled);
 }
 
-/** Builds an app, and runs what was built behind https, with the settings of production. */
+/** Builds an app, and runs the build behind https, with the settings of production. */
 export async function deploy(shop: Workshop, app: string, ways: Ways): Promise<Started> {
   if (ways.build) await shop.run(app, ways.build);
   return shop.deploy((env) => {

@@ -1,6 +1,6 @@
 /* Open handles of this process. Scripts import it, too, so it imports no test runner. */
 
-/** Keeps what is open now out of the check, for a process or server that several files share. */
+/** Excludes all open handles from the check, for a process or server that several files share. */
 export function shareOpenHandles(): void {
   for (const handle of readHandles()) readShared().add(handle);
 }
@@ -14,7 +14,7 @@ export function readHandles(): object[] {
   return handles.filter((handle) => handle.constructor.name !== "MessagePort" && (handle.fd ?? 3) > 2);
 }
 
-/** Handles that several files share: the worker keeps them from one file to the next. */
+/** Handles shared by several files. The worker stores them between files. */
 export function readShared(): Set<object> {
   const world = globalThis as { sluiceSharedHandles?: Set<object> };
   world.sluiceSharedHandles ??= new Set();

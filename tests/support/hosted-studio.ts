@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
 export interface HostedStudio {
   /** Address of the page. */
   readonly address: string;
-  /** Paths that were asked for, those that were not there too. */
+  /** Requested paths, including missing ones. */
   readonly asked: readonly string[];
   /** Takes a path away, as a deployment that went wrong. */
   readonly withhold: (path: string) => void;
@@ -46,7 +46,7 @@ export async function startHostedStudio(path: string): Promise<HostedStudio> {
     if (name === undefined || withheld.has(pathname)) return new Response("not found", { status: 404 });
     const content = await readFile(join(studio, "demo/hosted/dist", name)).catch(() => undefined);
     if (!content) return new Response("not found", { status: 404 });
-    // a host of files lets browsers keep nothing without asking
+    // a file host lets browsers cache nothing without revalidation
     const headers = { "content-type": types[extname(name)] ?? "", "cache-control": "no-cache" };
     return new Response(content, { headers });
   }
@@ -63,7 +63,7 @@ async function build(): Promise<void> {
   const child = spawn(process.execPath, ["demo/hosted/build.ts"], {
     cwd: studio,
     stdio: ["ignore", "pipe", "pipe"],
-    // what a test run sets is no business of the build
+    // settings of the test run must not affect the build
     env: { ...process.env, NODE_ENV: "production", VITEST: "" },
   });
   let printed = "";

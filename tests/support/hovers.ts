@@ -53,7 +53,7 @@ export function readHovers<Entry extends string>(
     const project = api.updateSnapshot({ openProject: config }).getProject(config);
     if (!project) throw new Error(`${config} cannot be read`);
     return Object.fromEntries(
-      entries.map((entry, nth) => [entry, hoversOf(project, files[nth] ?? "")]),
+      entries.map((entry, nth) => [entry, collectHovers(project, files[nth] ?? "")]),
     ) as Record<Entry, Hover[]>;
   } finally {
     api.close();
@@ -67,7 +67,7 @@ function locate(path: string, place: Place): string {
   return path.replace("/src/", `/${place}/`).replace(/\.tsx?$/, ".d.ts");
 }
 
-function hoversOf({ program, checker }: Project, file: string): Hover[] {
+function collectHovers({ program, checker }: Project, file: string): Hover[] {
   const hovers = new Map<string, Hover>();
   const seen = new Set<number>();
   const source = program.getSourceFile(file);

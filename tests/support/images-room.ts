@@ -9,14 +9,14 @@ const pixel = Uint8Array.from(Buffer.from(PNG, "base64"));
 export function openImages() {
   const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, picture: pixel });
   const { button } = studio;
-  const prompt = (page = studio.page): Locator => page.getByRole("textbox", { name: "Prompt" });
-  const tile = (name: string, page = studio.page): Locator =>
+  const findPrompt = (page = studio.page): Locator => page.getByRole("textbox", { name: "Prompt" });
+  const findTile = (name: string, page = studio.page): Locator =>
     page.getByRole("list", { name: "Images" }).getByRole("listitem", { name });
 
   async function make(text: string, page: Page = studio.page): Promise<void> {
-    await prompt(page).fill(text);
+    await findPrompt(page).fill(text);
     await button("Generate", page).click();
-    await tile(text, page).first().waitFor();
+    await findTile(text, page).first().waitFor();
   }
-  return { studio, button, prompt, tile, make };
+  return { studio, button, findPrompt, findTile, make };
 }

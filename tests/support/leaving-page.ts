@@ -6,7 +6,7 @@ import { remoteStorage } from "@sluice/sync";
 export interface LeavingPage {
   readonly state: () => ChatState;
   readonly send: (text: string) => void;
-  /** Calls a verb in the task in which the page is closed. */
+  /** Calls a method in the task that closes the page. */
   readonly atEnd: (verb: "stop" | "send") => void;
 }
 

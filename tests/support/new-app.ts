@@ -39,7 +39,7 @@ export const LOCALHOST = join(import.meta.dirname, "localhost.pem");
 /** Options of a server with https. */
 export const localhost = { key: readFileSync(LOCALHOST), cert: readFileSync(LOCALHOST) };
 
-/** A process of an app: where it answers, and how to end it with all that it started. */
+/** A process of an app: its URL, and how to end it with its descendants. */
 export interface Started {
   readonly url: string;
   readonly stop: () => Promise<void>;
@@ -50,47 +50,59 @@ export function openWorkshop() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-apps-")));
   const stops = new Set<() => Promise<void>>();
   let tarballs: ReadonlyMap<string, string> | undefined;
-  return { pack: packed, read, write, create, run, attempt, install, installWorkspace, start, deploy, close };
+  return {
+    pack: packOnce,
+    read,
+    write,
+    create,
+    run,
+    attempt,
+    install,
+    installWorkspace,
+    start,
+    deploy,
+    close,
+  };
 
   /** Packs the packages, once. */
-  function packed(): ReadonlyMap<string, string> {
+  function packOnce(): ReadonlyMap<string, string> {
     tarballs ??= pack(folder);
     return tarballs;
   }
 
-  function path(...names: readonly string[]): string {
+  function toPath(...names: readonly string[]): string {
     return join(folder, ...names);
   }
 
   function read(...names: readonly string[]): string {
-    return readFileSync(path(...names), "utf8");
+    return readFileSync(toPath(...names), "utf8");
   }
 
   function write(name: string, text: string): void {
-    writeFileSync(path(name), text);
+    writeFileSync(toPath(name), text);
   }
 
-  /** Runs `npm create sluice` in the folder, or in one of its apps. Returns what it printed. */
+  /** Runs `npm create sluice` in the folder, or in one of its apps. Returns the output. */
   function create(args: readonly string[], app = ""): string {
     return execFileSync(process.execPath, [command, ...args], {
-      cwd: path(app),
+      cwd: toPath(app),
       env: shell,
       encoding: "utf8",
       stdio: "pipe",
     });
   }
 
-  /** Runs a command in an app to its end. Resolves with the exit code and what it printed. */
+  /** Runs a command in an app to its end. Resolves with the exit code and the output. */
   async function attempt(app: string, line: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const [name = "", ...args] = line;
-    const child = spawn(name, args, { cwd: path(app), env: { ...shell, ...env } });
+    const child = spawn(name, args, { cwd: toPath(app), env: { ...shell, ...env } });
     let printed = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (printed += piece));
     const [status] = await once(child, "close");
     return { status: status as number | null, printed };
   }
 
-  /** Runs a command in an app, and resolves with what it printed. Rejects with that, if it fails. */
+  /** Runs a command in an app, and resolves with the output. Rejects with the output if it fails. */
   async function run(app: string, line: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
     const { status, printed } = await attempt(app, line, env);
     if (status !== 0) throw new Error(`${line.join(" ")} ended with ${status}\n${printed.slice(-4000)}`);
@@ -99,7 +111,7 @@ export function openWorkshop() {
 
   /** Installs an app; its packages of this repository are the packed ones. */
   async function install(app: string): Promise<void> {
-    const ours = Object.fromEntries([...packed()].map(([name, at]) => [name, `file:${at}`]));
+    const ours = Object.fromEntries([...packOnce()].map(([name, at]) => [name, `file:${at}`]));
     const manifest = JSON.parse(read(app, "package.json"));
     for (const list of [manifest.dependencies, manifest.devDependencies])
       for (const name of Object.keys(list)) list[name] = ours[name] ?? list[name];
@@ -110,7 +122,7 @@ export function openWorkshop() {
 
   /** Installs all apps of a workspace with pnpm; its packages of this repository are the packed ones. */
   async function installWorkspace(workspace: string): Promise<void> {
-    const ours = [...packed()].map(([name, at]) => `  "${name}": "file:${at}"\n`);
+    const ours = [...packOnce()].map(([name, at]) => `  "${name}": "file:${at}"\n`);
     const list = `${workspace}/pnpm-workspace.yaml`;
     write(list, `${read(list)}overrides:\n${ours.join("")}`);
     await run(workspace, ["npx", "-y", pnpm, "install", "--prefer-offline", "--no-frozen-lockfile"]);
@@ -119,8 +131,8 @@ export function openWorkshop() {
   /** Starts a command in an app, and waits for the address that it prints. */
   function start(app: string, line: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Started> {
     const [name = "", ...args] = line;
-    const child = spawn(name, args, { cwd: path(app), env: { ...shell, ...env }, detached: true });
-    const stop = () => ended(child);
+    const child = spawn(name, args, { cwd: toPath(app), env: { ...shell, ...env }, detached: true });
+    const stop = () => waitForEnd(child);
     stops.add(stop);
     let printed = "";
     return new Promise((resolve, reject) => {
@@ -150,7 +162,7 @@ export function openWorkshop() {
       await Promise.all([new Promise((resolve) => front.close(resolve)), gateway.close()]);
     };
     stops.add(stopHere);
-    // the address of the file is one that the checklist accepts; the server's own is the emulator
+    // the checklist accepts the URL of the file; the server's gateway is the emulator
     const started = await launch({ GATEWAY_URL: gateway.url, APP_URL: url });
     target = started.url;
     return { url, stop: async () => void (await Promise.all([started.stop(), stopHere()])) };
@@ -165,7 +177,7 @@ export function openWorkshop() {
 export type Workshop = ReturnType<typeof openWorkshop>;
 
 /** Ends a command and all that it started. */
-async function ended(child: ChildProcess): Promise<void> {
+async function waitForEnd(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const closed = once(child, "close");
   process.kill(-child.pid, "SIGKILL");

@@ -18,31 +18,31 @@ interface HostedProcess {
   readonly died: Promise<never>;
 }
 
-/** Runs the objects of a class in this process, with what they store in memory. */
+/** Runs the objects of a class in this process, with their data in memory. */
 export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
   const objects = new Map<string, HostedObject>();
   let kill: () => void = () => {};
-  let died = newLife();
+  let died = createLife();
   const namespace: ObjectNamespace = {
     idFromName: (name) => name,
     get: (name: string) => ({
       async fetch(request: Request) {
-        const { handlers, died } = processOf(objectOf(name));
+        const { handlers, died } = getProcess(getObject(name));
         return Promise.race([handlers.fetch(request), died]);
       },
     }),
   };
   return {
     namespace,
-    /** Ends the process of all objects: what they wait for never comes, and nothing that they do has an effect. */
+    /** Ends the process of all objects: their waits never end, and their actions have no effect. */
     kill(): void {
       for (const object of objects.values()) object.process = undefined;
       kill();
-      died = newLife();
+      died = createLife();
     },
   };
 
-  function newLife(): Promise<never> {
+  function createLife(): Promise<never> {
     const life = new Promise<never>((_, reject) => {
       kill = () => reject(new Error("the object was lost"));
     });
@@ -50,13 +50,13 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
     return life;
   }
 
-  function objectOf(name: string): HostedObject {
+  function getObject(name: string): HostedObject {
     const object = objects.get(name) ?? { database: new DatabaseSync(":memory:"), alarmAt: null };
     objects.set(name, object);
     return object;
   }
 
-  function processOf(object: HostedObject): HostedProcess {
+  function getProcess(object: HostedObject): HostedProcess {
     if (object.process) return object.process;
     let isNew = true;
     // an object may read its rows while it is made
@@ -68,7 +68,7 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
   }
 }
 
-/** The state that a process of an object sees; one that has ended changes nothing any more. */
+/** The state of an object's process. An ended process can't change anything. */
 function stateOf(object: HostedObject, isAlive: () => boolean): ObjectState {
   const run = (query: string, bindings: readonly unknown[] = []) => {
     if (!isAlive()) throw new Error("the process has ended");

@@ -11,7 +11,7 @@ export const origin = "https://app.example";
 export const host = "https://proxy.example";
 
 export type Send = (request: Request) => Promise<Response>;
-/** The end of a POST of a page: it does not leave, its answer is lost or cut, or the page dies while it waits. */
+/** The fate of a page's POST: it is never sent, its response is lost or cut, or the page dies while it waits. */
 export type Fault = "unsent" | "lose" | "cut" | "kill" | undefined;
 
 interface Opened {
@@ -27,7 +27,7 @@ interface PageOptions {
 }
 
 /** A proxy that offers `once`, before the emulator. */
-export function opened({ gateway = createEmulator({ speed: Infinity }).fetch, options }: Opened = {}) {
+export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch, options }: Opened = {}) {
   const bills: Request[] = [];
   const keys: (string | null)[] = [];
   const way = { baseURL: "https://gateway.example", apiKey: () => KEY, fetch: toGateway };
@@ -49,7 +49,7 @@ export function opened({ gateway = createEmulator({ speed: Infinity }).fetch, op
     ...options,
   });
   const reach: Send = (sent) => proxy.fetch(sent);
-  return { bills, keys, page, kill: objects.kill, reach };
+  return { bills, keys, openPage, kill: objects.kill, reach };
 
   function toGateway(request: Request): Promise<Response> {
     if (request.method === "POST") bills.push(request.clone());
@@ -57,9 +57,9 @@ export function opened({ gateway = createEmulator({ speed: Infinity }).fetch, op
   }
 
   /** Opens a page, whose network does what `faults` says, one for each POST. */
-  function page({ faults = [], user = "user-1", retries = 0, send = reach }: PageOptions = {}) {
-    const { promise: killed, resolve: die } = deferred();
-    const { promise: buried, resolve: bury } = deferred();
+  function openPage({ faults = [], user = "user-1", retries = 0, send = reach }: PageOptions = {}) {
+    const { promise: killed, resolve: die } = createDeferred();
+    const { promise: buried, resolve: bury } = createDeferred();
     const more: Partial<ClientOptions> = { random: () => 0, retry: { limit: retries } };
     const client = createClient({
       ...more,
@@ -95,13 +95,13 @@ export const asset = {
   URL: "https://files.example/1.png",
 } as const;
 
-/** The same answer, whose connection breaks before its end. */
+/** Returns the same response with a connection that breaks before its end. */
 function cut({ status, headers }: Response): Response {
   const body = new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) });
   return new Response(body, { status, headers });
 }
 
-export function deferred() {
+export function createDeferred() {
   let resolve: () => void = () => {};
   const promise = new Promise<void>((fulfil) => {
     resolve = fulfil;

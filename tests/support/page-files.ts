@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { examplesOfMarkdown } from "./examples.ts";
+import { readMarkdownExamples } from "./examples.ts";
 import { imaginedFiles } from "./imagined.ts";
-import { temporaryFolder } from "./temporary.ts";
+import { createTemporaryFolder } from "./temporary.ts";
 
 const root = `${import.meta.dirname}/../../`;
 
@@ -10,9 +10,9 @@ const root = `${import.meta.dirname}/../../`;
  * Writes the code blocks of a page that have a file name, as its reader would, and returns a function that imports one of
  * them. `more` has the files that the page leaves to its reader.
  */
-export function filesOfPage(page: string, more: Readonly<Record<string, string>> = {}) {
-  const folder = temporaryFolder(page.replace(/\W+/g, "-"));
-  const shown = examplesOfMarkdown(root, page).flatMap(({ file, code }) =>
+export function writeFilesOfPage(page: string, more: Readonly<Record<string, string>> = {}) {
+  const folder = createTemporaryFolder(page.replace(/\W+/g, "-"));
+  const shown = readMarkdownExamples(root, page).flatMap(({ file, code }) =>
     file ? [[file, code] as const] : [],
   );
   const folders = new Set(shown.map(([file]) => dirname(file)));
@@ -31,8 +31,8 @@ export function filesOfPage(page: string, more: Readonly<Record<string, string>>
 }
 
 /** Copies a folder of `docs/examples`, and returns a function that imports one of its files. */
-export function filesOfExample(name: string) {
-  const folder = temporaryFolder(`docs-example-${name}`);
+export function writeFilesOfExample(name: string) {
+  const folder = createTemporaryFolder(`docs-example-${name}`);
   cpSync(join(root, "docs/examples", name), folder, { recursive: true });
   return async <Module>(file: string): Promise<Module> => await import(/* @vite-ignore */ join(folder, file));
 }

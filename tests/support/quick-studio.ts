@@ -21,7 +21,7 @@ export interface QuickStudio {
   readonly close: () => Promise<void>;
 }
 
-/** Options of the gateway, and of what stands for its files. */
+/** Options of the gateway and its files. */
 export interface QuickStudioOptions extends Omit<EmulatorOptions, "apiKeys"> {
   /** PNG that is served for every file of the gateway. @default the emulator's pictures and videos, which take time */
   readonly picture?: Uint8Array<ArrayBuffer>;
@@ -37,7 +37,7 @@ export async function startQuickStudio({
 }: QuickStudioOptions): Promise<QuickStudio> {
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
   const gateway = await serve(picture ? withPicture(emulator, picture) : emulator, { port: 0 });
-  // the page's clock is put forward: an answer of a moment ago is hours old
+  // the page's clock is ahead: a reply of a moment ago is hours old
   const worker = createProxy<ProxyEnv>({ ...proxyOptions, plugins: [] });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
   const classes = { STREAM_LOG: StreamLog, CONVERSATIONS: Conversations };
@@ -52,7 +52,7 @@ export async function startQuickStudio({
       fetch: async (input) => {
         const request = input as Request;
         const { pathname } = new URL(request.url);
-        return (await assetAt(pathname)) ?? answer(request);
+        return (await serveAsset(pathname)) ?? answer(request);
       },
     },
     { port: 0 },
@@ -97,8 +97,8 @@ const types: Readonly<Record<string, string>> = {
 /** Files of the page that were read, so that a test does not wait for the disk. */
 const files = new Map<string, Promise<Buffer<ArrayBuffer>>>();
 
-/** Serves a file of the page. As in production, a browser keeps those whose names have a hash. */
-async function assetAt(pathname: string): Promise<Response | undefined> {
+/** Serves a file of the page. As in production, a browser caches files with a hash in their name. */
+async function serveAsset(pathname: string): Promise<Response | undefined> {
   const name = pathname === "/" ? "/index.html" : pathname;
   const type = types[extname(name)];
   if (type === undefined || name.includes("..")) return undefined;

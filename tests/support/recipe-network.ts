@@ -30,8 +30,8 @@ export function openNetwork(hosts: Readonly<Record<string, Host>> = {}, options:
   return emulator;
 }
 
-/** A Worker's context: `settled` waits for all that it was told to wait for. */
-export function contextOf() {
+/** Creates a Worker's context. `settled` waits for everything passed to `waitUntil`. */
+export function createContext() {
   const work: unknown[] = [];
   return {
     waitUntil: (promise: unknown) => void work.push(promise),
@@ -40,7 +40,7 @@ export function contextOf() {
 }
 
 /** A chat request, as the page's client sends it. */
-export function chatRequest(text: string, headers: Readonly<Record<string, string>> = {}, path = "") {
+export function createChatRequest(text: string, headers: Readonly<Record<string, string>> = {}, path = "") {
   const body = JSON.stringify({ model: "delta-5.3", messages: [{ role: "user", content: text }] });
   return new Request(`https://gateway-proxy.example.workers.dev${path}/v1/chat/completions`, {
     method: "POST",

@@ -7,9 +7,9 @@ const { SLUICE_SEED = "20261122", SLUICE_RUNS } = process.env as {
  * Seed and number of runs of a property: the same each time, unless the environment has others
  * (`pnpm test --seed 7 --runs 100000`).
  *
- * @param runs number of runs where the environment says none; `share` of the environment's number is taken
+ * @param runs default number of runs; `share` of the environment's number is used
  */
-export function runsOf(runs: number, share = 1): { seed: number; numRuns: number } {
+export function readRuns(runs: number, share = 1): { seed: number; numRuns: number } {
   return {
     numRuns: SLUICE_RUNS ? Math.max(1, Math.round(Number(SLUICE_RUNS) * share)) : runs,
     seed: Number(SLUICE_SEED),

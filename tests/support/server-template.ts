@@ -10,11 +10,11 @@ import { serve } from "@sluice/emulator/serve";
 import { SignJWT } from "jose";
 import { PRODUCTION_KEY } from "./new-app.ts";
 
-/* The server of the Node template in a process of its own, which can be killed and started again. */
+/* The server of the Node template in a separate process, which can be killed and restarted. */
 
 const template = join(import.meta.dirname, "../../packages/create-sluice/dist/templates/node");
 const binaries = createRequire(join(import.meta.dirname, "../../packages/worker-proxy/package.json"));
-const binary = (name: string, path: string) => join(binaries.resolve(`${name}/package.json`), path);
+const findBinary = (name: string, path: string) => join(binaries.resolve(`${name}/package.json`), path);
 
 const SESSION_SECRET = "a secret of production, of 32 characters";
 const METRICS_TOKEN = "a token of the scraper, of 32 characters";
@@ -22,8 +22,8 @@ const METRICS_TOKEN = "a token of the scraper, of 32 characters";
 /** Commands that start the template's server, by the runtime. */
 export const runtimes = {
   Node: [process.execPath, "server/main.ts"],
-  Deno: [binary("deno", "../deno"), "run", "-A", "server/main.ts"],
-  Bun: [binary("bun", "../bin/bun.exe"), "server/main.ts"],
+  Deno: [findBinary("deno", "../deno"), "run", "-A", "server/main.ts"],
+  Bun: [findBinary("bun", "../bin/bun.exe"), "server/main.ts"],
 } as const satisfies Record<string, readonly string[]>;
 
 /** A process of the server. */
@@ -36,7 +36,7 @@ export interface ServerProcess {
   readonly ended: Promise<number | null>;
 }
 
-/** Copies the template to a place from where the packages of this repository are found. */
+/** Copies the template to a folder that resolves the packages of this repository. */
 export function copyTemplate() {
   const at = join(import.meta.dirname, "../.tmp");
   mkdirSync(at, { recursive: true });
@@ -90,7 +90,7 @@ export async function openWorld() {
  *
  * @param app name of the app, which issues the tokens of its users
  */
-export async function clientOf(user: string, target: () => Promise<string>, app = "sluice-app") {
+export async function createUserClient(user: string, target: () => Promise<string>, app = "sluice-app") {
   const token = new SignJWT({ iss: app, aud: "session", sub: user }).setExpirationTime("1h");
   const secret = new TextEncoder().encode(SESSION_SECRET);
   const authorization = `Bearer ${await token.setProtectedHeader({ alg: "HS256" }).sign(secret)}`;
@@ -112,7 +112,7 @@ export async function clientOf(user: string, target: () => Promise<string>, app 
 }
 
 /** Reads the samples of `/metrics`, by name and labels. */
-export async function metricsOf(url: string): Promise<Readonly<Record<string, number>>> {
+export async function readMetrics(url: string): Promise<Readonly<Record<string, number>>> {
   const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
   const samples = (await answer.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(samples.map((line) => /^(.*) (\S+)$/.exec(line)?.slice(1) ?? [])) as never;

@@ -94,7 +94,7 @@ interface DeviceOptions {
 }
 
 /** Opens a page on a device of Ada's. `leave` closes it: nothing of it is left. */
-export function device(url: string, { whenBusy = "reject", send = fetch }: DeviceOptions = {}) {
+export function openDevice(url: string, { whenBusy = "reject", send = fetch }: DeviceOptions = {}) {
   const gone = new AbortController();
   const client = createClient({
     baseURL: url,
@@ -104,7 +104,7 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
     headers: { authorization: "ada" },
     fetch(given) {
       const request = new Request(given, { signal: AbortSignal.any([given.signal, gone.signal]) });
-      // the name of the device stands for a browser of its own, and not for a user
+      // the name of the device identifies a browser, not a user
       request.headers.delete("x-sluice-user");
       return send(request);
     },
@@ -122,6 +122,6 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
     gone.abort();
   };
   stops.push(leave);
-  const messages = () => chat.getSnapshot().messages;
-  return { chat, leave, client, messages, texts: () => messages().map(({ content }) => content) };
+  const listMessages = () => chat.getSnapshot().messages;
+  return { chat, leave, client, listMessages, texts: () => listMessages().map(({ content }) => content) };
 }

@@ -34,7 +34,7 @@ const edge = await serve({ ...emulator, fetch: (request) => proxy.fetch(request 
 const client = createClient({ baseURL: edge.url, retry: { limit: 0 } });
 const messages = [{ role: "user" as const, content: "Tell me of rivers" }];
 
-async function chat() {
+async function checkChat() {
   let text = "";
   const stream = streamChat(client, { model: "delta-5.3", messages });
   for await (const delta of stream) if (delta.type === "text-delta") text += delta.text;
@@ -43,7 +43,7 @@ async function chat() {
   return { outcome, isWhole: text === message.content && text === whole.message.content };
 }
 
-async function tools() {
+async function checkTools() {
   const depth = defineTool({
     name: "get_depth",
     inputSchema: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
@@ -54,7 +54,7 @@ async function tools() {
   return { outcome, answer: store.getSnapshot().messages.at(-1)?.content };
 }
 
-async function images() {
+async function checkImages() {
   const { images } = await generateImages(client, {
     model: "gamma-image-5-0-260128",
     prompt: "A lock on a canal",
@@ -64,7 +64,7 @@ async function images() {
   return `${file.status} ${file.headers.get("content-type")}`;
 }
 
-async function video() {
+async function checkVideo() {
   const handle = await createVideoTask(client, {
     model: "beta3.0-video",
     input: { prompt: "A reef at dawn" },
@@ -72,7 +72,7 @@ async function video() {
   return (await watchVideoTask(client, handle, { intervalMs: 20 }).result()).state;
 }
 
-async function failure(content: string) {
+async function checkFailure(content: string) {
   const asked = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
   const error: unknown = await asked.result().catch((reason: unknown) => reason);
   return isGatewayError(error) ? error.name : String(error);
@@ -85,12 +85,12 @@ function Page() {
 const rendered = renderToString(createElement(GatewayProvider, { client }, createElement(Page)));
 const seen = {
   node: process.versions.node.split(".")[0],
-  chat: await chat(),
-  tools: await tools(),
-  images: await images(),
-  video: await video(),
-  truncated: await failure("Rivers [[truncate]]"),
-  refused: await failure("Rivers [[429]]"),
+  chat: await checkChat(),
+  tools: await checkTools(),
+  images: await checkImages(),
+  video: await checkVideo(),
+  truncated: await checkFailure("Rivers [[truncate]]"),
+  refused: await checkFailure("Rivers [[429]]"),
   rendered,
 };
 await Promise.all([edge.close(), gateway.close()]);

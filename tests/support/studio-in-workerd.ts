@@ -16,11 +16,11 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export async function startStudioInWorkerd(options: EmulatorOptions) {
   const emulator = createEmulator({ apiKeys: [KEY], cors: true, ...options });
   let gateway = await listen((port) => serve(emulator, { port }));
-  const gatewayPort = () => Number(new URL(gateway.url).port);
+  const getGatewayPort = () => Number(new URL(gateway.url).port);
   let dead: Server | undefined;
   const folder = await mkdtemp(join(tmpdir(), "sluice-studio-"));
   const code = await bundle("../examples/studio/worker.ts");
-  const optionsAt = (port: number) => ({
+  const createOptions = (port: number) => ({
     host: "127.0.0.1",
     port,
     resourcePersistencePath: folder,
@@ -46,7 +46,7 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
     ],
   });
   const startWorker = async (port: number) => {
-    const started = startMiniflare(optionsAt(port));
+    const started = startMiniflare(createOptions(port));
     await started.ready;
     return started;
   };
@@ -67,7 +67,7 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
     async restartWorker() {
       worker = await startWorker(port);
     },
-    /** Breaks all connections to the gateway from now on. Returns a function that counts those that came since. */
+    /** Breaks all connections to the gateway from now on. Returns a function that counts them. */
     async stopGateway() {
       await gateway.close();
       let refusals = 0;
@@ -75,13 +75,13 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
         refusals += 1;
         socket.destroy();
       });
-      dead.listen(gatewayPort(), "127.0.0.1");
+      dead.listen(getGatewayPort(), "127.0.0.1");
       await once(dead, "listening");
       return () => refusals;
     },
     async restartGateway() {
       dead?.close();
-      gateway = await serve(emulator, { port: gatewayPort() });
+      gateway = await serve(emulator, { port: getGatewayPort() });
     },
     async close() {
       dead?.close();
@@ -99,7 +99,7 @@ const objects = {
 
 let next = 30_000 + (process.pid % 250) * 8;
 
-/** Starts a server on a port below those that the system gives by itself: nothing else takes it during a restart. */
+/** Starts a server on a port below the ephemeral range, so that no other process takes it during a restart. */
 async function listen<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
   for (let tries = 0; tries < 8; tries += 1) {
     const server = await start(next++).catch(() => undefined);

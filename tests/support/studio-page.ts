@@ -10,20 +10,20 @@ export interface StudioPage {
   /** Errors that the page reported. */
   readonly problems: readonly string[];
   readonly field: Locator;
-  /** The last answer. */
+  /** The last reply. */
   readonly answer: () => Locator;
   readonly ask: (question: string) => Promise<void>;
-  /** Keeps requests to these addresses from leaving the browser, until what it returns is called. */
+  /** Holds requests to these URLs in the browser until the returned function is called. */
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
-  /** Waits until no answer is under way. */
+  /** Waits until no reply is streaming. */
   readonly settled: () => Promise<void>;
-  /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
+  /** Reloads the page, accepts its dialogs, and returns their texts. */
   readonly leave: () => Promise<readonly string[]>;
   /** Forgets the requests and problems so far. */
   readonly forget: () => void;
-  /** Keeps the next test from getting this tab: what was done to it can't be undone. */
+  /** Keeps the next test from reusing this tab, because its state can't be undone. */
   readonly spend: () => void;
-  /** Closes all tabs, or empties the one that the next test gets, and forgets the storage. */
+  /** Closes all tabs, or empties the tab that the next test reuses, and clears the storage. */
   readonly close: () => Promise<void>;
 }
 
@@ -38,14 +38,14 @@ const viewport = { width: 1280, height: 800 };
 /** Without a graphics card, what pulses or turns would take a quarter of a processor for as long as it is shown. */
 const reducedMotion = "reduce";
 
-/** Opens the studio at `address`, with a storage of its own. */
+/** Opens the studio at `address` in a new browser context. */
 export async function openStudio(browser: Browser, address: string): Promise<StudioPage> {
   const tab = await openTab(browser);
   noteTraffic(tab);
   return open(tab, address, () => tab.page.context().close());
 }
 
-/** Opens the studio in the tab of the test before, emptied: a tab of its own would cost each test a second. */
+/** Opens the studio in the emptied tab of the previous test: a new tab would cost each test a second. */
 export async function reopenStudio(
   browser: Browser,
   address: string,
@@ -56,11 +56,11 @@ export async function reopenStudio(
   const tab = kept ?? (await openTab(browser));
   await tab.page.setViewportSize({ ...viewport, width });
   return open(tab, address, async () => {
-    tab.notes = emptyNotes();
+    tab.notes = createEmptyNotes();
     if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();
-    await empty(tab, address);
+    await emptyPage(tab, address);
     // what the page before said last
-    tab.notes = emptyNotes();
+    tab.notes = createEmptyNotes();
     idle = tab;
   });
 }
@@ -69,15 +69,15 @@ let idle: Tab | undefined;
 
 interface Tab {
   readonly page: Page;
-  notes: ReturnType<typeof emptyNotes>;
+  notes: ReturnType<typeof createEmptyNotes>;
   isSpent: boolean;
 }
 
-const emptyNotes = () => ({ seen: [] as string[], problems: [] as string[], bodies: [] as ChatBody[] });
+const createEmptyNotes = () => ({ seen: [] as string[], problems: [] as string[], bodies: [] as ChatBody[] });
 
 async function openTab(browser: Browser): Promise<Tab> {
   const page = await (await browser.newContext({ viewport, reducedMotion })).newPage();
-  const tab: Tab = { page, notes: emptyNotes(), isSpent: false };
+  const tab: Tab = { page, notes: createEmptyNotes(), isSpent: false };
   page.on("request", (request) => tab.notes.seen.push(request.url()));
   // the browser's own tools do not show a body that was put into a Request
   await page.exposeFunction("noteBody", (text: string) => {
@@ -102,7 +102,7 @@ function noteTraffic({ page, notes: { seen } }: Tab): void {
 }
 
 /** Leaves the page, and forgets all that it and its other tabs have stored. */
-async function empty({ page }: Tab, address: string): Promise<void> {
+async function emptyPage({ page }: Tab, address: string): Promise<void> {
   const context = page.context();
   const others = context.pages().filter((other) => other !== page);
   await Promise.all(others.map((other) => other.close()));
@@ -178,7 +178,7 @@ function noteBodies(): void {
   };
   globalThis.fetch = async (...given) => {
     const request = new Request(given[0] instanceof Request ? given[0].clone() : given[0], given[1]);
-    // a part of a file is no JSON
+    // a part of a file is not JSON
     if (request.headers.get("content-type") !== "application/octet-stream")
       await noteBody(await request.text());
     return send(...given);

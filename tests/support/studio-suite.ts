@@ -2,7 +2,7 @@ import type { Emulator } from "@sluice/emulator";
 import type { Browser, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { sharedBrowser } from "./browser.ts";
+import { getSharedBrowser } from "./browser.ts";
 import { type QuickStudio, type QuickStudioOptions, startQuickStudio } from "./quick-studio.ts";
 import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
@@ -24,11 +24,11 @@ export interface StudioSuite {
   ahead: number;
   /** The bodies of the creates that the gateway saw at `path`, in order. */
   readonly created: (path: string) => readonly unknown[];
-  /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
+  /** Reloads the page, accepts its dialogs, and returns their texts. */
   readonly leave: () => Promise<readonly string[]>;
-  /** Keeps requests to these addresses from leaving the browser, until what it returns is called. */
+  /** Holds requests to these URLs in the browser until the returned function is called. */
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
-  /** Keeps the next test from getting this tab: what was done to it can't be undone. */
+  /** Keeps the next test from reusing this tab, because its state can't be undone. */
   readonly spend: () => void;
   readonly button: (name: string, page?: Page) => Locator;
   readonly field: (name: string) => Locator;
@@ -42,7 +42,7 @@ export interface StudioSuite {
 export function openRoom(
   room: "chat" | "videos" | "images" | "assets",
   options: QuickStudioOptions = {},
-  // the browser tells of every answer that is not 200
+  // the browser logs every response that is not a success
   expected = /Failed to load resource/,
   width = WIDTH,
 ): StudioSuite {
@@ -55,12 +55,12 @@ export function openRoom(
   beforeAll(async () => {
     const clock = { now: () => startedAt + ahead, sleep: async () => {} };
     const time = options.speed === undefined ? { clock } : {};
-    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), sharedBrowser()]);
+    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), getSharedBrowser()]);
   });
   afterAll(() => server.close());
   beforeEach(async () => {
     const print = console.error;
-    // the proxy logs an answer that the gateway has cut, and a page that it does not know
+    // the proxy logs a response that the gateway has cut, and an unknown page
     vi.spyOn(console, "error").mockImplementation((...lines) => {
       if (!/^sluice proxy: (502 upstream_|"https:\/\/elsewhere)/.test(String(lines[0]))) print(...lines);
     });
@@ -100,7 +100,7 @@ export function openRoom(
   };
 }
 
-/** Asks in a new chat, and waits until it is answered and listed. */
+/** Sends a prompt in a new chat, and waits until the reply is complete and listed. */
 export async function askInNewChat({ page, field, button }: StudioSuite, text: string): Promise<void> {
   await page.getByRole("link", { name: "New chat" }).click();
   await page.getByRole("region", { name: "Welcome" }).waitFor();

@@ -2,7 +2,7 @@ import { createClient, streamChat } from "@sluice/core";
 import { expect, test } from "vitest";
 import { KEY } from "../../packages/worker-proxy/test/support/key.ts";
 import { chat, chats, createVideo, runTemplate, secrets, signIn, video, videos } from "./template-suite.ts";
-import { scriptTokenOf, tokenOf } from "./worker-template.ts";
+import { createToken, runTokenScript } from "./worker-template.ts";
 
 /** Settings that close the Worker: the variables that differ, the missing bindings, and the option that the log names. */
 type Closing = readonly [given: Record<string, string>, without: readonly string[], named: string];
@@ -96,14 +96,14 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
   });
 
   test("serves a chat of a user with a token of the template's script", async () => {
-    const token = await scriptTokenOf("ada", secrets.JWT_SECRET);
+    const token = await runTokenScript("ada", secrets.JWT_SECRET);
     expect((await deployed.worker.ask(token, chats, chat)).status).toBe(200);
   });
 
   test("serves a chat of a signed-in user only", async () => {
     expect((await deployed.worker.ask(undefined, "/health")).text).toBe('{"status":"ok"}');
     expect((await deployed.worker.ask(undefined, chats, chat)).status).toBe(401);
-    const forged = await tokenOf("ada", "another secret, of 32 bytes and more");
+    const forged = await createToken("ada", "another secret, of 32 bytes and more");
     expect((await deployed.worker.ask(forged, chats, chat)).status).toBe(401);
     const client = createClient({ baseURL: deployed.worker.address, apiKey: await signIn("ada") });
     expect((await streamChat(client, chat).result()).outcome).toBe("complete");
@@ -113,15 +113,15 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     const [ada, bob] = [await signIn("ada"), await signIn("bob")];
     deployed.emulator.reset();
     const id = await createVideo(deployed.worker, ada);
-    // where the request does not say, the first of a list is what it gets
+    // a request without the field gets the first value of the list
     expect(deployed.emulator.requests.at(-1)?.body).toMatchObject({ resolution: "720p" });
     expect((await deployed.worker.ask(ada, `${videos}/${id}`)).status).toBe(200);
     expect((await deployed.worker.ask(bob, `${videos}/${id}`)).error?.["code"]).toBe("task_not_found");
-    const codeOf = async (path: string, body: object) =>
+    const readCode = async (path: string, body: object) =>
       (await deployed.worker.ask(ada, path, body)).error?.["code"];
-    expect(await codeOf(videos, { ...video, duration: 12 })).toBe("limit_exceeded");
-    expect(await codeOf(chats, { ...chat, max_tokens: 8193 })).toBe("limit_exceeded");
-    expect(await codeOf(videos, { ...video, model: "gamma-video-fast" })).toBe("model_not_allowed");
+    expect(await readCode(videos, { ...video, duration: 12 })).toBe("limit_exceeded");
+    expect(await readCode(chats, { ...chat, max_tokens: 8193 })).toBe("limit_exceeded");
+    expect(await readCode(videos, { ...video, model: "gamma-video-fast" })).toBe("model_not_allowed");
   });
 
   test("limits the requests of each user separately", async () => {
@@ -147,9 +147,9 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
       ...chat,
       messages: [{ role: "user", content: "a private question" }],
     });
-    const lines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
-    await expect.poll(lines).not.toEqual([]);
-    expect(lines().map((line) => JSON.parse(line))).toEqual([
+    const readLines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
+    await expect.poll(readLines).not.toEqual([]);
+    expect(readLines().map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ route: "chat", status: 200, user: "writer", model: "delta-5.3" }),
     ]);
     expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);

@@ -5,10 +5,10 @@ import { KEY } from "../../packages/worker-proxy/test/support/key.ts";
 import {
   type Bundle,
   bundleTemplate,
+  createToken,
   type Deployment,
   type Running,
   startTemplates,
-  tokenOf,
 } from "./worker-template.ts";
 
 export const secrets = {
@@ -21,7 +21,7 @@ export const chats = "/v1/chat/completions";
 export const video = { model: "gamma-video-2.0", content: [{ type: "text", text: "A bird" }], duration: 5 };
 export const videos = "/v1/video/generations";
 
-export const signIn = (user: string) => tokenOf(user, secrets.JWT_SECRET);
+export const signIn = (user: string) => createToken(user, secrets.JWT_SECRET);
 
 /** The id of a new video. */
 export async function createVideo(worker: Running, token: string): Promise<string> {

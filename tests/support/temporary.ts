@@ -10,7 +10,7 @@ import { afterAll } from "vitest";
  *
  * @param parent another folder to create it in
  */
-export function temporaryFolder(name: string, parent = join(import.meta.dirname, "../.tmp")): string {
+export function createTemporaryFolder(name: string, parent = join(import.meta.dirname, "../.tmp")): string {
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, `${name}-`));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -10,7 +10,7 @@ const tracerProvider = new TracerProvider({ spanProcessors: [new BatchSpanProces
 const baseURL = new URLSearchParams(location.search).get("worker") ?? "";
 const client = createClient({ baseURL, ...createTelemetry({ tracerProvider, baseURL }) });
 
-/** Asks, and sends the spans. Returns the outcome of the answer. */
+/** Sends a prompt, then the spans. Returns the outcome. */
 async function ask(content: string): Promise<string> {
   const messages = [{ role: "user", content }] as const;
   const { outcome } = await streamChat(client, { model: "delta-5.3", messages }).result();

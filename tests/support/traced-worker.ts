@@ -15,7 +15,7 @@ let sdk:
   | undefined;
 
 /** Starts the SDK of this isolate with the first request, whose `env` says where spans go. */
-function sdkOf(env: Env) {
+function getSDK(env: Env) {
   if (sdk) return sdk;
   const exporter = new OTLPTraceExporter({ url: `${env.SITE}/worker/v1/traces` });
   const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
@@ -31,7 +31,7 @@ const proxy = createProxy<Env>({
   models: ["delta-5.3"],
   plugins: [{ traceparent: (begun) => sdk?.telemetry.traceparent(begun) }],
   onEvent(event, env, context) {
-    const { provider, telemetry } = sdkOf(env);
+    const { provider, telemetry } = getSDK(env);
     telemetry.onEvent(event);
     context?.waitUntil(provider.forceFlush());
   },
@@ -40,7 +40,7 @@ const proxy = createProxy<Env>({
 /** A Worker with the real SDK, which sends its spans over OTLP. */
 export default {
   fetch(request, env, context) {
-    sdkOf(env as Env);
+    getSDK(env as Env);
     return proxy.fetch(request, env as Env, context);
   },
 } satisfies Pick<typeof proxy, "fetch"> as { readonly fetch: typeof proxy.fetch };

@@ -14,10 +14,10 @@ export interface VideoPage {
   readonly attach: (id: string) => void;
 }
 
-/** As often as the page asks about a task, give or take a tenth. */
+/** Interval of the page's polls, plus or minus a tenth. */
 const INTERVAL_MS = 150;
 
-// its name goes with every request, so that the gateway's log tells which page asked
+// each request has its name, so that the gateway's log shows which page sent it
 const name = new URL(location.href).searchParams.get("name") ?? "";
 const client = createClient({ baseURL: location.origin, headers: { "x-page": name } });
 const storage = indexedDBStorage();

@@ -9,13 +9,15 @@ export const VIDEOS = "/v1/video/generations";
 export function openVideos() {
   const studio = openRoom("videos", { cors: true }, /Failed to load resource|ERR_/);
   const { button, field } = studio;
-  const card = (name: string, page: Page = studio.page) => page.getByRole("article", { name, exact: true });
-  const bar = (page: Page = studio.page) => page.getByRole("progressbar", { name: "Progress", exact: true });
-  const polls = () =>
+  const findCard = (name: string, page: Page = studio.page) =>
+    page.getByRole("article", { name, exact: true });
+  const findBar = (page: Page = studio.page) =>
+    page.getByRole("progressbar", { name: "Progress", exact: true });
+  const listPolls = () =>
     studio.emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(VIDEOS));
 
-  /** Sends a prompt, and waits until the gateway has it and was asked about it. */
-  async function film(prompt: string): Promise<void> {
+  /** Sends a prompt, and waits until the gateway has it and was polled. */
+  async function sendVideo(prompt: string): Promise<void> {
     const before = studio.created(VIDEOS).length;
     await field("Prompt").fill(prompt);
     await button("Generate").click();
@@ -23,7 +25,7 @@ export function openVideos() {
   }
   async function isFilming(count: number): Promise<void> {
     await expect.poll(() => studio.created(VIDEOS).length).toBe(count);
-    await expect.poll(() => new Set(polls().map(({ path }) => path)).size).toBe(count);
+    await expect.poll(() => new Set(listPolls().map(({ path }) => path)).size).toBe(count);
   }
   /** Makes the page poll at once: it does when it is seen again. */
   async function look(page: Page = studio.page): Promise<void> {
@@ -36,7 +38,7 @@ export function openVideos() {
   async function finish(prompt: string): Promise<void> {
     studio.ahead += 10 * MINUTE;
     await look();
-    await card(prompt).locator("video").waitFor();
+    await findCard(prompt).locator("video").waitFor();
   }
-  return { studio, button, field, card, bar, film, isFilming, look, finish };
+  return { studio, button, field, findCard, findBar, sendVideo, isFilming, look, finish };
 }

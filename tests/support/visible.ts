@@ -2,7 +2,7 @@
  * Lists what is wrong on screen: a page that scrolls sideways, controls that a finger misses, sentences of the studio
  * that have more than twelve words. Runs in the page, so it uses nothing from outside of itself.
  */
-export function visibleProblems(): readonly string[] {
+export function findVisibleProblems(): readonly string[] {
   /** Half of the 44 pixels that a control reaches in each direction, less its border. */
   const REACH = 20;
   const MOST_WORDS = 12;
@@ -12,14 +12,14 @@ export function visibleProblems(): readonly string[] {
   /** Words of the model, the user or the code are not the studio's. */
   const foreign = "article, pre, code, textarea, [role=log], [role=tabpanel], script, style";
 
-  return [...sidewaysScroll(), ...smallTargets(), ...longSentences()];
+  return [...findSidewaysScroll(), ...findSmallTargets(), ...findLongSentences()];
 
-  function sidewaysScroll(): string[] {
+  function findSidewaysScroll(): string[] {
     const { scrollWidth, clientWidth } = document.documentElement;
     return scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} pixels wider than the window`] : [];
   }
 
-  function smallTargets(): string[] {
+  function findSmallTargets(): string[] {
     return [...document.querySelectorAll(controls)]
       .filter((control) => !control.matches(exempt) && !control.closest("[inert]"))
       .map((control) => control.closest("label") ?? control)
@@ -36,12 +36,12 @@ export function visibleProblems(): readonly string[] {
     const { left, top, width, height } = target.getBoundingClientRect();
     const [x, y] = [left + width / 2, top + height / 2];
     if (width <= 1 || Math.min(width, height) > 2 * REACH || !isHit(target, x, y)) return false;
-    const reaches = (x: number, y: number) => isHit(target, x, y) || isUnderPopup(target, x, y);
+    const isReached = (x: number, y: number) => isHit(target, x, y) || isUnderPopup(target, x, y);
     return !(
-      reaches(x - REACH, y) &&
-      reaches(x + REACH, y) &&
-      reaches(x, y - REACH) &&
-      reaches(x, y + REACH)
+      isReached(x - REACH, y) &&
+      isReached(x + REACH, y) &&
+      isReached(x, y - REACH) &&
+      isReached(x, y + REACH)
     );
   }
 
@@ -63,7 +63,7 @@ export function visibleProblems(): readonly string[] {
     return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
   }
 
-  function longSentences(): string[] {
+  function findLongSentences(): string[] {
     const found: string[] = [];
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode(); text; text = texts.nextNode())

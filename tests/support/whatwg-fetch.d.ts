@@ -1,4 +1,4 @@
-/* The package has no types of its own. */
+/* The package ships no types. */
 declare module "whatwg-fetch" {
   export function fetch(url: string, init: RequestInit): Promise<Response>;
 }

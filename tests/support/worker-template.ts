@@ -34,7 +34,7 @@ const { unstable_readConfig: readConfig } = require("wrangler") as {
   unstable_readConfig(from: { config: string }): Config;
 };
 /** One of the template's configurations, as wrangler reads it. */
-export const configOf = (name: string) => readConfig({ config: join(template, name) });
+export const loadConfig = (name: string) => readConfig({ config: join(template, name) });
 
 export type Bundle = Awaited<ReturnType<typeof makeBundle>>;
 
@@ -49,13 +49,13 @@ export function bundleTemplate(config: string): Promise<Bundle> {
 
 async function makeBundle(config: string) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-template-"));
-  const source = (path: string) => [join(root, "packages", path)];
+  const toSource = (path: string) => [join(root, "packages", path)];
   const paths = {
-    "@sluice/core/sse": source("core/src/entries/sse.ts"),
-    "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
-    "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),
-    "@sluice/worker-proxy/internal": source("worker-proxy/src/internal.ts"),
-    "@sluice/durable": source("durable/src/index.ts"),
+    "@sluice/core/sse": toSource("core/src/entries/sse.ts"),
+    "@sluice/worker-proxy": toSource("worker-proxy/src/index.ts"),
+    "@sluice/worker-proxy/auth": toSource("worker-proxy/src/auth/index.ts"),
+    "@sluice/worker-proxy/internal": toSource("worker-proxy/src/internal.ts"),
+    "@sluice/durable": toSource("durable/src/index.ts"),
   };
   const tsconfig = join(folder, "tsconfig.json");
   await writeFile(tsconfig, JSON.stringify({ compilerOptions: { paths } }));
@@ -69,10 +69,10 @@ async function makeBundle(config: string) {
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
     },
   });
-  const main = `${basename(configOf(config).main, ".ts")}.js`;
+  const main = `${basename(loadConfig(config).main, ".ts")}.js`;
   const code = await readFile(join(folder, main), "utf8");
   await rm(folder, { recursive: true });
-  return { config: configOf(config), code, printed: stdout + stderr };
+  return { config: loadConfig(config), code, printed: stdout + stderr };
 }
 
 export type Running = Awaited<ReturnType<typeof startTemplates>>[number];
@@ -93,23 +93,23 @@ export async function startTemplates({ config, code }: Bundle, deployments: read
       const [, index = "0", line = message] = /^(\d+) (.*)$/s.exec(message) ?? [];
       logs[Number(index)]?.push(line);
     },
-    workers: deployments.map(workerOf),
+    workers: deployments.map(createWorker),
   });
   await miniflare.ready;
   return Promise.all(
     deployments.map(async (_, index) => {
       const address = (await miniflare.unsafeGetDirectURL(`${index}`)).origin;
-      return { address, logs: logs[index] ?? [], ask: asksAt(address), close };
+      return { address, logs: logs[index] ?? [], ask: requestAt(address), close };
     }),
   );
 
-  function workerOf({ given, without = [] }: Deployment, index: number) {
+  function createWorker({ given, without = [] }: Deployment, index: number) {
     const isThere = ({ name }: { readonly name: string }) => !without.includes(name);
     const { ratelimits, durable_objects: objects } = config;
     return {
       name: `${index}`,
       // each line says which Worker wrote it
-      modules: [{ type: "ESModule", path: "worker.js", contents: `${code}\n${numberedLines(index)}` }],
+      modules: [{ type: "ESModule", path: "worker.js", contents: `${code}\n${numberLines(index)}` }],
       compatibilityDate: config.compatibility_date,
       compatibilityFlags: config.compatibility_flags,
       bindings: { ...config.vars, ...given },
@@ -136,12 +136,12 @@ export async function startTemplates({ config, code }: Bundle, deployments: read
   }
 }
 
-function numberedLines(index: number): string {
+function numberLines(index: number): string {
   return `for (const level of ["log", "warn", "error"]) console[level] = console[level].bind(console, "${index}");`;
 }
 
-/** Asks with a token, or without one; what comes back has no part of the key in it. */
-function asksAt(address: string) {
+/** Sends a request with or without a token, and checks that the response contains no part of the key. */
+function requestAt(address: string) {
   return async (
     token: string | undefined,
     path: string,
@@ -157,12 +157,12 @@ function asksAt(address: string) {
 }
 
 /** Token of a user as an app's server signs it with the secret that it shares with the Worker. */
-export function tokenOf(user: string, secret: string): Promise<string> {
+export function createToken(user: string, secret: string): Promise<string> {
   return secretToken(secret, { iss: "https://app.example.com", aud: "gateway-proxy", sub: user });
 }
 
 /** A token as the template's own script makes it. */
-export async function scriptTokenOf(user: string, secret: string): Promise<string> {
+export async function runTokenScript(user: string, secret: string): Promise<string> {
   const args = [join(template, "scripts/token.ts"), user];
   const { stdout } = await run(process.execPath, args, { env: { JWT_SECRET: secret } });
   return stdout.trim();

@@ -12,7 +12,7 @@ import { createEmulator, type Emulator } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { between, randomOf } from "../simulation/random.ts";
+import { createRandom, pickBetween } from "../simulation/random.ts";
 import { createObjectHost } from "../support/object-host.ts";
 
 /*
@@ -75,7 +75,7 @@ interface Printed {
 /** A gateway, a proxy before it, and a network before that which loses, cuts and refuses some requests. */
 async function opened({ remembers }: { readonly remembers: boolean }) {
   const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
-  const random = randomOf(SEED, "network");
+  const random = createRandom(SEED, "network");
   const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
   const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
   const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
@@ -90,7 +90,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
   });
   const serve = toNodeHandler((request) => proxy.fetch(request));
   const server: Server = createServer((incoming, outgoing) => {
-    const fault = incoming.method === "POST" ? between(random, 0, 99) : 100;
+    const fault = incoming.method === "POST" ? pickBetween(random, 0, 99) : 100;
     if (fault < 3) return void outgoing.writeHead(500).end("a load balancer");
     if (fault < 6) return void outgoing.writeHead(429, { "retry-after": "0" }).end("{}");
     if (fault < 10) loseAnswer(outgoing);
@@ -107,7 +107,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
 
   /** A gateway that is busy now and then. */
   async function toGateway(request: Request): Promise<Response> {
-    if (between(random, 0, 99) >= 4) return emulator.fetch(request);
+    if (pickBetween(random, 0, 99) >= 4) return emulator.fetch(request);
     const error = { message: "too many requests", code: "busy" };
     return Response.json({ error }, { status: 429, headers: { "retry-after": "0" } });
   }
@@ -139,9 +139,9 @@ function start(url: string, folder: string, count: number) {
 
 /** Kills the script in three parts of its work, at the same places in each run of the test. */
 async function runUntilKilledThrice(url: string, folder: string, count: number): Promise<void> {
-  const random = randomOf(SEED, "kills");
+  const random = createRandom(SEED, "kills");
   for (const bytes of [100, 400, 700])
-    await runUntilKilled(url, folder, count, count * (bytes + between(random, 0, 200)));
+    await runUntilKilled(url, folder, count, count * (bytes + pickBetween(random, 0, 200)));
 }
 
 /** Starts the script, and kills it as soon as its journal has some bytes. */

@@ -4,14 +4,14 @@ import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluic
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 /* The files of the pages about chats, used as a reader would: /api is the proxy of the page. */
 
-const chatPage = filesOfPage("docs/guides/chat-in-react.md");
-const toolsPage = filesOfPage("docs/guides/tools.md");
-const savePage = filesOfPage("docs/guides/save-and-resume-chats.md");
+const chatPage = writeFilesOfPage("docs/guides/chat-in-react.md");
+const toolsPage = writeFilesOfPage("docs/guides/tools.md");
+const savePage = writeFilesOfPage("docs/guides/save-and-resume-chats.md");
 let nth = 0;
 const emulator = createEmulator({
   speed: Number.POSITIVE_INFINITY,

@@ -1,8 +1,8 @@
 import type { Client } from "@sluice/core";
 import { createAssetStore, createImageStore, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { randomOf } from "../simulation/random.ts";
-import { asset, type Fault, opened, picture, reef } from "../support/once-proxy.ts";
+import { createRandom } from "../simulation/random.ts";
+import { asset, type Fault, openProxy, picture, reef } from "../support/once-proxy.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
@@ -37,20 +37,20 @@ describe("Of 1,000 schedules of faults, each", () => {
 
   /** A user asks for one thing until it is shown, or is billed and has failed. */
   async function run(kind: (typeof kinds)[number], seed: number) {
-    const random = randomOf(seed, kind);
+    const random = createRandom(seed, kind);
     const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
     const faults: GatewayFault[] = [one(gatewayFaults), one(gatewayFaults)];
     const made: string[] = [];
     const story: unknown[] = [];
     let opens = 0;
-    const { page, kill } = opened({ gateway, options: { mediaURLs: "any" } });
+    const { openPage, kill } = openProxy({ gateway, options: { mediaURLs: "any" } });
     const storage = memoryStorage();
     const open = () => {
       const mine: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(pageFaults));
       opens += 1;
       if (opens > 4) mine.length = 0;
       story.push(["page", ...mine]);
-      return page({ faults: mine, retries: one([0, 1, 2]) }).client;
+      return openPage({ faults: mine, retries: one([0, 1, 2]) }).client;
     };
     let stores = [storeOf(open())];
     for (let nth = 0; nth < 10; nth += 1) {

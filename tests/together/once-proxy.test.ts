@@ -18,10 +18,10 @@ import {
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   asset,
-  deferred,
+  createDeferred,
   host,
   KEY,
-  opened,
+  openProxy,
   origin,
   picture,
   reef,
@@ -50,14 +50,14 @@ const creates: readonly (readonly [string, Create])[] = [
 
 describe.each(creates)("%s behind a proxy that remembers answers", (_, create) => {
   test("is paid once where its answer is lost twice and repeated by itself", async () => {
-    const { page, bills, keys } = opened();
-    await create(page({ faults: ["lose", "lose"], retries: 2 }).client);
+    const { openPage, bills, keys } = openProxy();
+    await create(openPage({ faults: ["lose", "lose"], retries: 2 }).client);
     expect([bills.length, keys.length, new Set(keys).size]).toEqual([1, 3, 1]);
   });
 
   test("is paid once where the caller asks again with its key, and each time the answer is the same", async () => {
-    const { page, bills } = opened();
-    const { client } = page({ faults: ["lose"] });
+    const { openPage, bills } = openProxy();
+    const { client } = openPage({ faults: ["lose"] });
     const idempotencyKey = "the-same-key";
     await expect(create(client, { idempotencyKey })).rejects.toMatchObject({ billing: "maybe" });
     const results = [await create(client, { idempotencyKey }), await create(client, { idempotencyKey })];
@@ -66,15 +66,15 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is paid once where requests with its key wait for one answer, and one of them leaves", async () => {
-    const { promise: held, resolve: answer } = deferred();
+    const { promise: held, resolve: answer } = createDeferred();
     const emulator = createEmulator({ speed: Infinity });
-    const { page, bills, keys } = opened({
+    const { openPage, bills, keys } = openProxy({
       async gateway(request) {
         await held;
         return emulator.fetch(request);
       },
     });
-    const { client } = page();
+    const { client } = openPage();
     const leaving = new AbortController();
     const first = create(client, { idempotencyKey: "k", signal: leaving.signal }).catch(() => "left");
     await expect.poll(() => bills.length).toBe(1);
@@ -89,33 +89,33 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is another one for another user with the same key", async () => {
-    const { page, bills } = opened();
-    await create(page().client, { idempotencyKey: "k" });
-    await create(page({ user: "user-2" }).client, { idempotencyKey: "k" });
+    const { openPage, bills } = openProxy();
+    await create(openPage().client, { idempotencyKey: "k" });
+    await create(openPage({ user: "user-2" }).client, { idempotencyKey: "k" });
     expect(bills).toHaveLength(2);
   });
 
   test("is another one with the same key after a day, and not before", async () => {
-    const { page, bills } = opened();
+    const { openPage, bills } = openProxy();
     vi.useFakeTimers({ toFake: ["Date"], now: 0 });
     for (const now of [0, 86_399_999, 86_400_000]) {
       vi.setSystemTime(now);
-      await create(page().client, { idempotencyKey: "k" });
+      await create(openPage().client, { idempotencyKey: "k" });
     }
     expect(bills).toHaveLength(2);
   });
 
   test("is sent with no key of its own to the gateway, and with the proxy's key", async () => {
-    const { page, bills } = opened();
-    await create(page().client);
+    const { openPage, bills } = openProxy();
+    await create(openPage().client);
     expect([...(bills[0]?.headers ?? [])].map(([name]) => name)).not.toContain("idempotency-key");
     expect(bills[0]?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
   });
 
   test("is never sent again where the proxy's memory of it was lost, and the error is the same each time", async () => {
     const { promise: held, reject: fail } = Promise.withResolvers<Response>();
-    const { page, bills, kill } = opened({ gateway: () => held });
-    const { client } = page();
+    const { openPage, bills, kill } = openProxy({ gateway: () => held });
+    const { client } = openPage();
     void create(client, { idempotencyKey: "k" }).catch(() => {});
     await expect.poll(() => bills.length).toBe(1);
     kill();
@@ -130,42 +130,42 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is never sent again where the gateway's connection broke", async () => {
-    const { page, bills } = opened({ gateway: () => Promise.reject(new TypeError("terminated")) });
-    const { client } = page({ retries: 2 });
+    const { openPage, bills } = openProxy({ gateway: () => Promise.reject(new TypeError("terminated")) });
+    const { client } = openPage({ retries: 2 });
     await expect(create(client)).rejects.toMatchObject({ billing: "maybe" });
     expect(bills).toHaveLength(1);
   });
 
   test("is free to be asked again with its key after the gateway refused it", async () => {
     const emulator = createEmulator({ speed: Infinity });
-    const { page, bills } = opened({
+    const { openPage, bills } = openProxy({
       gateway: async (request) =>
         bills.length === 1
           ? Response.json({ error: { message: "no", code: "busy" } }, { status: 400 })
           : emulator.fetch(request),
     });
-    const { client } = page();
+    const { client } = openPage();
     await expect(create(client, { idempotencyKey: "k" })).rejects.toMatchObject({ billing: "none" });
     await create(client, { idempotencyKey: "k" });
     expect(bills).toHaveLength(2);
   });
 
   test("comes to a page of another origin, whose browser asks before it sends the key", async () => {
-    const { page, bills, reach } = opened();
+    const { openPage, bills, reach } = openProxy();
     const { send, preflights } = browserOn(origin, reach);
-    await create(page({ faults: ["lose"], retries: 1, send }).client);
+    await create(openPage({ faults: ["lose"], retries: 1, send }).client);
     expect(bills).toHaveLength(1);
     expect(preflights).toContain("idempotency-key");
   });
 
   test("is not repeated where the proxy does not let the page's origin read the offer", async () => {
-    const { page, bills, reach } = opened();
+    const { openPage, bills, reach } = openProxy();
     const { send } = browserOn(origin, async (request) => {
       const response = await reach(request);
       response.headers.delete("access-control-expose-headers");
       return response;
     });
-    await expect(create(page({ faults: ["lose"], retries: 1, send }).client)).rejects.toMatchObject({
+    await expect(create(openPage({ faults: ["lose"], retries: 1, send }).client)).rejects.toMatchObject({
       billing: "maybe",
     });
     expect(bills).toHaveLength(1);
@@ -173,8 +173,8 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
 });
 
 test("A key belongs to one request: another body and another kind of request are 422, and nothing is sent", async () => {
-  const { page, bills } = opened();
-  const { client } = page();
+  const { openPage, bills } = openProxy();
+  const { client } = openPage();
   const mismatch = { status: 422, code: "idempotency_mismatch", billing: "none" };
   await generateImages(client, picture, { idempotencyKey: "k" });
   const others = [
@@ -187,7 +187,7 @@ test("A key belongs to one request: another body and another kind of request are
 });
 
 test("A wrong key is 400, and a request without a key is served each time", async () => {
-  const { bills, reach } = opened();
+  const { bills, reach } = openProxy();
   const post = (key?: string) =>
     reach(
       new Request(`${host}/v1/images/generations`, {
@@ -209,7 +209,7 @@ test("A wrong key is 400, and a request without a key is served each time", asyn
 });
 
 test("The offer is on each answer of a create, on its refusals, and on /health", async () => {
-  const { reach } = opened();
+  const { reach } = openProxy();
   for (const [method, path] of [
     ["POST", "/v1/images/generations"],
     ["POST", "/v1/video/generations"],
@@ -222,8 +222,8 @@ test("The offer is on each answer of a create, on its refusals, and on /health",
 
 describe("A store behind a proxy that remembers answers", () => {
   test("gets the lost images when the user asks for the same again", async () => {
-    const { page, bills } = opened();
-    const store = createImageStore(page({ faults: ["lose", "lose"] }).client, { model: picture.model });
+    const { openPage, bills } = openProxy();
+    const store = createImageStore(openPage({ faults: ["lose", "lose"] }).client, { model: picture.model });
     const outcomes = [];
     for (let nth = 0; nth < 3; nth += 1)
       outcomes.push((await store.generate({ prompt: picture.prompt })).status);
@@ -231,8 +231,8 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 
   test("gets the lost asset when the user gives the same file again", async () => {
-    const { page, bills } = opened({ options: { mediaURLs: "any" } });
-    const store = createAssetStore(page({ faults: ["lose"] }).client, { groupId: "g" });
+    const { openPage, bills } = openProxy({ options: { mediaURLs: "any" } });
+    const store = createAssetStore(openPage({ faults: ["lose"] }).client, { groupId: "g" });
     const source = new URL(asset.URL);
     expect((await store.create(source)).status).toBe("error");
     expect((await store.create(source)).handle?.id).toBeTruthy();
@@ -245,10 +245,12 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 
   test("gets the lost film after a reload, in one entry, and the film can be polled", async () => {
-    const { page, bills } = opened();
+    const { openPage, bills } = openProxy();
     const storage = memoryStorage();
-    expect((await visit(page({ faults: ["lose"] }).client, storage).video.create(reef)).status).toBe("error");
-    const { client } = page();
+    expect((await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef)).status).toBe(
+      "error",
+    );
+    const { client } = openPage();
     const { video, entries } = visit(client, storage);
     const { handle } = await video.create(reef);
     expect(await entries()).toMatchObject([{ state: "created" }]);
@@ -259,9 +261,9 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 
   test("gets the film of a page that was killed while it waited", async () => {
-    const { page, bills, keys } = opened();
+    const { openPage, bills, keys } = openProxy();
     const storage = memoryStorage();
-    const dying = page({ faults: ["kill"] });
+    const dying = openPage({ faults: ["kill"] });
     const dead = visit(dying.client, storage).video.create(reef);
     await dying.killed;
     const left = memoryStorage();
@@ -269,26 +271,26 @@ describe("A store behind a proxy that remembers answers", () => {
     // its locks go with it
     dying.bury();
     await dead;
-    expect((await visit(page().client, left).video.create(reef)).handle?.id).toBeTruthy();
+    expect((await visit(openPage().client, left).video.create(reef)).handle?.id).toBeTruthy();
     expect([bills.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
   test("gets one film where two pages ask for the lost one at once", async () => {
-    const { page, bills } = opened();
+    const { openPage, bills } = openProxy();
     const storage = memoryStorage();
-    await visit(page({ faults: ["lose"] }).client, storage).video.create(reef);
-    const pages = [visit(page().client, storage), visit(page().client, storage)];
+    await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef);
+    const pages = [visit(openPage().client, storage), visit(openPage().client, storage)];
     const states = await Promise.all(pages.map(({ video }) => video.create(reef)));
     const ids = new Set(states.map(({ handle }) => handle?.id));
     expect([ids.size, ids.has(undefined), bills.length]).toEqual([1, false, 1]);
   });
 
   test("gets the lost film after the proxy was restarted", async () => {
-    const { page, bills, kill } = opened();
+    const { openPage, bills, kill } = openProxy();
     const storage = memoryStorage();
-    await visit(page({ faults: ["lose"] }).client, storage).video.create(reef);
+    await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef);
     kill();
-    expect((await visit(page().client, storage).video.create(reef)).handle?.id).toBeTruthy();
+    expect((await visit(openPage().client, storage).video.create(reef)).handle?.id).toBeTruthy();
     expect(bills).toHaveLength(1);
   });
 });

@@ -7,16 +7,16 @@ import type { Browser, Page } from "playwright";
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { findChromium } from "../../../scripts/chromium.js";
-import { problemsOf } from "../../../tests/support/axe.ts";
-import { sharedBrowser } from "../../../tests/support/browser.ts";
-import { temporaryFolder } from "../../../tests/support/temporary.ts";
+import { findProblems } from "../../../tests/support/axe.ts";
+import { getSharedBrowser } from "../../../tests/support/browser.ts";
+import { createTemporaryFolder } from "../../../tests/support/temporary.ts";
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
 const html = `<!doctype html><html lang="en"><title>Reef</title><link rel="icon" href="data:,">
 <style>button { color: red; display: block }</style><body><script type="module" src="/page.js"></script></body></html>`;
 
 describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where there is none)", () => {
-  const folder = temporaryFolder("devtools-in-page");
+  const folder = createTemporaryFolder("devtools-in-page");
   const emulator = createEmulator({ speed: 100 });
   let browser: Browser;
   let served: Awaited<ReturnType<typeof serve>>;
@@ -50,7 +50,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
       return new Response(code, { headers: { "content-type": "text/javascript" } });
     };
     served = await serve({ ...emulator, fetch }, { port: 0 });
-    browser = await sharedBrowser();
+    browser = await getSharedBrowser();
   });
   afterAll(() => served?.close());
 
@@ -135,7 +135,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
       await view(page).getByRole("button", { name: /delta/ }).click();
       for (const tab of ["Calls", "Faults", "Chats", "Tasks", "Storage", "Usage"]) {
         await show(page, tab);
-        expect.soft(await problemsOf(page), tab).toEqual([]);
+        expect.soft(await findProblems(page), tab).toEqual([]);
       }
       await page.close();
     },

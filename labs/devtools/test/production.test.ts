@@ -3,11 +3,11 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
 import { expect, test, vi } from "vitest";
-import { temporaryFolder } from "../../../tests/support/temporary.ts";
+import { createTemporaryFolder } from "../../../tests/support/temporary.ts";
 import manifest from "../package.json" with { type: "json" };
 import { traces } from "./traces.ts";
 
-const outDir = temporaryFolder("devtools-production");
+const outDir = createTemporaryFolder("devtools-production");
 
 test.each([
   ["production", []],

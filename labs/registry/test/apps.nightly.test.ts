@@ -5,8 +5,8 @@ import { type Served, serve } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../../scripts/chromium.ts";
-import { problemsOf } from "../../../tests/support/axe.ts";
-import { sharedBrowser } from "../../../tests/support/browser.ts";
+import { findProblems } from "../../../tests/support/axe.ts";
+import { getSharedBrowser } from "../../../tests/support/browser.ts";
 import { made } from "../../../tests/support/first-steps.ts";
 import { openWorkshop, type Started, type Workshop } from "../../../tests/support/new-app.ts";
 import {
@@ -57,7 +57,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
   beforeEach(async ({ skip, onTestFinished }) => {
     skip(!hasNPM, "the npm registry can't be reached");
     skip(!findChromium(), "there is no Chromium");
-    const context = await (await sharedBrowser()).newContext({ reducedMotion: "reduce" });
+    const context = await (await getSharedBrowser()).newContext({ reducedMotion: "reduce" });
     page = await context.newPage();
     problems.length = 0;
     page.on("pageerror", ({ message }) => problems.push(message));
@@ -84,7 +84,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
         (dark) => document.documentElement.classList.toggle("dark", dark),
         theme === "dark",
       );
-      found.push(...(await problemsOf(page)).map((problem) => `${theme}: ${problem}`));
+      found.push(...(await findProblems(page)).map((problem) => `${theme}: ${problem}`));
     }
     return found;
   };

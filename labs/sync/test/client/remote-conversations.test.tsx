@@ -26,7 +26,7 @@ interface Held {
 
 /** A page of the app on a device of its own. */
 function device(activeId: string, restoreMs = 60_000) {
-  const { client, storage, requests } = server.device();
+  const { client, storage, requests } = server.openDevice();
   const held: Held = {};
   function App() {
     held.list = useConversations({ storage, activeId, restoreMs });
@@ -72,7 +72,7 @@ test("A conversation that one device removed is brought back by the other", asyn
 
 /** A page of the app of a user. */
 function pageOf(user: string, activeId: string) {
-  const { client, local, storage, requests } = server.device({ user });
+  const { client, local, storage, requests } = server.openDevice({ user });
   const held: Held = {};
   function App({ id }: { id: string }) {
     held.list = useConversations({ storage, activeId: id, restoreMs: 300 });
@@ -106,7 +106,7 @@ test("An answer is unread on a device that does not show it, until any device of
   };
   await expect.poll(news).toBeDefined();
   await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[false], [false]]));
-  const tablet = server.device();
+  const tablet = server.openDevice();
   const answer = {
     message: { id: "b", role: "assistant", content: "So it is.", outcome: "complete", createdAt: 1 },
     parent: null,

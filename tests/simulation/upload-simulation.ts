@@ -2,7 +2,7 @@ import { createClient, isGatewayError } from "@sluice/core";
 import { uploadMedia } from "@sluice/media";
 import { memoryStorage } from "@sluice/stores";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
-import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
+import { createRandom, pickBetween, pickNth, pickWeighted, type Random } from "./random.js";
 
 /** Size of a part. */
 const PART = 8_388_608;
@@ -19,7 +19,10 @@ const contents = [content, content.with(0, 1), content.with(SIZE - 1, 1)] as con
 const OUTSIDE = [-1, 0.5, SIZE + 1, SIZE + PART, Number.MAX_SAFE_INTEGER];
 const name = { lastModified: 1_790_000_000_000, type: "video/mp4" };
 
-/** Faults of a request, with their weights. `answer lost` and `forgets` make the proxy store bytes that no page knows. */
+/**
+ * Faults of a request, with their weights. After `answer lost` and `forgets`, the proxy stores bytes that no page
+ * knows.
+ */
 const faults = {
   none: 60,
   "request lost": 6,
@@ -48,16 +51,16 @@ interface Stored {
 }
 
 /**
- * One world: a browser with a storage, a user who uploads a file, leaves and comes back, sometimes with another file of
+ * One simulation: a browser with a storage, a user who uploads a file, leaves and comes back, sometimes with another file of
  * the same name, and a proxy with faults.
  */
 export async function simulateUploads(
   seed: number,
 ): Promise<{ readonly trace: string[]; readonly failure?: string }> {
-  const random = randomOf(seed, "user");
-  const randomFile = randomOf(seed, "files");
+  const random = createRandom(seed, "user");
+  const randomFile = createRandom(seed, "files");
   const trace: string[] = [];
-  const illness = weighted(random, illnesses);
+  const illness = pickWeighted(random, illnesses);
   const proxy = createProxy(seed, illness, trace);
   const clock = stoppedClock();
   const storage = memoryStorage();
@@ -83,12 +86,13 @@ export async function simulateUploads(
       baseURL: "https://app.test",
       fetch: proxy.fetch,
       clock,
-      random: randomOf(seed, "jitter"),
+      random: createRandom(seed, "jitter"),
       onEvent() {},
     });
     const leave = new AbortController();
-    const leavesAt = stays || random() < 0.4 ? Number.POSITIVE_INFINITY : between(random, 1, 6);
-    const bytes = randomFile() < 0.7 ? content : (nthOf(contents, between(randomFile, 0, 2)) ?? content);
+    const leavesAt = stays || random() < 0.4 ? Number.POSITIVE_INFINITY : pickBetween(random, 1, 6);
+    const bytes =
+      randomFile() < 0.7 ? content : (pickNth(contents, pickBetween(randomFile, 0, 2)) ?? content);
     const file = new File([bytes], "clip.mp4", name);
     picked.add(bytes);
     const tabs = stays || random() < 0.8 ? 1 : 2;
@@ -104,10 +108,10 @@ export async function simulateUploads(
     proxy.assertInside();
     proxy.assertAffordable(tabs);
     if (clock.now() - startedAt > CALL_MS * tabs) throw new Error("a call takes more than an hour");
-    return settled.map((each) => outcomeOf(each, bytes)).find((outcome) => outcome !== "stored") ?? "stored";
+    return settled.map((each) => getOutcome(each, bytes)).find((outcome) => outcome !== "stored") ?? "stored";
   }
 
-  function outcomeOf(result: PromiseSettledResult<{ readonly id: string }>, bytes: Uint8Array): string {
+  function getOutcome(result: PromiseSettledResult<{ readonly id: string }>, bytes: Uint8Array): string {
     if (result.status === "fulfilled") {
       proxy.assertWhole(result.value.id, bytes);
       return "stored";
@@ -128,10 +132,10 @@ export async function searchUploads(first: number, count: number, isEnough: () =
   const counts = new Map<string, number>();
   const failing: { readonly seed: number; readonly failure: string; readonly trace: readonly string[] }[] =
     [];
-  let worlds = 0;
+  let simulations = 0;
   for (let seed = first; seed < first + count; seed += 1) {
     const { failure, trace } = await simulateUploads(seed);
-    worlds += 1;
+    simulations += 1;
     for (const line of trace) {
       const [, fault] = /^[A-Z]+ .*: (.*)$/.exec(line) ?? [];
       if (fault !== undefined) counts.set(fault, (counts.get(fault) ?? 0) + 1);
@@ -140,22 +144,25 @@ export async function searchUploads(first: number, count: number, isEnough: () =
     failing.push({ seed, failure, trace });
     if (isEnough()) break;
   }
-  return { worlds, counts, failing };
+  return { simulations, counts, failing };
 }
 
 /** The proxy and the network before it. It counts the bytes that a page sends as money. */
 function createProxy(seed: number, illness: Illness, trace: string[]) {
-  const random: Random = randomOf(seed, "proxy");
+  const random: Random = createRandom(seed, "proxy");
   const files = new Map<string, Stored>();
   let isWell = false;
   let sentBytes = 0;
   let requests = 0;
   let begun = 0;
   let crept = 0;
-  /** Most stored bytes that any answer has named. */
+  /** Maximum number of stored bytes in any response so far. */
   let reported = 0;
   let broken: string | undefined;
-  /** Number of events for which a page may store the file once more: it did not learn of its file, or was told that it is gone. */
+  /**
+   * Number of events after which a page may store the file once more: it did not learn about its file, or the file was
+   * gone.
+   */
   let reasons = 0;
   let leave: (nth: number) => boolean = () => false;
   return {
@@ -176,17 +183,17 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
   /** Begins the calls of one page. `leaveAt` returns true at the request at which the page is left. */
   function beginCalls(calls: number, leaveAt: (nth: number) => boolean): void {
     sentBytes = requests = 0;
-    // two tabs may begin before one of them has kept its id
+    // two tabs may begin before one of them has stored its id
     reasons += calls - 1;
     leave = leaveAt;
   }
 
   async function fetch(request: Request): Promise<Response> {
     requests += 1;
-    if (requests > ENDLESS) return refusal(403, "endless");
+    if (requests > ENDLESS) return createRefusal(403, "endless");
     const body = new Uint8Array(await request.arrayBuffer());
     sentBytes += body.length;
-    const fault: Fault = isWell ? "none" : weighted(random, faults);
+    const fault: Fault = isWell ? "none" : pickWeighted(random, faults);
     trace.push(`${request.method} ${request.headers.get("upload-offset") ?? ""}+${body.length}: ${fault}`);
     if (leave(requests)) reasons += request.method === "POST" ? 1 : 0;
     noteRange(request, body.length);
@@ -207,7 +214,7 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
   function noteRange({ method, headers }: Request, length: number): void {
     const from = Number(headers.get("upload-offset") ?? 0);
     const isInside = Number.isInteger(from) && from >= 0 && from + length <= SIZE;
-    // an empty part asks for the link of a file that is whole
+    // an empty part requests the link of a complete file
     if (!isInside || (method !== "GET" && length === 0 && from < SIZE))
       broken ??= `${length} bytes were sent at ${from}, of a file of ${SIZE}`;
   }
@@ -219,19 +226,19 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
   function answerTo(request: Request, body: Uint8Array, fault: Fault): Response | Promise<Response> {
     const id = new URL(request.url).pathname.split("/")[3] ?? `file-${++begun}`;
     const offset = files.get(id)?.offset ?? 0;
-    if (illness !== "none" && request.method !== "POST") return illAnswer(request, id);
+    if (illness !== "none" && request.method !== "POST") return createFaultyResponse(request, id);
     switch (fault) {
       case "request lost":
         return Promise.reject(new TypeError("fetch failed"));
       case "not found":
         reasons += 1;
-        return refusal(404, "not_found");
+        return createRefusal(404, "not_found");
       case "nonsense":
         return new Response("<h1>Sign in</h1>");
       case "busy":
-        return refusal(503, "busy");
+        return createRefusal(503, "busy");
       case "asks for a day":
-        return refusal(429, "busy", "86400");
+        return createRefusal(429, "busy", "86400");
       case "silent":
         return new Promise(() => {});
       case "takes nothing":
@@ -239,12 +246,12 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
       case "stands elsewhere":
         return Response.json({
           id,
-          offset: random() < 0.5 ? nthOf(OUTSIDE, between(random, 0, 4)) : between(random, 0, SIZE),
+          offset: random() < 0.5 ? pickNth(OUTSIDE, pickBetween(random, 0, 4)) : pickBetween(random, 0, SIZE),
         });
       case "forgets":
         reasons += 1;
         files.delete(id);
-        return refusal(404, "not_found");
+        return createRefusal(404, "not_found");
       default: {
         const answer = store(request, id, body);
         if (fault === "none") return answer;
@@ -254,10 +261,10 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
     }
   }
 
-  function illAnswer({ method }: Request, id: string): Response {
+  function createFaultyResponse({ method }: Request, id: string): Response {
     reasons += 1;
     if (illness === "forgetful") files.delete(id);
-    if (illness === "forgetful") return refusal(404, "not_found");
+    if (illness === "forgetful") return createRefusal(404, "not_found");
     if (illness === "creeping")
       return Response.json({ id, offset: PART + (method === "GET" ? crept : ++crept) });
     return Response.json({ id, offset: illness === "swaying" && method === "PATCH" ? 0 : PART });
@@ -265,11 +272,11 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
 
   function store(request: Request, id: string, body: Uint8Array): Response {
     const known = files.get(id);
-    if (request.method !== "POST" && !known) return refusal(404, "not_found");
+    if (request.method !== "POST" && !known) return createRefusal(404, "not_found");
     const file = known ?? { parts: [], offset: 0 };
     if (request.method !== "GET") {
       if (Number(request.headers.get("upload-offset") ?? 0) !== file.offset)
-        return refusal(409, "upload_offset");
+        return createRefusal(409, "upload_offset");
       files.set(id, file);
       file.parts.push(body);
       file.offset += body.length;
@@ -296,7 +303,7 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
   }
 }
 
-function refusal(status: number, code: string, retryAfter?: string): Response {
+function createRefusal(status: number, code: string, retryAfter?: string): Response {
   const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
   return Response.json({ error: { message: code, code } }, { status, headers });
 }

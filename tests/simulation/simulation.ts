@@ -9,12 +9,12 @@ import { openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { installPlatform } from "./platform.js";
 import { createProxyServer } from "./proxy.js";
-import { randomOf } from "./random.js";
+import { createRandom } from "./random.js";
 import { openTab, type Tab } from "./tab.js";
 import { createTimeline } from "./timeline.js";
 
 /** A browser with its tabs, the network, the proxy and the gateway. */
-export type World = ReturnType<typeof createWorld>;
+export type Simulation = ReturnType<typeof createSimulation>;
 
 /** The other user of the browser, and the beginning of all that this user writes. */
 export const STRANGER = "stranger";
@@ -22,17 +22,17 @@ export const SECRET = "secret";
 /** Ids of the other user's pages begin above those of the tabs. */
 const STRANGERS = 100;
 
-/** Creates the world of a plan. `restore` brings the globals back. */
-export function createWorld(plan: Plan) {
+/** Creates the simulation of a plan. `restore` brings the globals back. */
+export function createSimulation(plan: Plan) {
   const { seed, locks: lockMode, whenBusy } = plan;
   const timeline = createTimeline();
   const gateway = createGateway(timeline);
-  const disk = createDisk(timeline, randomOf(seed, "disk"), detail);
-  const locks = createLocks(timeline, randomOf(seed, "locks"), lockMode, detail);
-  const channels = createChannels(timeline, randomOf(seed, "channels"));
+  const disk = createDisk(timeline, createRandom(seed, "disk"), detail);
+  const locks = createLocks(timeline, createRandom(seed, "locks"), lockMode, detail);
+  const channels = createChannels(timeline, createRandom(seed, "channels"));
   const restore = installPlatform({
     timeline,
-    random: randomOf(seed, "ids"),
+    random: createRandom(seed, "ids"),
     locksOf: () => locks.managerOf(),
     openChannel: channels.open,
     logError: (line) => {
@@ -42,13 +42,13 @@ export function createWorld(plan: Plan) {
   });
   const proxy =
     plan.proxy === "absent" ? undefined : createProxyServer(plan, timeline, gateway.fetch, detail);
-  const network = createNetwork(timeline, randomOf(seed, "network"), (proxy ?? gateway).fetch, detail);
-  const jitter = randomOf(seed, "jitter");
+  const network = createNetwork(timeline, createRandom(seed, "network"), (proxy ?? gateway).fetch, detail);
+  const jitter = createRandom(seed, "jitter");
   const tabs: Tab[] = [];
   const trace: string[] = [];
   const logs: string[] = [];
   let opened = 0;
-  const world = {
+  const simulation = {
     timeline,
     whenBusy,
     /** Tokens that the user may spend in one window. */
@@ -93,15 +93,15 @@ export function createWorld(plan: Plan) {
     }[],
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
-    /** Texts of questions that were stopped before they were sent, and not asked again. */
+    /** Prompts that were stopped before they were sent, and not sent again. */
     withdrawn: new Set<string>(),
-    /** Questions and whole answers that were shown; `isStored` once they were on the disk, too. */
+    /** Prompts and complete messages that were shown. `isStored` is true once they were on the disk. */
     finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
     /** Number of events for which a chat request may be sent once more. */
     reasons: 0,
-    /** True where the proxy keeps answers: a request that comes again with its key is not billed again. */
+    /** True if the proxy stores responses: a repeated request with the same key is not billed again. */
     keepsAnswers: plan.proxy === "kept",
-    /** Number of events for which such a world may bill an answer once more. */
+    /** Number of events after which such a simulation may bill a reply once more. */
     asked: 0,
     /** Ids of messages that a tab has cleared. */
     cleared: new Set<string>(),
@@ -117,7 +117,7 @@ export function createWorld(plan: Plan) {
     close,
     restore,
   };
-  return world;
+  return simulation;
 
   function log(text: string): void {
     trace.push(`${(timeline.now() / 1000).toFixed(3).padStart(10)} s  ${text}`);
@@ -133,38 +133,39 @@ export function createWorld(plan: Plan) {
     const tab = openTab({
       page,
       random: jitter,
-      storage: disk.storageOf(page),
+      storage: disk.createStorage(page),
       fetch: network.fetchOf(page),
       whenBusy,
       view: opened % 2 === 1 ? plan.view : "stores",
-      onTool: (id) => void world.toolRuns.push(id),
+      onTool: (id) => void simulation.toolRuns.push(id),
       onSettled(name, result, from) {
-        log(`tab ${page.id}: ${name} → ${outcomeOf(result)}`);
-        settleOrder(world, name, result);
-        world.settled.push({ page, name, from, to: timeline.now(), result });
+        log(`tab ${page.id}: ${name} → ${getOutcome(result)}`);
+        settleOrder(simulation, name, result);
+        simulation.settled.push({ page, name, from, to: timeline.now(), result });
         const { outcome } = Object(result) as { outcome?: string };
-        if (outcome !== undefined) world.turns.push({ page, at: timeline.now(), question: name, outcome });
+        if (outcome !== undefined)
+          simulation.turns.push({ page, at: timeline.now(), question: name, outcome });
       },
     });
     tabs.push(tab);
-    world.everOpen.push(tab);
+    simulation.everOpen.push(tab);
     return tab;
   }
 
   function openStranger(): Tab {
     const page = openPage(timeline, STRANGERS + ++opened, "stranger");
-    world.stranger = openTab({
+    simulation.stranger = openTab({
       page,
       scope: STRANGER,
       random: jitter,
-      storage: disk.storageOf(page),
+      storage: disk.createStorage(page),
       fetch: network.fetchOf(page),
       whenBusy: "queue",
       view: "stores",
       onTool() {},
-      onSettled: (name, settled) => log(`stranger: ${name} → ${outcomeOf(settled)}`),
+      onSettled: (name, settled) => log(`stranger: ${name} → ${getOutcome(settled)}`),
     });
-    return world.stranger;
+    return simulation.stranger;
   }
 
   /** Closes a page at once, as a crash does. */
@@ -178,14 +179,14 @@ export function createWorld(plan: Plan) {
   }
 }
 
-function outcomeOf(settled: unknown): string {
+function getOutcome(settled: unknown): string {
   if (settled instanceof Error) return settled.message;
   const { outcome, status, error } = (settled ?? {}) as Record<string, { message?: string } | undefined>;
   return `${outcome ?? status}${error ? ` (${error.message})` : ""}`;
 }
 
 /** Returns every message of a chat that can be shown, by id. Its shown branch may be another one afterwards. */
-export function reachable({
+export function listReachable({
   page,
   chat,
 }: Pick<Tab, "page"> & { readonly chat: Pick<Tab["chat"], "getSnapshot" | "switchBranch"> }): Map<

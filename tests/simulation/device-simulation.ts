@@ -7,15 +7,15 @@ import { createChannels } from "./channels.js";
 import { createGateway } from "./gateway.js";
 import { createLocks } from "./locks.js";
 import { createNetwork, type Exchange } from "./network.js";
-import { currentPage, openPage, type Page } from "./page.js";
+import { getCurrentPage, openPage, type Page } from "./page.js";
 import { installPlatform } from "./platform.js";
 import { createProxyServer, type ProxyMode } from "./proxy.js";
-import { randomOf } from "./random.js";
-import { createRemoteDevice, isOfStorage, keptByObjects, storageFaultOf } from "./remote-devices.js";
+import { createRandom } from "./random.js";
+import { createRemoteDevice, getStorageFault, isOfStorage, readStoredByObjects } from "./remote-devices.js";
 import { createRepeats } from "./repeats.js";
-import { pageToolsOf, type ToolRun } from "./runs.js";
+import { createPageTools, type ToolRun } from "./runs.js";
 import { createDevice, createSharedServer, type Device, type KeptChat } from "./shared-server.js";
-import { toolsOf } from "./tab.js";
+import { createTools } from "./tab.js";
 import { createTimeline } from "./timeline.js";
 import type { Withdrawal } from "./withdrawals.js";
 
@@ -30,73 +30,76 @@ export interface DeviceTab {
   close(): void;
 }
 
-/** Parts of a plan that make a world. */
-export interface DeviceWorldOptions {
+/** Parts of a plan that make a simulation. */
+export interface DeviceSimulationOptions {
   readonly seed: number;
-  /** Milliseconds by which the clock of each device is wrong. */
+  /** Error of each device's clock in milliseconds. */
   readonly clocks: readonly number[];
   readonly whenBusy: WhenBusy;
   readonly proxy: ProxyMode;
-  /** `model`: a storage that keeps the contract, without HTTP. `real`: `remoteStorage`, and `conversations()` at the proxy. */
+  /**
+   * `model`: a storage that fulfils the contract, without HTTP. `real`: `remoteStorage`, and `conversations()` at the
+   * proxy.
+   */
   readonly storage?: "model" | "real" | undefined;
-  /** Place where turns run. The server does them where the storage is `real`, too. @default "device" */
+  /** Where turns run. The server runs them if the storage is `real`. @default "device" */
   readonly runsOn?: "device" | "server" | undefined;
 }
 
-/** A user with several devices, the server that keeps the chat, the proxy and the gateway. */
-export type DeviceWorld = ReturnType<typeof createDeviceWorld>;
+/** A user with several devices, the server that stores the chat, the proxy and the gateway. */
+export type DeviceSimulation = ReturnType<typeof createDeviceSimulation>;
 
 type Channels = ReturnType<typeof createChannels>;
 
 /** Tokens that the user may spend in one window: more than anybody can. */
 const BUDGET = 10_000_000;
 
-/** Events of a world: a lease is renewed as long as a page works. */
+/** Events of a simulation: a lease is renewed as long as a page works. */
 const MOST_EVENTS = 600_000;
 
-/** Creates a world of devices. `restore` brings the globals back. */
-export function createDeviceWorld({
+/** Creates a simulation of devices. `restore` brings the globals back. */
+export function createDeviceSimulation({
   seed,
   clocks,
   whenBusy,
   proxy: mode,
   storage = "model",
   runsOn = "device",
-}: DeviceWorldOptions) {
+}: DeviceSimulationOptions) {
   const timeline = createTimeline(MOST_EVENTS);
   const trace: string[] = [];
   const gateway = createGateway(timeline);
-  const server = createSharedServer(timeline, detail);
-  const channels = clocks.map((_, nth) => createChannels(timeline, randomOf(seed, `channels ${nth}`)));
+  const server = createSharedServer(timeline, describeDetail);
+  const channels = clocks.map((_, nth) => createChannels(timeline, createRandom(seed, `channels ${nth}`)));
   const devices = clocks.map((_, nth): Device => {
-    const random = randomOf(seed, `device ${nth}`);
+    const random = createRandom(seed, `device ${nth}`);
     return storage === "real"
-      ? createRemoteDevice(`device-${nth}`, timeline, random, channels[nth] as Channels, detail)
-      : createDevice(`device-${nth}`, server, timeline, random, detail);
+      ? createRemoteDevice(`device-${nth}`, timeline, random, channels[nth] as Channels, describeDetail)
+      : createDevice(`device-${nth}`, server, timeline, random, describeDetail);
   });
   const locks = clocks.map((_, nth) =>
-    createLocks(timeline, randomOf(seed, `locks ${nth}`), "sound", detail),
+    createLocks(timeline, createRandom(seed, `locks ${nth}`), "sound", describeDetail),
   );
   const homes = new Map<Page, number>();
   const restore = installPlatform({
     timeline,
-    random: randomOf(seed, "ids"),
+    random: createRandom(seed, "ids"),
     locksOf: (page) => locks[homes.get(page) ?? -1]?.managerOf(),
     openChannel: (name) =>
       storage === "real"
-        ? (channels[homes.get(currentPage() as Page) ?? 0] as Channels).open(name)
+        ? (channels[homes.get(getCurrentPage() as Page) ?? 0] as Channels).open(name)
         : Object.assign(new EventTarget(), { postMessage() {}, close() {} }),
-    logError: detail,
+    logError: describeDetail,
   });
   const keepsConversations = storage === "real";
   const isOnServer = runsOn === "server";
   const onTool = (run: ToolRun) => {
-    detail(`${run.page.name}: runs ${run.name} ${run.callId}`);
-    world.runs.push(run);
+    describeDetail(`${run.page.name}: runs ${run.name} ${run.callId}`);
+    simulation.runs.push(run);
   };
   const onEnd = (event: JobEvent) => {
-    detail(`turn ${event.id} has ended: ${event.outcome}, ${event.code}`);
-    world.ends.push(event);
+    describeDetail(`turn ${event.id} has ended: ${event.outcome}, ${event.code}`);
+    simulation.ends.push(event);
   };
   const runs = isOnServer ? { onTool, onEnd } : undefined;
   const parts = { seed, budget: BUDGET, keepsConversations, runs };
@@ -107,22 +110,26 @@ export function createDeviceWorld({
           { ...parts, proxy: mode === "absent" ? "metered" : mode },
           timeline,
           gateway.fetch,
-          detail,
+          describeDetail,
         );
-  const network = createNetwork(timeline, randomOf(seed, "network"), serve, detail, (page, path) =>
-    storageFaultOf(devices[homes.get(page) ?? -1], path),
+  const network = createNetwork(
+    timeline,
+    createRandom(seed, "network"),
+    serve,
+    describeDetail,
+    (page, path) => getStorageFault(devices[homes.get(page) ?? -1], path),
   );
-  const jitter = randomOf(seed, "jitter");
+  const jitter = createRandom(seed, "jitter");
   const tabs: DeviceTab[] = [];
   let opened = 0;
-  const world = {
+  const simulation = {
     timeline,
     trace,
     gateway,
     server,
     kept:
       keepsConversations && proxy
-        ? keptByObjects(proxy, timeline, network.exchanges, idOf)
+        ? readStoredByObjects(proxy, timeline, network.exchanges, getId)
         : (server as KeptChat),
     devices,
     locks,
@@ -140,14 +147,14 @@ export function createDeviceWorld({
     repeats: createRepeats(),
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
-    /** Runs of tools, and events of turns that have ended, where the server does turns. */
+    /** Tool runs, and events of finished turns, if the server runs turns. */
     runs: [] as ToolRun[],
     ends: [] as JobEvent[],
     /** Questions that were stopped before their page had sent them, by their texts. */
     withdrawn: new Map<string, Withdrawal>(),
-    /** Questions and whole answers that were shown; `isStored` once a device had them. */
+    /** Prompts and complete messages that were shown. `isStored` is true once a device has stored them. */
     finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
-    /** Ids of messages that a tab has cleared, and those that were gone from the server since. */
+    /** Ids of messages that a tab has cleared, and of those that the server has deleted since. */
     cleared: new Set<string>(),
     gone: new Set<string>(),
     /** Contents of queued messages that were on a device, by the ids of their messages. */
@@ -160,13 +167,13 @@ export function createDeviceWorld({
       readonly question: string;
       readonly outcome: string;
     }[],
-    idOf,
+    getId,
     log,
     open,
     close,
     restore,
   };
-  return world;
+  return simulation;
 
   function serve(request: Request, exchange: Exchange): Promise<Response> {
     const isDirect = mode === "absent" && !isOfStorage(exchange);
@@ -174,7 +181,7 @@ export function createDeviceWorld({
   }
 
   /** Id of the device of a page. */
-  function idOf(page: Page): string {
+  function getId(page: Page): string {
     return devices[homes.get(page) ?? -1]?.id ?? "";
   }
 
@@ -182,7 +189,7 @@ export function createDeviceWorld({
     trace.push(`${(timeline.now() / 1000).toFixed(3).padStart(10)} s  ${text}`);
   }
 
-  function detail(text: string): void {
+  function describeDetail(text: string): void {
     log(`· ${text}`);
   }
 
@@ -201,17 +208,19 @@ export function createDeviceWorld({
         random: jitter,
         clock: page.clock,
         timeout: { firstChunkMs: 60_000, chunkMs: 20_000 },
-        // two devices may ask for what is gone, which would be printed
+        // two devices may request a deleted record, which would be printed
         onEvent: () => {},
       });
-      const tools = isOnServer ? pageToolsOf(onTool) : toolsOf(page, (id) => void world.toolRuns.push(id));
+      const tools = isOnServer
+        ? createPageTools(onTool)
+        : createTools(page, (id) => void simulation.toolRuns.push(id));
       const store = createChatStore(client, {
         id: "a",
         model: "alpha-v4.1-flash",
         tools,
         whenBusy,
         maxSteps: 4,
-        storage: device.storageOf(page, client),
+        storage: device.createStorage(page, client),
         ...(isOnServer && { runner: serverRunner() }),
       });
       store.subscribe(() => {});
@@ -230,7 +239,8 @@ export function createDeviceWorld({
         log(
           `tab ${page.id}: ${name} → ${settled instanceof Error ? settled : outcome}${error ? ` (${error.message})` : ""}`,
         );
-        if (outcome !== undefined) world.turns.push({ page, at: timeline.now(), question: name, outcome });
+        if (outcome !== undefined)
+          simulation.turns.push({ page, at: timeline.now(), question: name, outcome });
       };
       page.run(verb).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
     }

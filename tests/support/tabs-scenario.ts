@@ -45,7 +45,7 @@ export interface Tab {
 const current = new AsyncLocalStorage<{ isAlive: boolean }>();
 
 /** Tabs of one browser over one storage, and their gateway. */
-export function openWorld(whenBusy: WhenBusy, kind: Locks) {
+export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
   const clock = stoppedClock();
   const storage = memoryStorage();
   const watchers = new Map<object, (changes: ReadonlyMap<string, unknown>) => void>();
@@ -53,9 +53,13 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
   const executions: string[] = [];
   const finishTool: (() => void)[] = [];
   const locks = createLocks();
-  const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
+  const createRefusal = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
   const navigator =
-    kind === "sound" ? { locks } : kind === "refused" ? { locks: { request: refused, query: refused } } : {};
+    kind === "sound"
+      ? { locks }
+      : kind === "refused"
+        ? { locks: { request: createRefusal, query: createRefusal } }
+        : {};
   return { clock, storage, connections, executions, finishTool, navigator, open, crash };
 
   function open(reads: Reads): Tab {
@@ -77,19 +81,19 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
       { clock, retry: { limit: 0 } },
     );
     const parameters = { type: "object" };
-    const counted =
+    const countConnection =
       (output: string) =>
       (_: unknown, { toolCallId }: { toolCallId: string }) => {
         executions.push(toolCallId);
         return output;
       };
     const tools = [
-      defineTool({ name: "quick", inputSchema: parameters, execute: counted("done") }),
+      defineTool({ name: "quick", inputSchema: parameters, execute: countConnection("done") }),
       defineTool({
         name: "guarded",
         inputSchema: parameters,
         needsApproval: true,
-        execute: counted("allowed"),
+        execute: countConnection("allowed"),
       }),
       defineTool({ name: "asked", inputSchema: parameters }),
       defineTool({
@@ -103,7 +107,7 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
       }),
     ];
     const model = "alpha-v4.1-flash";
-    const own = storageOf(state, run, reads, released);
+    const own = createStorage(state, run, reads, released);
     const chat = run(() => {
       const opened = createChatStore(client, { id: "a", model, tools, whenBusy, maxSteps: 3, storage: own });
       opened.subscribe(() => {});
@@ -113,22 +117,22 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
     return tab;
   }
 
-  function storageOf(
+  function createStorage(
     state: { isAlive: boolean },
     run: <T>(act: () => T) => T,
     reads: Reads,
     released: Promise<void>,
   ): RecordStorage {
     let failures = reads === "fails" ? 2 : 0;
-    const unlessGone = <T>(act: () => Promise<T>) => (state.isAlive ? act() : new Promise<never>(() => {}));
+    const ignoreIfGone = <T>(act: () => Promise<T>) => (state.isAlive ? act() : new Promise<never>(() => {}));
     return {
       read: (collection) =>
-        unlessGone(async () => {
+        ignoreIfGone(async () => {
           if (reads === "hangs") await released;
           if (failures-- > 0) throw new Error("the connection to the database was lost");
           return storage.read(collection);
         }),
-      write: (collection, changes) => unlessGone(() => storage.write(collection, changes)),
+      write: (collection, changes) => ignoreIfGone(() => storage.write(collection, changes)),
       watch(collection, listener) {
         const notify = (changes: ReadonlyMap<string, unknown>) => {
           if (state.isAlive) run(() => listener(changes));
@@ -159,7 +163,7 @@ interface Entry {
   readonly grant: () => void;
 }
 
-/** Web Locks of one browser; a tab that crashes lets go of its own. */
+/** Web Locks of one browser. A crashed tab releases its locks. */
 function createLocks() {
   const queues = new Map<string, Entry[]>();
   const queueOf = (name: string) => {
@@ -180,7 +184,7 @@ function createLocks() {
         const queue = queueOf(name);
         const leave = () => {
           if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
-          pump(name);
+          grantLocks(name);
         };
         const entry: Entry = {
           tab,
@@ -201,7 +205,7 @@ function createLocks() {
         });
         if (signal?.aborted) return reject(signal.reason);
         queue.push(entry);
-        pump(name);
+        grantLocks(name);
       });
     },
     query: async () => ({
@@ -213,12 +217,12 @@ function createLocks() {
     drop(tab: unknown): void {
       for (const [name, queue] of queues) {
         queue.splice(0, queue.length, ...queue.filter((entry) => entry.tab !== tab));
-        pump(name);
+        grantLocks(name);
       }
     },
   };
 
-  function pump(name: string): void {
+  function grantLocks(name: string): void {
     queueMicrotask(() => {
       const queue = queueOf(name);
       const shared = queue.findIndex(({ mode }) => mode === "exclusive");
@@ -229,7 +233,7 @@ function createLocks() {
 }
 
 /** Every message that can be shown, by id: the path, and each branch of each message on it. */
-export function reachable(chat: ChatStore): Map<string, ChatMessage> {
+export function listReachable(chat: ChatStore): Map<string, ChatMessage> {
   const found = new Map<string, ChatMessage>();
   const visited = new Set<string>();
   const visit = () => {
@@ -245,8 +249,8 @@ export function reachable(chat: ChatStore): Map<string, ChatMessage> {
   }
 }
 
-/** Lets everything happen that waits for promises and short timers. */
-export async function rest(clock: ReturnType<typeof stoppedClock>, ms = 60): Promise<void> {
+/** Waits until all promises and short timers have run. */
+export async function waitForRest(clock: ReturnType<typeof stoppedClock>, ms = 60): Promise<void> {
   await settled();
   await clock.advance(ms);
 }

@@ -1,8 +1,8 @@
-import { between, type Random } from "./random.js";
+import { pickBetween, type Random } from "./random.js";
 
 /**
- * Faults of the log of a kept answer, where it is read again. `replays`: it begins at its start. `lacks an event`,
- * `repeats events`, `swaps events`: some of the events, with their ids. `has no ids`: all events.
+ * Faults of a stored stream when it is read again. `replays`: it begins at its start. `lacks an event`, `repeats
+ * events`, `swaps events`: some of the events, with their ids. `has no ids`: all events.
  */
 export const logFaults = [
   "replays",
@@ -16,11 +16,11 @@ export type LogFault = (typeof logFaults)[number];
 
 type Serve = (request: Request) => Promise<Response>;
 
-/** Creates what stands between the tabs and the answers that the proxy keeps. */
+/** Creates the layer between the tabs and the responses stored by the proxy. */
 export function createKeptLog(random: Random, fault: LogFault | undefined) {
   let refusals = 0;
   return {
-    /** Answers the next requests with a 401. */
+    /** Responds to the next requests with a 401. */
     refuse(count: number): void {
       refusals = count;
     },
@@ -37,24 +37,24 @@ export function createKeptLog(random: Random, fault: LogFault | undefined) {
       }
       // a log is wrong now and then
       if (!fault || random() < 0.3) return answer(request);
-      if (fault === "replays") return answer(fromStart(request));
+      if (fault === "replays") return answer(readFromStart(request));
       const response = await answer(request);
       const { status, headers, body } = response;
       return status === 200 && body
-        ? new Response(spoilt(body, fault, random), { status, headers })
+        ? new Response(spoil(body, fault, random), { status, headers })
         : response;
     },
   };
 }
 
-function fromStart(request: Request): Request {
+function readFromStart(request: Request): Request {
   const headers = new Headers(request.headers);
   headers.delete("last-event-id");
   // a copy would follow the signal only until a garbage collection
   return Object.defineProperty(new Request(request, { headers }), "signal", { value: request.signal });
 }
 
-function spoilt(
+function spoil(
   body: ReadableStream<Uint8Array>,
   fault: LogFault,
   random: Random,
@@ -84,7 +84,7 @@ function spoilt(
 
 /** Returns the change of the events of one read. */
 function changeOf(fault: LogFault, random: Random): (events: readonly string[]) => readonly string[] {
-  const at = between(random, 0, 4);
+  const at = pickBetween(random, 0, 4);
   let count = 0;
   let first: string | undefined;
   switch (fault) {
