@@ -4,7 +4,7 @@ import { GatewayProvider } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { filesOfPage } from "../support/page-files.ts";
+import { writeFilesOfPage } from "../support/page-files.ts";
 import { openNetwork } from "../support/recipe-network.ts";
 
 /* The recipes about results and their cost, as they stand on their pages. */
@@ -21,7 +21,7 @@ describe("download and share", () => {
     readResult(client: Client, url: string, name: string): Promise<File | undefined>;
     shareFile(file: File): Promise<string>;
   }
-  const files = filesOfPage("docs/recipes/download-and-share.md");
+  const files = writeFilesOfPage("docs/recipes/download-and-share.md");
   const client = createClient({ baseURL: "https://app.example.com/api" });
   const file = new File(["1"], "reef.png", { type: "image/png" });
   let saved: string[] = [];
@@ -60,7 +60,7 @@ describe("download and share", () => {
 });
 
 describe("an expensive call", () => {
-  const files = filesOfPage("docs/recipes/ask-before-an-expensive-call.md");
+  const files = writeFilesOfPage("docs/recipes/ask-before-an-expensive-call.md");
 
   test.each([
     [5, true, [], 1],

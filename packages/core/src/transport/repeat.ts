@@ -111,8 +111,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     // one wait per failed and repeated attempt
     const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
     client.emit({ callId, kind, model, path, settings, ...step });
-    if (delayMs > 0)
-      await rejectOnAbort(getPauses(client).clock(callId).sleep(delayMs, signal), signal);
+    if (delayMs > 0) await rejectOnAbort(getPauses(client).clock(callId).sleep(delayMs, signal), signal);
   }
 }
 
