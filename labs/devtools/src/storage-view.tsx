@@ -4,11 +4,11 @@ import { formatBytes } from "./texts.js";
 
 /** Locks and records of this origin, counted when the view opens and on a click. */
 export function StorageView() {
-  const [census, setCensus] = useState<Inventory>();
-  const count = () => void takeInventory().then(setCensus);
+  const [inventory, setInventory] = useState<Inventory>();
+  const count = () => void takeInventory().then(setInventory);
   useEffect(count, []);
-  if (!census) return <p>Counting …</p>;
-  const { locks, places, usage, quota } = census;
+  if (!inventory) return <p>Counting …</p>;
+  const { locks, places, usage, quota } = inventory;
   return (
     <>
       <button type="button" onClick={count}>

@@ -26,9 +26,7 @@ export function getOperation({ kind, path }: Pick<CallRequest, "kind" | "path">)
   return OTHERS[kind];
 }
 
-/**
- * Checks for an operation in which a model generates. Other operations use no tokens and have a separate duration metric.
- */
+/** Checks for an operation that generates. Other operations use no tokens and have a separate duration metric. */
 export function isInference(operation: string): boolean {
   return operation === "chat" || operation === "generate_content";
 }
