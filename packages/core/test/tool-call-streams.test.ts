@@ -15,7 +15,7 @@ function read({ chunks }: CallStream) {
   answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
   if (answer.problem) return undefined;
   answer.finish();
-  return answer.createResult(fold.message, { totalMs: 0 }).toolCalls;
+  return answer.toResult(fold.message, { totalMs: 0 }).toolCalls;
 }
 
 /** Returns the calls that a chat runs: none where one has broken arguments. */

@@ -45,7 +45,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
       typeof lookup === "string" ? request(lookup, { Id: handle.id }) : lookup(handle.id, request);
     return { task: parseAsset(handle, await rejectOnAbort(looked, options.signal)) };
   },
-  createFailure(asset, handle) {
+  toFailure(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
     const message = `the asset ${asset.id} failed (${asset.rawStatus}${why}): register another image`;
     return addDetails(new TaskError(message, { reason: "failed", task: asset }), { handle });

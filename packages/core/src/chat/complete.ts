@@ -75,7 +75,7 @@ function parseStreamedResult(
   parser.push(undefined);
   const { end, isWhole } = parser;
   const partial = fold.message;
-  if (isWhole) return answer.createResult(partial, { totalMs });
+  if (isWhole) return answer.toResult(partial, { totalMs });
   const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
   // the body contained no part of a response
   throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported(end?.fields);
@@ -92,7 +92,7 @@ function parseResult(
   answer.read(completion);
   if (answer.problem) throw mismatch("choices.message.tool_calls");
   answer.finish();
-  return answer.createResult(fold.message, { totalMs });
+  return answer.toResult(fold.message, { totalMs });
 }
 
 /** Finds the path of the first documented field with a wrong type. */

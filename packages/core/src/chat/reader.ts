@@ -210,7 +210,7 @@ export function openReader(
 
   /** Ends the response with its `finish` delta, so that a consumer need not read again. */
   function succeed(): void {
-    settlement.succeed((timing) => answer.createResult(deltas.message, timing));
+    settlement.succeed((timing) => answer.toResult(deltas.message, timing));
     if (parser.end?.type === "done") body?.release();
   }
 
@@ -226,7 +226,7 @@ export function openReader(
     } catch {
       // the text is too long; the message keeps its beginning
     }
-    settlement.fail(toStreamError(cause), (timing) => answer.createResult(deltas.message, timing));
+    settlement.fail(toStreamError(cause), (timing) => answer.toResult(deltas.message, timing));
     body?.cancel();
     // the proxy continues a stored response until it is stopped there
     if (signal.aborted && !isFollowed) {

@@ -134,7 +134,7 @@ function openResumedBytes(
   limit: number,
 ): ResumedBytes {
   const { signal, state, callId, kind, model } = exchange;
-  const waits = { clock: getPauses(client).createClock(callId), random: client.random };
+  const waits = { clock: getPauses(client).clock(callId), random: client.random };
   const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS });
   const cursor = createEventCursor();
   const encoder = new TextEncoder();

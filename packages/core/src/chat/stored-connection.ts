@@ -99,7 +99,7 @@ export function openStoredConnection(response: Response, cursor: EventCursor): S
     const { event, data, id } = readEvent(text);
     if (data === undefined) return true;
     if (UPSTREAM_CUT.test(data)) return loseUpstream(text);
-    const position = cursor.findPosition(id);
+    const position = cursor.locate(id);
     // an error event needs no position
     if (position !== "next") {
       if (isErrorEvent({ event, data }, parseJSON(data))) return true;
@@ -150,7 +150,7 @@ export interface EventCursor {
   /** Id of the last event; empty before the first one. An event without an id does not change it. */
   readonly id: string;
   /** Finds the position of an event by its id, which may be empty. */
-  findPosition(id: string): EventPosition;
+  locate(id: string): EventPosition;
   /** Moves to the next event. */
   moveTo(id: string): void;
   /** Continues with another connection. */
@@ -165,7 +165,7 @@ export function createEventCursor(): EventCursor {
   let hasEventsWithoutId = false;
   const cursor = {
     id: "",
-    findPosition,
+    locate,
     moveTo(id: string) {
       if (id === "") hasEventsWithoutId = true;
       else cursor.id = id;
@@ -177,7 +177,7 @@ export function createEventCursor(): EventCursor {
   };
   return cursor;
 
-  function findPosition(id: string): EventPosition {
+  function locate(id: string): EventPosition {
     // after a reconnect, an event without an id may be a repetition
     if (isResumed && (id === "" || hasEventsWithoutId)) return "gap";
     if (id === "") return "next";

@@ -67,7 +67,7 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
   /** Advice for the operator of a proxy that does not serve the request: "add … to its `routes`". */
   readonly route: string;
   /** Creates the error of a failed task. */
-  readonly createFailure: (task: Task, handle: Handle) => Error;
+  readonly toFailure: (task: Task, handle: Handle) => Error;
   /** Picks the newer one of the last snapshot and the next. @default the next */
   readonly pick?: (last: Task, next: Task) => Task;
   /** Creates a check of the snapshots of one watch. The check throws to end the watch. @default none */
@@ -198,7 +198,7 @@ export interface TaskWatch<Task, Done extends Task> extends AsyncIterable<Task> 
 
 /** Watches a task. The first poll starts with a loop or `result()`. */
 export function watchTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
-  { toHandle, watch, toDone, createFailure }: TaskKind<Task, Done, Handle>,
+  { toHandle, watch, toDone, toFailure }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
   options: WatchOptions<Task>,
@@ -236,7 +236,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
       }
       const done = last && toDone(last);
       if (done) resolve(done);
-      else reject(createFailure(last as Task, toHandle(task)));
+      else reject(toFailure(last as Task, toHandle(task)));
     } catch (error) {
       reject(error);
       throw error;

@@ -4,7 +4,7 @@ import type { Connection } from "./send.js";
 /** The waits between attempts of all calls of a client. */
 export interface Pauses {
   /** Creates the clock for the waits of one call. */
-  readonly createClock: (callId: string) => Clock;
+  readonly clock: (callId: string) => Clock;
   /** Ends the waits of a call, or of all calls. Returns false if no call waited. */
   readonly end: (callId?: string) => boolean;
 }
@@ -37,7 +37,7 @@ export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId
 /** Creates the waits. Each one lasts as long as on `clock`, unless `end` ends it. */
 function createPauses(clock: Clock): Pauses {
   const ends = new Map<() => void, string>();
-  return { createClock, end };
+  return { clock: createClock, end };
 
   function createClock(callId: string): Clock {
     return { now: () => clock.now(), sleep: (ms, signal) => sleep(callId, ms, signal) };

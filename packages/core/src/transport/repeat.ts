@@ -111,8 +111,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     // one wait per failed and repeated attempt
     const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
     client.emit({ callId, kind, model, path, settings, ...step });
-    if (delayMs > 0)
-      await rejectOnAbort(getPauses(client).createClock(callId).sleep(delayMs, signal), signal);
+    if (delayMs > 0) await rejectOnAbort(getPauses(client).clock(callId).sleep(delayMs, signal), signal);
   }
 }
 
@@ -120,7 +119,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
  * Adds CORS advice to a failure across origins, because browsers do not report the reason. On a local page, where a
  * developer sees it, two requests to the server confirm the reason.
  */
-export async function addCORSAdvice(
+export async function explain(
   error: ConnectionError,
   client: Pick<Connection, "baseURL" | "hasOwnFetch">,
 ): Promise<void> {

@@ -423,7 +423,7 @@ export async function send(
       if (signal.aborted || isGatewayError(cause)) throw cause;
       assertFetch(client, cause);
       const error = toConnectionError(cause);
-      await (await loadRepeats())?.addCORSAdvice(error, client);
+      await (await loadRepeats())?.explain(error, client);
       cleanError(error, client.scrub);
       throw error;
     } finally {

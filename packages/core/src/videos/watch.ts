@@ -32,7 +32,7 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>
   route: "add videos to its `routes`",
   toHandle: (task) => (typeof task === "string" ? { id: task } : task),
   read: queryTask,
-  createFailure,
+  toFailure: createFailure,
   pick: pickNewer,
   newCheck: createResultCheck,
   toError: toExpiredError,

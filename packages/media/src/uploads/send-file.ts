@@ -73,7 +73,7 @@ export async function sendFile(
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
   const { limit, maxRetryAfterMs } = exchange.retry;
-  const waits = { clock: getPauses(client).createClock(exchange.callId), random: client.random };
+  const waits = { clock: getPauses(client).clock(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MOST_FAILURES,

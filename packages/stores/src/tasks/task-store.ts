@@ -65,7 +65,7 @@ export function createTaskStore<
   const follower = createWatchFollower(watchOf, onUpdate);
   const failed = memoizeLast((snapshot: Task | undefined) =>
     snapshot?.state === kind.failure && phase.handle
-      ? kind.createFailure(snapshot, knownOf(phase.handle))
+      ? kind.toFailure(snapshot, knownOf(phase.handle))
       : undefined,
   );
   const store = createStore(() => shown(follower.state), {

@@ -40,7 +40,7 @@ export interface ResponseReader {
   read(chunk: WireObject): boolean;
   /** Ends the response: emits the closing deltas, `finish` last. */
   finish(): void;
-  createResult(message: AssistantMessage, timing: ChatTiming): ChatResult;
+  toResult(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
 const END = "choices.finish_reason";
@@ -134,7 +134,7 @@ export function createResponseReader(
         });
       emit({ type: "finish", finishReason, outcome: findOutcome() });
     },
-    createResult(message, timing) {
+    toResult(message, timing) {
       const { refusal } = content;
       const tokens = usage?.completion_tokens;
       const seconds = (timing.totalMs - (timing.firstTokenMs ?? timing.totalMs)) / 1000;
