@@ -11,7 +11,7 @@ import {
 } from "@sluice/core";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOfBase64, question } from "../../packages/core/test/support/gateway.js";
+import { decodeBase64, question } from "../../packages/core/test/support/gateway.js";
 import { runsOf } from "../support/seed.js";
 
 /* Any value of any frame of a stream may be any JSON: the answer ends as a turn or as an error of the family. */
@@ -39,7 +39,7 @@ const builtIn: unknown[][] = [
   [{ choices: [{ message: { content: "Whole", tool_calls: [{ id: "a", function: { name: "f" } }] } }] }],
 ];
 const recorded = (streams ?? [])
-  .map(({ base64 }) => framesOf(new TextDecoder().decode(bytesOfBase64(base64))))
+  .map(({ base64 }) => framesOf(new TextDecoder().decode(decodeBase64(base64))))
   .filter((frames) => frames.length > 0 && frames.length < 20);
 
 function framesOf(text: string): unknown[] {

@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, isGatewayError } from "@sluice/co
 import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf, seeded, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, clientOf, createRandom, stoppedClock } from "../../core/test/support/gateway.js";
 import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -40,7 +40,7 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
   return { client, clock, log, delays, upload, ended, sentBytes: () => sentBytes };
 
   async function ended(file = large()) {
-    const error = await rejectionOf(upload(file));
+    const error = await catchError(upload(file));
     if (!isGatewayError(error)) throw error;
     expect(error.message).not.toContain("one request too many");
     return error;
@@ -219,7 +219,7 @@ test("A second call for a file goes on where the first one was aborted", async (
     stop.abort(new Error("left"));
     return new Promise(() => {});
   });
-  const first = rejectionOf(upload(file, { signal: stop.signal }));
+  const first = catchError(upload(file, { signal: stop.signal }));
   const second = upload(file);
   expect(await first).toMatchObject({ message: "left" });
   await second;
@@ -236,7 +236,7 @@ test("A part without an answer for ten minutes is looked up, and goes on", async
 
 test("A proxy that loses half of all requests gets each file once, whole, and within its bytes", async () => {
   for (let seed = 1; seed <= 10; seed += 1) {
-    const random = seeded(seed);
+    const random = createRandom(seed);
     const uploads = openUploads();
     const page = live(async (request) => {
       const luck = random();
@@ -297,7 +297,7 @@ describe("what fails before it is sent", () => {
 
   test("The reason of an abort while the headers are made stays", async () => {
     const { upload } = live(() => at(0), { headers: () => new Promise(() => {}) });
-    const error = rejectionOf(upload(large(), { signal: AbortSignal.abort(new Error("left")) }));
+    const error = catchError(upload(large(), { signal: AbortSignal.abort(new Error("left")) }));
     expect(await error).toMatchObject({ message: "left" });
   });
 

@@ -1,7 +1,7 @@
 import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
+import { catchError, clientOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
 import { jpeg } from "../support/media.js";
 import { openUploads, PART, refused, useSmallParts } from "../support/uploads.js";
 
@@ -103,7 +103,7 @@ describe("uploadMedia", () => {
   test("ends at once for what no repetition mends, and says that nothing was billed", async () => {
     const { client, failures, log } = live();
     failures.push(() => refused(415, "file_type"));
-    const error = await rejectionOf(uploadMedia(client, small()));
+    const error = await catchError(uploadMedia(client, small()));
     expect(error).toMatchObject({ name: "APIError", status: 415, code: "file_type", billing: "none" });
     expect(log).toHaveLength(1);
   });
