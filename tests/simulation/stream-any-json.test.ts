@@ -11,7 +11,7 @@ import {
 } from "@sluice/core";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOfBase64, question } from "../../packages/core/test/support/gateway.js";
+import { decodeBase64, question } from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
 
 /* Any value in any frame of a stream may be any JSON: the stream ends as a turn or as a known error. */
@@ -39,7 +39,7 @@ const builtIn: unknown[][] = [
   [{ choices: [{ message: { content: "Whole", tool_calls: [{ id: "a", function: { name: "f" } }] } }] }],
 ];
 const recorded = (streams ?? [])
-  .map(({ base64 }) => toFrames(new TextDecoder().decode(bytesOfBase64(base64))))
+  .map(({ base64 }) => toFrames(new TextDecoder().decode(decodeBase64(base64))))
   .filter((frames) => frames.length > 0 && frames.length < 20);
 
 function toFrames(text: string): unknown[] {

@@ -6,12 +6,12 @@ import { type Client, createClient, streamChat, toResponse } from "@sluice/core"
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   DONE,
   event,
   frame,
   question,
-  rejectionOf,
   streamAnswer,
 } from "../../packages/core/test/support/gateway.js";
 
@@ -136,14 +136,14 @@ const refusal =
 
 test("a refusal keeps its status, its error and its request id for both clients", async () => {
   const { openai, own } = relaying(refusal(403));
-  expect(await rejectionOf(openai.chat.completions.create({ ...body, stream: true }))).toMatchObject({
+  expect(await catchError(openai.chat.completions.create({ ...body, stream: true }))).toMatchObject({
     status: 403,
     type: "rate_limit",
     code: "too_many",
     param: "model",
     message: expect.stringContaining("slow down"),
   });
-  expect(await rejectionOf(streamChat(own, question).result())).toMatchObject({
+  expect(await catchError(streamChat(own, question).result())).toMatchObject({
     name: "APIError",
     status: 403,
     message: "slow down",
@@ -176,16 +176,16 @@ test("an unreachable gateway is a 502, and a broken rule is a 400", async () => 
 test("an error after the start is an error for both clients, with the text so far", async () => {
   const broken = text + event({ error: { message: "out of memory", type: "server_error", code: "oom" } });
   const { openai, own } = relaying(broken);
-  const error = await rejectionOf(openai.chat.completions.stream(body).finalChatCompletion());
+  const error = await catchError(openai.chat.completions.stream(body).finalChatCompletion());
   expect(error).toMatchObject({ code: "oom", type: "server_error" });
-  expect(await rejectionOf(streamChat(own, question).result())).toMatchObject({
+  expect(await catchError(streamChat(own, question).result())).toMatchObject({
     name: "StreamError",
     reason: "server-error",
     code: "oom",
     partial: { content: "Hello" },
   });
   relaying(text);
-  expect(await rejectionOf(streamChat(own, question).result())).toMatchObject({ reason: "truncated" });
+  expect(await catchError(streamChat(own, question).result())).toMatchObject({ reason: "truncated" });
 });
 
 test("an abort during the request is thrown, and is not a response", async () => {
@@ -193,5 +193,5 @@ test("an abort during the request is thrown, and is not a response", async () =>
   const stream = streamChat(client, question);
   const response = toResponse(stream);
   stream.abort();
-  expect(await rejectionOf(response)).toMatchObject({ name: "AbortError" });
+  expect(await catchError(response)).toMatchObject({ name: "AbortError" });
 });

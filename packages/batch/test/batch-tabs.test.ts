@@ -1,7 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { settled, shows, turnsUntil } from "../../core/test/support/gateway.js";
+import { settled, shows, waitUntil } from "../../core/test/support/gateway.js";
 import { createImageResponse, createReefs, createRefusal, openBatch } from "./support/batches.js";
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
@@ -24,7 +24,7 @@ async function respondUntil<T>(open: (() => void)[], ended: Promise<T>): Promise
     isOver = true;
   };
   ended.then(end, end);
-  await turnsUntil(
+  await waitUntil(
     () => isOver,
     () => {
       open.shift()?.();

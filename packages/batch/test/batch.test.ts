@@ -1,7 +1,7 @@
 import { type BatchRequest, createBatch } from "@sluice/batch";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { DONE, frame, rejectionOf, settled, shows, streamAnswer } from "../../core/test/support/gateway.js";
+import { catchError, DONE, frame, settled, shows, streamAnswer } from "../../core/test/support/gateway.js";
 import {
   createImageResponse,
   createReef,
@@ -480,5 +480,5 @@ test("retry rejects if the ledger can't be written", async () => {
   const { batch, run } = openBatch(createReefs(1), { storage, answer: () => createRefusal(400) });
   await run();
   isBroken = true;
-  expect(await rejectionOf(batch.retry("0"))).toMatchObject({ message: "no space" });
+  expect(await catchError(batch.retry("0"))).toMatchObject({ message: "no space" });
 });

@@ -1,13 +1,13 @@
 import { type ClientEvent, completeChat, generateImages, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   DONE,
   event,
   frame,
-  inPieces,
   question,
-  rejectionOf,
+  splitBytes,
   streamAnswer,
 } from "./support/gateway.js";
 
@@ -72,7 +72,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
     ["behind JSON", `${json}\n\n${event({ error: { message: "no quota" } })}`],
     ["in an event stream", frame({ content: "Hello" }) + event({ error: { message: "no quota" } }) + DONE],
   ])("reports an error %s with its words and the text so far", async (_, text) => {
-    expect(await rejectionOf(ask(text, "text/event-stream"))).toMatchObject({
+    expect(await catchError(ask(text, "text/event-stream"))).toMatchObject({
       name: "StreamError",
       message: "no quota",
       partial: { content: "Hello" },
@@ -80,7 +80,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
   });
 
   test("reports a broken event stream as truncated", async () => {
-    expect(await rejectionOf(ask(frame({ content: "Hello" }), "text/event-stream"))).toMatchObject({
+    expect(await catchError(ask(frame({ content: "Hello" }), "text/event-stream"))).toMatchObject({
       name: "StreamError",
       reason: "truncated",
       partial: { content: "Hello" },
@@ -114,7 +114,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
     ],
   ])("puts no text of an answer into the message of an error: %s", async (_, text) => {
     const events: ClientEvent[] = [];
-    const error = await rejectionOf(ask(text, "application/json", (event) => events.push(event))).catch(
+    const error = await catchError(ask(text, "application/json", (event) => events.push(event))).catch(
       () => undefined,
     );
     const said = [error, ...events.map((event) => "error" in event && event.error)] as (Error | undefined)[];
@@ -128,7 +128,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
 
 test("streamChat reads JSON followed by [DONE] in any pieces", async () => {
   for (const size of [1, 7, 100]) {
-    const { client } = clientOf(() => streamAnswer(inPieces(`${json}\n\n${DONE}`, size)));
+    const { client } = clientOf(() => streamAnswer(splitBytes(`${json}\n\n${DONE}`, size)));
     expect((await streamChat(client, question).result()).message.content).toBe("Hello");
   }
 });
@@ -153,7 +153,7 @@ test.each([
     const { client } = clientOf(answer, { retry: { limit: 0 } });
     const image = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
     for (const ask of [() => completeChat(client, question), () => generateImages(client, image)])
-      expect(await rejectionOf(ask())).toMatchObject({
+      expect(await catchError(ask())).toMatchObject({
         name: "APIError",
         message: expect.stringMatching(message),
       });

@@ -2,8 +2,8 @@ import { type AssetHandle, type ClientOptions, createAsset, getAsset, watchAsset
 import type { AssetLookup } from "@sluice/core/internal";
 import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf } from "./support/gateway.js";
-import { polled, type Step } from "./support/polling.js";
+import { catchError, clientOf } from "./support/gateway.js";
+import { type Step, startPolling } from "./support/polling.js";
 
 const request = {
   model: "gamma-asset",
@@ -88,7 +88,7 @@ describe("createAsset", () => {
   test("names the invalid field of a response, and sends a request without checks", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: {} }));
     const other = { ...request, AssetType: "Video" };
-    expect(await rejectionOf(createAsset(client, other, { checks: false }))).toMatchObject({
+    expect(await catchError(createAsset(client, other, { checks: false }))).toMatchObject({
       name: "ResponseError",
       path: "Id",
       billing: "maybe",
@@ -101,7 +101,7 @@ describe("getAsset", () => {
   test("A look-up without an assetLookup names the missing option, and keeps the id", async () => {
     const { client } = clientOf(found("Active"));
     for (const waiting of [getAsset(client, handle), watchAsset(client, "a-1").result()]) {
-      const error = await rejectionOf(waiting);
+      const error = await catchError(waiting);
       expect(error).toMatchObject({ name: "ConfigurationError", handle });
       expect((error as Error).message).toMatch(/a-1.*assetLookup/);
     }
@@ -152,7 +152,7 @@ describe("getAsset", () => {
     ["URL", { Status: "Active", URL: 7 }],
   ])("reports an answer without a readable %s, with the handle", async (path, body) => {
     const { client } = clientOf(() => Response.json(body), { gateway: { assetLookup: lookup } });
-    expect(await rejectionOf(getAsset(client, handle))).toMatchObject({
+    expect(await catchError(getAsset(client, handle))).toMatchObject({
       name: "ResponseError",
       path,
       handle,
@@ -161,7 +161,7 @@ describe("getAsset", () => {
 
   test.each(["", " ", "a b", 7])("refuses %j as an id", async (id) => {
     const { client, requests } = clientOf(found("Active"), { gateway: { assetLookup: lookup } });
-    expect(await rejectionOf(getAsset(client, id as string))).toMatchObject({
+    expect(await catchError(getAsset(client, id as string))).toMatchObject({
       issues: [{ path: "id", rule: "asset.id" }],
     });
     expect(requests).toHaveLength(0);
@@ -170,7 +170,7 @@ describe("getAsset", () => {
 
 describe("watchAsset", () => {
   const waiting = (steps: readonly Step[], options: Partial<ClientOptions> = {}) =>
-    polled(steps, 300_000, { gateway: { assetLookup: lookup }, ...options });
+    startPolling(steps, 300_000, { gateway: { assetLookup: lookup }, ...options });
 
   test("polls every 3 seconds until the asset is active, through temporary failures", async () => {
     const { client, advance, track, polledAt } = waiting([
@@ -188,7 +188,7 @@ describe("watchAsset", () => {
 
   test("throws the failure with the asset and its handle", async () => {
     const { client } = waiting([found("Failed")]);
-    expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
+    expect(await catchError(watchAsset(client, "a-1").result())).toMatchObject({
       name: "TaskError",
       reason: "failed",
       task: { state: "failed", rawStatus: "Failed" },
@@ -206,7 +206,7 @@ describe("watchAsset", () => {
     { Message: "the image shows a person" },
   ])("says why an asset failed, in whatever field the lookup has it: %j", async (fields) => {
     const { client } = waiting([() => Response.json({ Status: "Failed", ...fields })]);
-    expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
+    expect(await catchError(watchAsset(client, "a-1").result())).toMatchObject({
       message: "the asset a-1 failed (Failed, the image shows a person): register another image",
       task: { state: "failed", reason: "the image shows a person" },
     });
@@ -214,7 +214,7 @@ describe("watchAsset", () => {
 
   test("ends after 5 minutes with an error that has the handle", async () => {
     const { client, advance, track } = waiting([found("Processing")]);
-    const failed = track(rejectionOf(watchAsset(client, handle).result()));
+    const failed = track(catchError(watchAsset(client, handle).result()));
     await advance(301_000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
   });
@@ -222,12 +222,12 @@ describe("watchAsset", () => {
   test("ends a lookup that ignores its signal, at the deadline and at the caller's abort", async () => {
     const never = { gateway: { assetLookup: () => new Promise<never>(() => {}) } };
     const late = waiting([], never);
-    const failed = rejectionOf(watchAsset(late.client, handle).result());
+    const failed = catchError(watchAsset(late.client, handle).result());
     await late.gateway.advance(300_000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
 
     const controller = new AbortController();
-    const aborted = rejectionOf(getAsset(waiting([], never).client, handle, { signal: controller.signal }));
+    const aborted = catchError(getAsset(waiting([], never).client, handle, { signal: controller.signal }));
     controller.abort();
     expect(await aborted).toBe(controller.signal.reason);
   });
@@ -235,13 +235,13 @@ describe("watchAsset", () => {
   test("ends at once when the caller aborts, and when the lookup is broken", async () => {
     const controller = new AbortController();
     const { client, advance, track } = waiting([found("Processing")]);
-    const failed = track(rejectionOf(watchAsset(client, handle, { signal: controller.signal }).result()));
+    const failed = track(catchError(watchAsset(client, handle, { signal: controller.signal }).result()));
     await advance(1000);
     controller.abort();
     expect(await failed).toBe(controller.signal.reason);
 
     const bug = new TypeError("a bug");
     const broken = waiting([found("Active")], { gateway: { assetLookup: () => Promise.reject(bug) } });
-    expect(await rejectionOf(watchAsset(broken.client, handle).result())).toBe(bug);
+    expect(await catchError(watchAsset(broken.client, handle).result())).toBe(bug);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type BackoffLimits, createBackoff } from "../src/base/backoff.js";
-import { rejectionOf, stoppedClock } from "./support/gateway.js";
+import { catchError, stoppedClock } from "./support/gateway.js";
 
 const limits: BackoffLimits = { limit: 3, firstMs: 1000, longestMs: 30_000 };
 const failure = new Error("the proxy does not answer");
@@ -20,14 +20,14 @@ describe("a backoff", () => {
     const { delays, wait } = createTestBackoff();
     for (let nth = 0; nth < 3; nth += 1) await wait();
     const last = new Error("the last answer");
-    expect(await rejectionOf(wait(last))).toBe(last);
-    expect(await rejectionOf(wait(failure))).toBe(failure);
+    expect(await catchError(wait(last))).toBe(last);
+    expect(await catchError(wait(failure))).toBe(failure);
     expect(delays).toEqual([1000, 2000, 4000]);
   });
 
   test("A limit of 0 throws the first cause without a wait", async () => {
     const { backoff, delays, wait } = createTestBackoff({ limit: 0 });
-    expect(await rejectionOf(wait())).toBe(failure);
+    expect(await catchError(wait())).toBe(failure);
     expect([delays, backoff.failures]).toEqual([[], 0]);
   });
 
@@ -38,7 +38,7 @@ describe("a backoff", () => {
     expect(backoff.failures).toBe(2);
     backoff.reset();
     for (let nth = 0; nth < 3; nth += 1) await wait();
-    expect(await rejectionOf(wait())).toBe(failure);
+    expect(await catchError(wait())).toBe(failure);
     expect(delays).toEqual([1000, 2000, 1000, 2000, 4000]);
   });
 

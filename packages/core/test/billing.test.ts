@@ -1,7 +1,7 @@
 import { type Client, type ClientEvent, completeChat, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { creates } from "./support/creates.js";
-import { clientOf, openBody, question, rejectionOf, stoppedClock } from "./support/gateway.js";
+import { catchError, clientOf, openBody, question, stoppedClock } from "./support/gateway.js";
 
 /** A promise, and the function that resolves it. */
 function createSignal() {
@@ -39,7 +39,7 @@ describe.each([
     [400, "none"],
   ])("reports the billing of its attempts after a %i: %s", async (status, billing) => {
     const { client } = clientOf(() => refusal(status, soon));
-    expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, billing });
+    expect(await catchError(ask(client))).toMatchObject({ name: "APIError", status, billing });
   });
 
   test("is sent three times if the connection keeps failing, and once without retries", async () => {
@@ -49,7 +49,7 @@ describe.each([
       [0, 1],
     ] as const) {
       const { client, requests } = clientOf(reset, { retry: { limit, maxRetryAfterMs: 0 } });
-      expect(await rejectionOf(ask(client))).toMatchObject({ name: "ConnectionError", billing: "maybe" });
+      expect(await catchError(ask(client))).toMatchObject({ name: "ConnectionError", billing: "maybe" });
       expect(requests).toHaveLength(posts);
     }
   });
@@ -61,7 +61,7 @@ describe.each([
     const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
       retry: { maxRetryAfterMs: 0 },
     });
-    expect(await rejectionOf(ask(client))).toMatchObject({ billing: "maybe" });
+    expect(await catchError(ask(client))).toMatchObject({ billing: "maybe" });
   });
 
   test.each([
@@ -77,18 +77,18 @@ describe.each([
       const { client, ended } = createClientWithEnds((_, nth) => (attempts[nth - 1] ?? unreachable)(), {
         retry,
       });
-      expect(await rejectionOf(ask(client))).toMatchObject({ billing });
+      expect(await catchError(ask(client))).toMatchObject({ billing });
       expect(ended).toEqual([outcome]);
     },
   );
 
   test("may be billed if its response breaks, and is not billed if a rule is broken", async () => {
     const cut = clientOf(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
-    expect(await rejectionOf(ask(cut.client))).toMatchObject({ billing: "maybe" });
+    expect(await catchError(ask(cut.client))).toMatchObject({ billing: "maybe" });
     const { client } = clientOf(() => refusal(500));
     const wrong = { ...question, max_tokens: 0 };
     for (const failed of [completeChat(client, wrong), streamChat(client, wrong).result()])
-      expect(await rejectionOf(failed)).toMatchObject({ name: "ValidationError", billing: "none" });
+      expect(await catchError(failed)).toMatchObject({ name: "ValidationError", billing: "none" });
   });
 });
 
@@ -101,7 +101,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(new Set(bodies).size).toBe(1);
 
     const never = clientOf(() => refusal(429, soon));
-    expect(await rejectionOf(create(never.client))).toMatchObject({ status: 429, billing: "none" });
+    expect(await catchError(create(never.client))).toMatchObject({ status: 429, billing: "none" });
     expect(never.requests).toHaveLength(3);
   });
 
@@ -109,7 +109,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     const { client, ended } = createClientWithEnds((_, nth) =>
       nth === 1 ? refusal(429, soon) : unreachable(),
     );
-    expect(await rejectionOf(create(client))).toMatchObject({
+    expect(await catchError(create(client))).toMatchObject({
       name: "ConnectionError",
       billing: "none",
       message: expect.stringContaining("last attempt: could not connect"),
@@ -128,7 +128,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     [404, "none"],
   ])("is sent once if the answer is %i, with the billing %s", async (status, billing) => {
     const { client, requests } = clientOf(() => refusal(status, soon));
-    expect(await rejectionOf(create(client))).toMatchObject({ name: "APIError", status, billing });
+    expect(await catchError(create(client))).toMatchObject({ name: "APIError", status, billing });
     expect(requests).toHaveLength(1);
   });
 
@@ -143,7 +143,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       () => Promise.reject(new TypeError("fetch failed", { cause: { code, message: code } })),
       { clock },
     );
-    const failed = rejectionOf(create(client));
+    const failed = catchError(create(client));
     expect(await clock.advanceUntil(failed, 1000)).toMatchObject({ name: "ConnectionError", billing });
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
@@ -156,7 +156,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     const { client } = clientOf(() => Promise.reject(new TypeError("fetch failed", { cause })), {
       retry: { limit: 0 },
     });
-    expect(await rejectionOf(create(client))).toMatchObject({
+    expect(await catchError(create(client))).toMatchObject({
       name: "ConnectionError",
       billing: "none",
       message: expect.stringContaining("the request was not sent"),
@@ -166,7 +166,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
   test("is not sent by a fetch that does not accept a Request, and the error names the wrapper", async () => {
     for (const words of ["url must be a string", "Invalid URL: [object Request]"]) {
       const { client, requests } = clientOf(() => Promise.reject(new TypeError(words)));
-      expect(await rejectionOf(create(client))).toMatchObject({
+      expect(await catchError(create(client))).toMatchObject({
         name: "ConfigurationError",
         billing: "none",
         message: expect.stringContaining("request.url"),
@@ -180,12 +180,12 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     body.send('{"id":');
     body.drop();
     const broken = clientOf(() => new Response(body.body));
-    expect(await rejectionOf(create(broken.client))).toMatchObject({
+    expect(await catchError(create(broken.client))).toMatchObject({
       name: "ConnectionError",
       billing: "maybe",
     });
     const page = clientOf(() => new Response("<title>Login</title>"));
-    expect(await rejectionOf(create(page.client))).toMatchObject({ name: "APIError", billing: "maybe" });
+    expect(await catchError(create(page.client))).toMatchObject({ name: "APIError", billing: "maybe" });
     expect([...broken.requests, ...page.requests]).toHaveLength(2);
   });
 
@@ -206,7 +206,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
         },
         { clock },
       );
-      const failed = rejectionOf(create(client, { timeout }));
+      const failed = catchError(create(client, { timeout }));
       await (hasHeaders ? answerBody.wanted() : arrived.promise);
       await clock.advance(5000);
       expect(await failed).toMatchObject({ name: "TimeoutError", phase, billing: "maybe" });
@@ -224,7 +224,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
         return new Promise<HeadersInit>(() => {});
       },
     });
-    const failed = rejectionOf(create(client, { timeout: { totalMs: 1000 } }));
+    const failed = catchError(create(client, { timeout: { totalMs: 1000 } }));
     await requested.promise;
     await clock.advance(5000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", billing: "none" });
@@ -238,7 +238,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       clock,
       onEvent: ({ type }) => type === "retry" && waiting.resolve(),
     });
-    const failed = rejectionOf(create(client, { timeout: { totalMs: 1000 } }));
+    const failed = catchError(create(client, { timeout: { totalMs: 1000 } }));
     await waiting.promise;
     await clock.advance(5000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", billing: "none" });
@@ -251,6 +251,6 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       controller.abort();
       return new Promise<Response>(() => {});
     });
-    expect(await rejectionOf(create(client, { signal: controller.signal }))).toBe(controller.signal.reason);
+    expect(await catchError(create(client, { signal: controller.signal }))).toBe(controller.signal.reason);
   });
 });

@@ -1,17 +1,17 @@
 import { resumeChat, streamChat, streamResumption } from "@sluice/core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { DONE, frame, question, rejectionOf, stoppedClock } from "./support/gateway.js";
-import { keptAnswer, numbered } from "./support/kept.js";
+import { catchError, DONE, frame, question, stoppedClock } from "./support/gateway.js";
+import { addIds, serveStored } from "./support/kept.js";
 
 const events = [frame({ content: "one " }), frame({ content: "two" }), frame({}, "stop"), DONE];
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: "not now" } }, { status, headers });
 const page = () => new Response("<p>Sign in</p>", { headers: { "content-type": "text/html" } });
-const firstEvent = new TextEncoder().encode(numbered(events.slice(0, 1))).length;
+const firstEvent = new TextEncoder().encode(addIds(events.slice(0, 1))).length;
 
-function resumeStored(connections: Parameters<typeof keptAnswer>[1]) {
+function resumeStored(connections: Parameters<typeof serveStored>[1]) {
   const clock = stoppedClock();
-  const proxy = keptAnswer(events, connections, { clock });
+  const proxy = serveStored(events, connections, { clock });
   const stream = resumeChat(proxy.client, "s-1");
   const read = () => clock.advanceUntil(stream.result(), 1000);
   return { ...proxy, clock, stream, read };
@@ -38,7 +38,7 @@ describe("an answer that is followed", () => {
 
   test("ends as unknown to the proxy when all servers say so for half a minute", async () => {
     const { clock, stream, attempts } = resumeStored(Array.from({ length: 5 }, () => refusal(404)));
-    const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
+    const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "APIError", status: 404 });
     expect(attempts()).toHaveLength(5);
     expect(stream.streamId).toBeUndefined();
@@ -50,23 +50,23 @@ describe("an answer that is followed", () => {
     ["the proxy refuses the user", () => refusal(403), "APIError"],
   ])("ends as truncated and keeps its id where %s", async (_, answer, cause) => {
     const { clock, stream } = resumeStored(Array.from({ length: 5 }, () => answer()));
-    const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
+    const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "StreamError", reason: "truncated", cause: { name: cause } });
     expect(stream.streamId).toBe("s-1");
   });
 
   test("ends at its limit if the proxy never responds", async () => {
     const clock = stoppedClock();
-    const { client } = keptAnswer(events, [], { clock, fetch: () => new Promise(() => {}) });
+    const { client } = serveStored(events, [], { clock, fetch: () => new Promise(() => {}) });
     const stream = resumeChat(client, "s-1", { timeout: { totalMs: 5000 } });
-    const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
+    const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "total" });
   });
 });
 
 describe("a client without `resume`", () => {
-  const plain = (connections: Parameters<typeof keptAnswer>[1]) =>
-    keptAnswer(events, connections, {
+  const plain = (connections: Parameters<typeof serveStored>[1]) =>
+    serveStored(events, connections, {
       resume: undefined,
       onEvent: (event) => event.type === "warning" && warned.push(event.issue.path),
     });
@@ -80,7 +80,7 @@ describe("a client without `resume`", () => {
     async (ending) => {
       const { client, attempts } = plain([{ bytes: firstEvent, ending }]);
       const stream = streamChat(client, question);
-      const error = await rejectionOf(stream.result());
+      const error = await catchError(stream.result());
       expect(error).toMatchObject({ reason: "truncated", partial: { content: "one " } });
       expect(stream.streamId).toBe("s-1");
       expect(attempts()).toEqual(["POST"]);
@@ -100,11 +100,11 @@ test("`maxAttempts` is the number of requests in a row that bring nothing new", 
   const clock = stoppedClock();
   const nothing = { bytes: 0, ending: "drop" } as const;
   const cuts = [{ bytes: firstEvent, ending: "drop" } as const, ...Array.from({ length: 9 }, () => nothing)];
-  const { client, attempts } = keptAnswer(events, cuts, {
+  const { client, attempts } = serveStored(events, cuts, {
     clock,
     resume: streamResumption({ maxAttempts: 2 }),
   });
-  const error = await clock.advanceUntil(rejectionOf(streamChat(client, question).result()), 1000);
+  const error = await clock.advanceUntil(catchError(streamChat(client, question).result()), 1000);
   expect(error).toMatchObject({ name: "StreamError", reason: "truncated" });
   expect(attempts()).toEqual(["POST", "GET after 1", "GET after 1"]);
 });

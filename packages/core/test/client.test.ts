@@ -8,11 +8,11 @@ import {
 } from "@sluice/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
+  catchError,
   clientOf,
   frame,
   openBody,
   question,
-  rejectionOf,
   stoppedClock,
   streamAnswer,
 } from "./support/gateway.js";
@@ -62,7 +62,7 @@ describe("createClient", () => {
     "names the base URL %s as relative when a request is made where there is no page",
     async (baseURL) => {
       const { client, requests } = clientOf(() => json(completion), { baseURL });
-      expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+      expect(await catchError(completeChat(client, question))).toMatchObject({
         name: "ConfigurationError",
         message: expect.stringContaining(`baseURL: ${baseURL} is relative`),
       });
@@ -71,7 +71,7 @@ describe("createClient", () => {
   );
 
   test("is named by a function that is called without a client", async () => {
-    expect(await rejectionOf(completeChat({} as Client, question))).toMatchObject({
+    expect(await catchError(completeChat({} as Client, question))).toMatchObject({
       name: "ConfigurationError",
       message: expect.stringContaining("made by createClient()"),
     });
@@ -157,7 +157,7 @@ describe("signing", () => {
       () => json({ error: { message: `bad key ${key}` } }, { status: 401 }),
       withKey,
     );
-    const error = (await rejectionOf(completeChat(client, question))) as Error & { body: string };
+    const error = (await catchError(completeChat(client, question))) as Error & { body: string };
     expect(error.message).toBe("bad key [redacted]");
     expect(`${error.body}${JSON.stringify(error)}${error.stack}`).not.toContain(key);
   });
@@ -172,7 +172,7 @@ describe("signing", () => {
       () => new Response(null, { status: 307, headers: { location: "https://evil.test/" } }),
       withKey,
     );
-    const error = await rejectionOf(completeChat(client, question));
+    const error = await catchError(completeChat(client, question));
     expect(error).toMatchObject({ name: "APIError", status: 307 });
     expect((error as Error).message).toMatch(/^HTTP 307: .*redirects.*baseURL/);
     expect(requests).toHaveLength(1);
@@ -186,7 +186,7 @@ describe("signing", () => {
         status: { value: 0 },
         ok: { value: false },
       });
-    const error = await rejectionOf(completeChat(clientOf(hidden, withKey).client, question));
+    const error = await catchError(completeChat(clientOf(hidden, withKey).client, question));
     expect((error as Error).message).toMatch(/^HTTP redirect: /);
   });
 
@@ -208,7 +208,7 @@ describe("retry", () => {
       expect(requests).toHaveLength(3);
 
       const never = clientOf(() => refusal(status, soon));
-      expect(await rejectionOf(streamChat(never.client, question).result())).toMatchObject({
+      expect(await catchError(streamChat(never.client, question).result())).toMatchObject({
         status,
         message: `refused with ${status}`,
       });
@@ -218,7 +218,7 @@ describe("retry", () => {
 
   test.each([400, 401, 403, 404, 422])("does not repeat a request refused with %i", async (status) => {
     const { client, requests } = clientOf(() => refusal(status, soon));
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+    expect(await catchError(completeChat(client, question))).toMatchObject({
       name: "APIError",
       status,
       code: "x",
@@ -242,7 +242,7 @@ describe("retry", () => {
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
       { retry: { limit: 1, maxRetryAfterMs: 1 } },
     );
-    const error = await rejectionOf(completeChat(dead.client, question));
+    const error = await catchError(completeChat(dead.client, question));
     expect(error).toMatchObject({ name: "ConnectionError", billing: "none" });
     expect((error as Error).cause).toBeInstanceOf(TypeError);
     expect(dead.requests).toHaveLength(2);
@@ -253,12 +253,12 @@ describe("retry", () => {
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
       { retry: { limit: 0 } },
     );
-    expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ billing: "maybe" });
+    expect(await catchError(completeChat(reset.client, question))).toMatchObject({ billing: "maybe" });
   });
 
   test("does not wait for a Retry-After beyond maxRetryAfterMs, and the error has the wait", async () => {
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "3600" }));
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+    expect(await catchError(completeChat(client, question))).toMatchObject({
       status: 429,
       retryAfterMs: 3_600_000,
     });
@@ -307,7 +307,7 @@ describe("retry", () => {
       random: () => draw,
       onEvent: (event) => events.push(event),
     });
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ status: 503 });
+    expect(await catchError(completeChat(client, question))).toMatchObject({ status: 503 });
     expect(clock.waits).toEqual(delays);
     expect(events.flatMap((event) => (event.type === "retry" ? [event.delayMs] : []))).toEqual(delays);
   });
@@ -323,7 +323,7 @@ describe("retry", () => {
   test("reads Retry-After as seconds, with a fraction, or as a date, and ignores other values", async () => {
     const retryAfterMs = async (value: string) => {
       const { client } = clientOf(() => refusal(429, { "retry-after": value }), { retry: { limit: 0 } });
-      return ((await rejectionOf(completeChat(client, question))) as { retryAfterMs?: number }).retryAfterMs;
+      return ((await catchError(completeChat(client, question))) as { retryAfterMs?: number }).retryAfterMs;
     };
     expect(await retryAfterMs("0.5")).toBe(500);
     expect(await retryAfterMs("Wed, 21 Oct 2015 07:28:00 GMT")).toBe(0);
@@ -336,7 +336,7 @@ describe("retry", () => {
 
   test("never repeats a stream that has begun", async () => {
     const { client, requests } = clientOf(() => streamAnswer(frame({ content: "Hel" })));
-    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+    expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
     expect(requests).toHaveLength(1);
   });
 
@@ -349,7 +349,7 @@ describe("retry", () => {
       clock,
       onEvent: ({ type }) => type === "retry" && queueMicrotask(() => controller.abort()),
     });
-    expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
+    expect(await catchError(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
     });
   });
@@ -385,15 +385,15 @@ describe("completeChat", () => {
     ["usage.total_tokens", { ...completion, usage: { prompt_tokens: 1, completion_tokens: 1 } }],
   ])("names the field at which an answer does not fit: %s", async (path, body) => {
     const { client } = clientOf(() => json(body));
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ name: "ResponseError", path });
+    expect(await catchError(completeChat(client, question))).toMatchObject({ name: "ResponseError", path });
   });
 
   test("refuses a request with `stream: true`, as streamChat refuses `stream: false`", async () => {
     const { client, requests } = clientOf(() => json(completion));
-    expect(await rejectionOf(completeChat(client, { ...question, stream: true }))).toMatchObject({
+    expect(await catchError(completeChat(client, { ...question, stream: true }))).toMatchObject({
       issues: [{ path: "stream", rule: "chat.stream" }],
     });
-    expect(await rejectionOf(streamChat(client, { ...question, stream: false }).result())).toMatchObject({
+    expect(await catchError(streamChat(client, { ...question, stream: false }).result())).toMatchObject({
       name: "ValidationError",
     });
     expect(requests).toHaveLength(0);
@@ -402,7 +402,7 @@ describe("completeChat", () => {
   test("reads at most 32 MB of a response, and closes the connection", async () => {
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body));
-    const error = rejectionOf(completeChat(client, question));
+    const error = catchError(completeChat(client, question));
     connection.send('{"choices":"');
     for (let part = 0; part < 8; part += 1) {
       await connection.wanted();
@@ -421,7 +421,7 @@ describe("completeChat", () => {
     const middle = new AbortController();
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body));
-    const cut = rejectionOf(completeChat(client, question, { signal: middle.signal }));
+    const cut = catchError(completeChat(client, question, { signal: middle.signal }));
     await connection.wanted();
     connection.send('{"choices":');
     await connection.wanted();
@@ -434,14 +434,14 @@ describe("completeChat", () => {
       before.abort();
       return new Promise<never>(() => {});
     });
-    const error = await rejectionOf(completeChat(silent.client, question, { signal: before.signal }));
+    const error = await catchError(completeChat(silent.client, question, { signal: before.signal }));
     expect(error).toMatchObject({ name: "AbortError" });
   });
 
   test("aborts with the caller's signal even if the body ignores it", async () => {
     const controller = new AbortController();
     const { client } = clientOf(() => new Response(new ReadableStream({ start: () => controller.abort() })));
-    expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
+    expect(await catchError(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
     });
   });
@@ -449,7 +449,7 @@ describe("completeChat", () => {
 
 test("does not send a request that breaks a rule", async () => {
   const { client, requests } = clientOf(() => json(completion));
-  const error = await rejectionOf(completeChat(client, { ...question, max_tokens: 0 }));
+  const error = await catchError(completeChat(client, { ...question, max_tokens: 0 }));
   expect(isGatewayError(error) && error.name === "ValidationError" && error.issues).toEqual([
     {
       path: "max_tokens",

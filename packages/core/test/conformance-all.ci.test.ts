@@ -1,6 +1,6 @@
 import { streams } from "virtual:conformance";
 import { test } from "vitest";
-import { bytesOfBase64, inPieces } from "./support/gateway.js";
+import { decodeBase64, splitBytes } from "./support/gateway.js";
 import { describeRecorded } from "./support/recorded.js";
 import {
   expectAsRecorded,
@@ -14,7 +14,7 @@ import {
 
 describeRecorded("recorded streams", streams, (all) => {
   for (const [index, recorded] of all.entries()) {
-    const bytes = bytesOfBase64(recorded.base64);
+    const bytes = decodeBase64(recorded.base64);
 
     if (!isSample(index)) {
       test(`${recorded.id} gives the recorded answer whole and in random cuts`, () =>
@@ -26,7 +26,7 @@ describeRecorded("recorded streams", streams, (all) => {
 
     if (!isSample(index) || isSlow(bytes))
       test(`${recorded.id} gives the recorded answer byte by byte`, () =>
-        expectAsRecorded(recorded, inPieces(bytes, 1)));
+        expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
     test(`${recorded.id} cut in many places is truncated, and keeps what came`, () =>
       expectTruncated(recorded, bytes, 640));

@@ -12,7 +12,7 @@ import {
 } from "@sluice/core";
 import { createEpsilonTask } from "@sluice/core/epsilon";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { clientOf, question, rejectionOf } from "./support/gateway.js";
+import { catchError, clientOf, question } from "./support/gateway.js";
 
 const completion = { choices: [{ message: { content: "Blue." }, finish_reason: "stop" }] };
 const page = (href: string | undefined) =>
@@ -45,7 +45,7 @@ describe("a relative baseURL", () => {
       const { client, requests } = clientOf(() => Response.json(completion), { baseURL: "/api" });
       page(href);
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
-        const error = await rejectionOf(failed);
+        const error = await catchError(failed);
         expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
         expect((error as Error).message).toMatch(/\/api is relative.*server needs the whole address: https:/);
       }
@@ -90,7 +90,7 @@ describe("an apiKey", () => {
       apiKey: () => undefined as never,
       dangerouslyAllowBrowser: true,
     });
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+    expect(await catchError(completeChat(client, question))).toMatchObject({
       name: "ConfigurationError",
       billing: "none",
     });
@@ -155,7 +155,7 @@ describe("a missing client", () => {
         const made = (verb as (...args: unknown[]) => unknown)(...args);
         return made instanceof Object && "result" in made ? (made as { result(): unknown }).result() : made;
       })();
-      const error = await rejectionOf(called);
+      const error = await catchError(called);
       expect(error).toMatchObject({ name: "ConfigurationError" });
       expect((error as Error).message).toContain("first argument must be a client made by createClient()");
     }
@@ -166,11 +166,11 @@ describe("a failed connection in a browser (whose location is simulated here)", 
   const failing = (baseURL: string) =>
     clientOf(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } }).client;
   const catchMessage = async (client: Client) =>
-    ((await rejectionOf(completeChat(client, question))) as Error).message;
+    ((await catchError(completeChat(client, question))) as Error).message;
 
   test("names CORS, both origins and the proxy's origins, but no path", async () => {
     page("https://app.test/secret?token=1");
-    const error = await rejectionOf(completeChat(failing("https://proxy.test/team-secret"), question));
+    const error = await catchError(completeChat(failing("https://proxy.test/team-secret"), question));
     expect(error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
     const { message } = error as Error;
     for (const word of ["https://app.test", "https://proxy.test", "CORS", "`origins`"])

@@ -1,6 +1,6 @@
 import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf } from "./support/gateway.js";
+import { catchError, clientOf } from "./support/gateway.js";
 
 describe("epsilon, whose shapes the spec does not show", () => {
   test.each(["text2video", "image2video", "multi-image2video"] as const)(
@@ -31,15 +31,15 @@ describe("epsilon, whose shapes the spec does not show", () => {
     const { client, requests } = clientOf(() => Response.json({}));
     for (const route of ["../chat", "toString"])
       expect(
-        await rejectionOf(createEpsilonTask(client, route as Parameters<typeof createEpsilonTask>[1], {})),
+        await catchError(createEpsilonTask(client, route as Parameters<typeof createEpsilonTask>[1], {})),
       ).toMatchObject({
         issues: [{ rule: "epsilon.route" }],
       });
-    expect(await rejectionOf(createEpsilonTask(client, "text2video", undefined))).toMatchObject({
+    expect(await catchError(createEpsilonTask(client, "text2video", undefined))).toMatchObject({
       issues: [{ rule: "epsilon.body" }],
     });
     for (const id of ["", "..", " "])
-      expect(await rejectionOf(getEpsilonTask(client, id))).toMatchObject({
+      expect(await catchError(getEpsilonTask(client, id))).toMatchObject({
         issues: [{ rule: "epsilon.task-id" }],
       });
     expect(requests).toHaveLength(0);
@@ -47,7 +47,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
 
   test("an error keeps the id", async () => {
     const { client } = clientOf(() => Response.json({ error: { message: "gone" } }, { status: 404 }));
-    expect(await rejectionOf(getEpsilonTask(client, "e-1"))).toMatchObject({
+    expect(await catchError(getEpsilonTask(client, "e-1"))).toMatchObject({
       name: "APIError",
       status: 404,
       handle: { id: "e-1" },

@@ -1,14 +1,14 @@
 import { completeChat, isGatewayError, StreamError, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   DONE,
   event,
   frame,
-  inPieces,
   openBody,
   question,
-  rejectionOf,
+  splitBytes,
   streamAnswer,
 } from "./support/gateway.js";
 
@@ -95,7 +95,7 @@ describe.each(dresses)("%s", (_, text) => {
     test.each(behind)(
       `behind ${name} ends the stream as an error with its words, and %s follows`,
       async (_, after) => {
-        const failure = await rejectionOf(streamed(before + text + after).result());
+        const failure = await catchError(streamed(before + text + after).result());
         expect(failure).toBeInstanceOf(StreamError);
         expect((failure as Error).message).toContain(WORDS);
         expect((failure as StreamError).partial).toMatchObject({ role: "assistant", ...partial });
@@ -105,7 +105,7 @@ describe.each(dresses)("%s", (_, text) => {
 
   test.each(behind)("ends the stream as an error with its message, and %s follows", async (_, after) => {
     for (const start of ["", ": comment\n\n", frame({ role: "assistant" })]) {
-      const failure = await rejectionOf(streamed(start + text + after).result());
+      const failure = await catchError(streamed(start + text + after).result());
       if (!isGatewayError(failure)) throw failure;
       expect(failure.message).toContain(WORDS);
       expect(["APIError", "StreamError"]).toContain(failure.name);
@@ -115,7 +115,7 @@ describe.each(dresses)("%s", (_, text) => {
   test("is the same error with any split", async () => {
     const [, before] = content[0] as (typeof content)[number];
     for (const size of [1, 7]) {
-      const failure = await rejectionOf(streamed(inPieces(before + text + DONE, size)).result());
+      const failure = await catchError(streamed(splitBytes(before + text + DONE, size)).result());
       expect((failure as Error).message).toContain(WORDS);
     }
   });
@@ -134,7 +134,7 @@ test.each(held)("%s ends the stream at once, even if the connection stays open",
   for (const before of [frame({ content: "Hello" }), ": comment\n\n"]) {
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body));
-    const failure = rejectionOf(streamChat(client, question).result());
+    const failure = catchError(streamChat(client, question).result());
     await connection.wanted();
     connection.send(before + text);
     expect(((await failure) as Error).message).toContain(WORDS);
@@ -145,7 +145,7 @@ test.each(held)("%s ends the stream at once, even if the connection stays open",
 test("A bare error before any event ends the call at once, even if a stream follows", async () => {
   const connection = openBody();
   const { client } = clientOf(() => new Response(connection.body));
-  const failure = rejectionOf(streamChat(client, question).result());
+  const failure = catchError(streamChat(client, question).result());
   await connection.wanted();
   connection.send(`${JSON.stringify({ error })}\n\n${frame({ content: "Hello" })}`);
   expect(await failure).toMatchObject({ name: "APIError", message: WORDS, code: "503" });
@@ -154,7 +154,7 @@ test("A bare error before any event ends the call at once, even if a stream foll
 test("The last text in an error frame stays in the partial message", async () => {
   const text =
     frame({ content: "Hello" }) + choice({ delta: { content: " you" }, finish_reason: "error", error });
-  expect(await rejectionOf(streamed(text + DONE).result())).toMatchObject({
+  expect(await catchError(streamed(text + DONE).result())).toMatchObject({
     name: "StreamError",
     reason: "server-error",
     message: WORDS,
@@ -174,11 +174,11 @@ test.each([
   ["in an extension", { ...completion({}), x_groq: { error: WORDS } }],
 ])("A whole completion with an error %s is an error with its words", async (_, body) => {
   const { client } = clientOf(() => Response.json(body));
-  expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+  expect(await catchError(completeChat(client, question))).toMatchObject({
     name: "APIError",
     message: WORDS,
   });
-  expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+  expect(await catchError(streamChat(client, question).result())).toMatchObject({
     name: "StreamError",
     message: WORDS,
     partial: { content: "Half" },
@@ -207,11 +207,11 @@ test("An error is found in a frame that is like those before it", async () => {
   const alike = (message: string) => choice({ delta: { content: "a" }, error: { message } });
   // like each other but for their words, which are blank at first
   const blank = alike(" ") + alike("  ") + alike("   ");
-  expect(await rejectionOf(streamed(blank + alike(WORDS) + DONE).result())).toMatchObject({ message: WORDS });
+  expect(await catchError(streamed(blank + alike(WORDS) + DONE).result())).toMatchObject({ message: WORDS });
   const content = (text: string) => choice({ delta: { content: text } });
   const begun = content("a") + content("b") + content("c");
   const named = `event: error\n${content(WORDS)}`;
-  expect(await rejectionOf(streamed(begun + named + DONE).result())).toMatchObject({
+  expect(await catchError(streamed(begun + named + DONE).result())).toMatchObject({
     reason: "server-error",
   });
 });
@@ -237,10 +237,10 @@ test("Lines and events that are not errors do not end a response", async () => {
 test("A text instead of the rest is the reason, unless a finish_reason came", async () => {
   const begun = frame({ content: "Hello" });
   const words = "upstream connect error or disconnect/reset before headers";
-  const done = await rejectionOf(streamed(`${begun}${words}\n\n${DONE}`).result());
+  const done = await catchError(streamed(`${begun}${words}\n\n${DONE}`).result());
   expect(done).toMatchObject({ name: "StreamError", reason: "server-error", message: words });
   // a connection that broke can be resumed
-  const cut = await rejectionOf(streamed(begun + words).result());
+  const cut = await catchError(streamed(begun + words).result());
   expect(cut).toMatchObject({
     name: "StreamError",
     reason: "truncated",
@@ -258,7 +258,7 @@ test("An error whose JSON is truncated is a truncated stream", async () => {
     "erro",
     "error",
   ])
-    expect(await rejectionOf(streamed(frame({ content: "Hello" }) + half).result())).toMatchObject({
+    expect(await catchError(streamed(frame({ content: "Hello" }) + half).result())).toMatchObject({
       reason: "truncated",
       partial: { content: "Hello" },
     });

@@ -1,6 +1,6 @@
 import { type ChatResult, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, DONE, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+import { catchError, clientOf, DONE, event, frame, question, streamAnswer } from "./support/gateway.js";
 
 /** Reads an answer in pieces of `size` bytes. */
 function completeText(text: string, size = Number.POSITIVE_INFINITY) {
@@ -46,11 +46,11 @@ test("A finish_reason that is blank in every chunk but the last ends nothing ear
     message: { content: "Hello" },
     outcome: "complete",
   });
-  expect(await rejectionOf(completeText(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
+  expect(await catchError(completeText(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
 });
 
 test("A response that stops after its usage, without a reason and [DONE], is truncated, not complete", async () => {
-  const error = await rejectionOf(completeText(frame({ content: "Hello" }) + event({ choices: [], usage })));
+  const error = await catchError(completeText(frame({ content: "Hello" }) + event({ choices: [], usage })));
   expect(error).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content: "Hello" } });
 });
 

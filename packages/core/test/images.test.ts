@@ -1,7 +1,7 @@
 import { generateImages } from "@sluice/core";
 import { checkRequest, models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf } from "./support/gateway.js";
+import { catchError, clientOf } from "./support/gateway.js";
 
 const four = { model: "gamma-image-4-0-250828", prompt: "A reef" } as const;
 const five = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
@@ -185,7 +185,7 @@ describe("generateImages", () => {
     "refuses an answer without a list of images, which may be billed: %j",
     async (fields) => {
       const { client, requests } = clientOf(() => Response.json({ ...answer, ...fields }));
-      expect(await rejectionOf(generateImages(client, five))).toMatchObject({
+      expect(await catchError(generateImages(client, five))).toMatchObject({
         name: "ResponseError",
         path: "data",
         billing: "maybe",
@@ -223,7 +223,7 @@ describe("generateImages", () => {
 
   test("throws an error that came with HTTP 200", async () => {
     const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
-    expect(await rejectionOf(generateImages(client, five))).toMatchObject({
+    expect(await catchError(generateImages(client, five))).toMatchObject({
       name: "APIError",
       code: "policy",
     });
@@ -233,7 +233,7 @@ describe("generateImages", () => {
     const { client, requests } = clientOf(() => Response.json(answer));
     const request = { ...five, size: "1x1" } as const;
     // @ts-expect-error no size of this model
-    expect(await rejectionOf(generateImages(client, request))).toMatchObject({ name: "ValidationError" });
+    expect(await catchError(generateImages(client, request))).toMatchObject({ name: "ValidationError" });
     expect(requests).toHaveLength(0);
     await generateImages(client, request, { checks: false });
     expect(await requests[0]?.json()).toEqual(request);

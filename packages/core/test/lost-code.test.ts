@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { comeBack, lose } from "./support/lost-code.js";
+import { lose, restoreModules } from "./support/lost-code.js";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
 
-afterEach(comeBack);
+afterEach(restoreModules);
 
 /** Creates a client without these modules, whose gateway is `answer`. */
 async function importWithout(

@@ -1,7 +1,7 @@
 import { type ClientEvent, getAsset, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { creates } from "./support/creates.js";
-import { clientOf, question, rejectionOf, stoppedClock, streamAnswer } from "./support/gateway.js";
+import { catchError, clientOf, question, stoppedClock, streamAnswer } from "./support/gateway.js";
 import { openOnce } from "./support/once.js";
 
 const withKey = { apiKey: "sk-gateway", dangerouslyAllowBrowser: true };
@@ -43,7 +43,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     async (offers) => {
       const proxy = openOnce(() => Response.json(answer), { offers });
       proxy.lose();
-      expect(await rejectionOf(create(proxy.page()))).toMatchObject({ billing: "maybe" });
+      expect(await catchError(create(proxy.page()))).toMatchObject({ billing: "maybe" });
       expect([proxy.sent.length, proxy.asked.length]).toEqual([1, 1]);
     },
   );
@@ -66,7 +66,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
       controller.abort();
       return Response.json({}, { headers: { "x-sluice-offers": "once" } });
     });
-    expect(await rejectionOf(create(client, { signal: controller.signal }))).toMatchObject({
+    expect(await catchError(create(client, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
     });
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
@@ -90,7 +90,7 @@ describe("the question for the offers", () => {
       },
       { clock },
     );
-    const failed = rejectionOf(create(client));
+    const failed = catchError(create(client));
     expect(await clock.advanceUntil(failed, 1000)).toMatchObject({
       name: "ConnectionError",
       billing: "maybe",
@@ -127,7 +127,7 @@ describe("the question for the offers", () => {
       [lost, { idempotencyKeys: false }],
     ] as const) {
       const { client, requests } = clientOf(respond, options);
-      await rejectionOf(create(client));
+      await catchError(create(client));
       expect(requests).toHaveLength(1);
     }
   });
@@ -167,7 +167,7 @@ describe("the idempotency-key", () => {
 
   test("is refused before anything is sent if a header cannot contain it", async () => {
     const { client, requests } = clientOf(() => streamAnswer(text));
-    const failed = rejectionOf(streamChat(client, question, { idempotencyKey: "a\nb" }).result());
+    const failed = catchError(streamChat(client, question, { idempotencyKey: "a\nb" }).result());
     expect(await failed).toMatchObject({ name: "ConfigurationError" });
     expect(requests).toHaveLength(0);
   });
@@ -186,6 +186,6 @@ test("A create that is aborted between two attempts may be billed, and says so",
     },
   });
   const [, create] = creates[0] as (typeof creates)[number];
-  await rejectionOf(create(client, { signal: controller.signal }));
+  await catchError(create(client, { signal: controller.signal }));
   expect(events.map(({ type }) => type)).toEqual(["request", "response", "retry", "end"]);
 });

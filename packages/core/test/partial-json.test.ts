@@ -1,7 +1,7 @@
 import { partialJSON } from "virtual:conformance";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { describe, expect, test } from "vitest";
-import { bytesOfBase64, seeded } from "./support/gateway.js";
+import { createRandom, decodeBase64 } from "./support/gateway.js";
 import {
   createRandomJSON,
   expectGrowth,
@@ -40,7 +40,7 @@ describeRecorded("recorded documents", partialJSON, (recorded) => {
   }
 
   test.each(recorded.malformed_complete_documents)("$source is not a whole document", ({ b64 }) => {
-    const text = new TextDecoder().decode(bytesOfBase64(b64));
+    const text = new TextDecoder().decode(decodeBase64(b64));
     expect(() => JSON.parse(text)).toThrow();
     expect(read(text).state).not.toBe("complete");
     expect(read(...characters(text))).toStrictEqual(read(text));
@@ -412,7 +412,7 @@ describe("random documents in random cuts", () => {
   test.each([1, 2, 3, 4])(title, (seed) => expectGrowth(seed, 15));
 
   test.each([1, 2, 3, 4])("agree with JSON.parse about malformed documents (seed %i)", (seed) => {
-    const random = seeded(seed);
+    const random = createRandom(seed);
     for (let round = 0; round < 500; round += 1) {
       const text = createRandomJSON(random);
       const at = Math.floor(random() * text.length);

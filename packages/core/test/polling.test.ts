@@ -7,8 +7,8 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { rejectionOf } from "./support/gateway.js";
-import { polled, type Step } from "./support/polling.js";
+import { catchError } from "./support/gateway.js";
+import { type Step, startPolling } from "./support/polling.js";
 
 const video = "https://cdn.test/v.mp4?sig=1";
 const handle: VideoTaskHandle = { id: "t-1", model: "gamma-video-2.0", createdAt: 1_755_000_000_000 };
@@ -44,7 +44,7 @@ function watchSteps(
   options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
-  const { client, polledAt, advance, track, gateway } = polled(
+  const { client, polledAt, advance, track, gateway } = startPolling(
     steps,
     options.deadlineMs ?? 1_800_000,
     clientOptions,
@@ -65,7 +65,7 @@ function watchSteps(
 
 /** The same task, for a test that waits for it in its own way. */
 function pollSteps(...steps: readonly Step[]) {
-  return polled(steps, 1_800_000);
+  return startPolling(steps, 1_800_000);
 }
 
 describe("watching", () => {
@@ -108,7 +108,7 @@ describe("watching", () => {
       );
     const { polledAt, over, minutes } = watchSteps([closed]);
     await minutes(1);
-    expect(await rejectionOf(over)).toMatchObject({
+    expect(await catchError(over)).toMatchObject({
       name: "APIError",
       source: "proxy",
       message: expect.stringMatching(/add videos to its `routes`/),
@@ -152,7 +152,7 @@ describe("watching", () => {
   test("continues with an unknown status, up to the deadline", async () => {
     const { seen, over, minutes } = watchSteps([() => answer({ status: "REVIEW" })], { deadlineMs: 60_000 });
     await minutes(2);
-    expect(await rejectionOf(over)).toMatchObject({ name: "TimeoutError", phase: "deadline" });
+    expect(await catchError(over)).toMatchObject({ name: "TimeoutError", phase: "deadline" });
     expect(seen).toMatchObject([{ state: "unknown", rawStatus: "REVIEW" }]);
   });
 
@@ -229,7 +229,7 @@ describe("continues after every failure that may pass", () => {
   test("ends with a 404 after 30 seconds, with the handle", async () => {
     const { polledAt, over, minutes } = watchSteps([refusal(404)]);
     await minutes(2);
-    expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status: 404, handle });
+    expect(await catchError(over)).toMatchObject({ name: "APIError", status: 404, handle });
     expect(polledAt).toEqual([0, 15, 30]);
   });
 
@@ -240,7 +240,7 @@ describe("continues after every failure that may pass", () => {
     expect(passing.seen.at(-1)?.state).toBe("succeeded");
     const { polledAt, over, minutes } = watchSteps([queued, refusal(404)]);
     await minutes(5);
-    expect(await rejectionOf(over)).toMatchObject({ status: 404, handle });
+    expect(await catchError(over)).toMatchObject({ status: 404, handle });
     expect(polledAt.at(-1)).toBe(135);
     // of a slow loop, one or two answers say nothing
     const slow = watchSteps([queued, refusal(404), refusal(404), refusal(404), success], {
@@ -267,7 +267,7 @@ describe("continues after every failure that may pass", () => {
     expect(passing.seen.at(-1)?.state).toBe("succeeded");
     const lasting = watchSteps([stranger]);
     await lasting.minutes(2);
-    expect(await rejectionOf(lasting.over)).toMatchObject({ name: "APIError", status: 404, handle });
+    expect(await catchError(lasting.over)).toMatchObject({ name: "APIError", status: 404, handle });
     expect(lasting.polledAt).toHaveLength(4);
   });
 
@@ -278,7 +278,7 @@ describe("continues after every failure that may pass", () => {
     await advance(60_000);
     expect(await finished).toMatchObject({ state: "succeeded" });
     const failing = pollSteps(stranger);
-    expect(await rejectionOf(getVideoTask(failing.client, old))).toMatchObject({
+    expect(await catchError(getVideoTask(failing.client, old))).toMatchObject({
       name: "APIError",
       handle: old,
     });
@@ -293,7 +293,7 @@ describe("continues after every failure that may pass", () => {
       expect(passing.seen.at(-1)?.state).toBe("succeeded");
       const lasting = watchSteps([queued, refusal(status)]);
       await lasting.minutes(5);
-      expect(await rejectionOf(lasting.over)).toMatchObject({ name: "APIError", status, handle });
+      expect(await catchError(lasting.over)).toMatchObject({ name: "APIError", status, handle });
       expect(lasting.polledAt).toHaveLength(5);
     },
   );
@@ -328,14 +328,14 @@ describe("continues after every failure that may pass", () => {
     await passing.over;
     const lasting = watchSteps([step]);
     await lasting.minutes(5);
-    expect(await rejectionOf(lasting.over)).toMatchObject({ ...error, handle });
+    expect(await catchError(lasting.over)).toMatchObject({ ...error, handle });
     expect(lasting.polledAt).toHaveLength(4);
   });
 
   test.each([401, 403])("ends at once with %i", async (status) => {
     const { polledAt, over, minutes } = watchSteps([queued, refusal(status)]);
     await minutes(1);
-    expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status, handle });
+    expect(await catchError(over)).toMatchObject({ name: "APIError", status, handle });
     expect(polledAt).toHaveLength(2);
   });
 });
@@ -351,7 +351,7 @@ describe("a success without a URL", () => {
   test("is a failure after three more polls, with the task and its handle", async () => {
     const { polledAt, over, minutes } = watchSteps([running("90%"), noURL]);
     await minutes(5);
-    expect(await rejectionOf(over)).toMatchObject({
+    expect(await catchError(over)).toMatchObject({
       name: "TaskError",
       reason: "no-result",
       task: { state: "result-pending", rawStatus: "SUCCESS" },
@@ -382,14 +382,14 @@ describe("the end of waiting", () => {
   test("result() rejects when the loop ends early", async () => {
     const { client } = pollSteps(running());
     const watch = watchVideoTask(client, handle);
-    const result = rejectionOf(watch.result());
+    const result = catchError(watch.result());
     for await (const _ of watch) break;
     expect(await result).toMatchObject({ name: "AbortError" });
   });
 
   test("result() throws the failure, with the task and its handle", async () => {
     const { client } = pollSteps(() => answer({ status: "FAILURE", fail_reason: "policy" }));
-    const error = await rejectionOf(watchVideoTask(client, handle).result());
+    const error = await catchError(watchVideoTask(client, handle).result());
     expect(error).toMatchObject({
       name: "TaskError",
       reason: "failed",
@@ -404,7 +404,7 @@ describe("the end of waiting", () => {
     await minutes(29.9);
     expect(hasEnded()).toBe(false);
     await minutes(0.2);
-    const error = await rejectionOf(over);
+    const error = await catchError(over);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
     expect((error as Error).message).toMatch(/goes on.*handle/);
   });
@@ -417,7 +417,7 @@ describe("the end of waiting", () => {
     };
     const { over, minutes } = watchSteps([never], { deadlineMs: 30_000 });
     await minutes(1);
-    expect(await rejectionOf(over)).toMatchObject({ phase: "deadline" });
+    expect(await catchError(over)).toMatchObject({ phase: "deadline" });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
@@ -429,10 +429,10 @@ describe("the end of waiting", () => {
       await advance(1000);
       const reason = new Error("the page was left");
       controller.abort(reason);
-      expect(await rejectionOf(over)).toBe(reason);
+      expect(await catchError(over)).toBe(reason);
     }
     const { over, polledAt } = watchSteps([queued], { signal: AbortSignal.abort() });
-    expect(await rejectionOf(over)).toMatchObject({ name: "AbortError" });
+    expect(await catchError(over)).toMatchObject({ name: "AbortError" });
     expect(polledAt).toEqual([]);
   });
 
@@ -450,7 +450,7 @@ describe("the end of waiting", () => {
   test("a task past its retention time expires after 30 seconds of 404, with its handle", async () => {
     const { client, track, advance } = pollSteps(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
-    const failed = track(rejectionOf(watchVideoTask(client, old).result()));
+    const failed = track(catchError(watchVideoTask(client, old).result()));
     await advance(60_000);
     expect(await failed).toMatchObject({
       name: "TaskError",
@@ -458,7 +458,7 @@ describe("the end of waiting", () => {
       handle: old,
       cause: { status: 404 },
     });
-    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
+    expect(await catchError(getVideoTask(client, old))).toMatchObject({
       name: "TaskError",
       reason: "expired",
     });
@@ -468,7 +468,7 @@ describe("the end of waiting", () => {
     const { client, polledAt } = pollSteps(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = watchVideoTask(client, old, { seenBefore: true }).result();
-    expect(await rejectionOf(failed)).toMatchObject({ name: "TaskError", reason: "expired", handle: old });
+    expect(await catchError(failed)).toMatchObject({ name: "TaskError", reason: "expired", handle: old });
     expect(polledAt).toHaveLength(1);
   });
 
@@ -483,7 +483,7 @@ describe("the end of waiting", () => {
   test("a Retry-After beyond the deadline is in the error of the deadline", async () => {
     const { polledAt, over, minutes } = watchSteps([refusal(429, { "retry-after": "86400" })]);
     await minutes(31);
-    const error = await rejectionOf(over);
+    const error = await catchError(over);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle, cause: { status: 429 } });
     expect((error as Error).message).toMatch(/watch it again .*Retry-After: 86400 s.*refused with 429/);
     expect(polledAt).toHaveLength(3);
@@ -492,7 +492,7 @@ describe("the end of waiting", () => {
   test("the JSON of an error has the handle, but no signature", async () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = pollSteps(failed);
-    const json = JSON.stringify(await rejectionOf(watchVideoTask(client, handle).result()));
+    const json = JSON.stringify(await catchError(watchVideoTask(client, handle).result()));
     expect(JSON.parse(json)).toMatchObject({ name: "TaskError", handle, task: { state: "failed" } });
     expect(json).not.toContain("sig=1");
   });

@@ -9,7 +9,7 @@ import {
 } from "@sluice/core";
 import { createEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
-import { clientOf, openBody, question, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
+import { catchError, clientOf, openBody, question, settled, stoppedClock } from "./support/gateway.js";
 
 const creates: [string, (client: Client) => Promise<unknown>][] = [
   [
@@ -45,7 +45,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
     const clock = stoppedClock();
     const body = openBody();
     const { client, requests } = clientOf(() => new Response(body.body, { status: 401 }), { clock });
-    const failed = rejectionOf(ask(client));
+    const failed = catchError(ask(client));
     await body.wanted();
     body.send("the key is");
     await body.wanted();
@@ -66,7 +66,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
       body.drop();
       return new Response(body.body, { status: 400 });
     });
-    expect(await rejectionOf(ask(client))).toMatchObject({
+    expect(await catchError(ask(client))).toMatchObject({
       name: "APIError",
       status: 400,
       billing: "none",
@@ -92,7 +92,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
           { status: 403 },
         ),
     );
-    const error = await rejectionOf(ask(client));
+    const error = await catchError(ask(client));
     expect(error).toMatchObject({ name: "APIError", status: 403, billing: "none" });
     expect((error as { body: string }).body).toHaveLength(8193);
     expect(pulled).toBeLessThanOrEqual(10);
@@ -104,7 +104,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
       const clock = stoppedClock();
       const body = openBody();
       const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeout });
-      const failed = rejectionOf(ask(client));
+      const failed = catchError(ask(client));
       await body.wanted();
       await clock.advance(5000);
       expect(await failed).toMatchObject({ name: "APIError", status: 422, billing: "none" });
@@ -129,7 +129,7 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
   ])("says that the address is wrong: %s", async (_, status, body, said) => {
     for (const [, verb] of verbs.slice(0, 2)) {
       const { client } = clientOf(() => at(new Response(body, { status })), { retry: { limit: 0 } });
-      const error = await rejectionOf(verb(client));
+      const error = await catchError(verb(client));
       expect(error).toMatchObject({ name: "APIError", status, reason: "wrong-address" });
       expect((error as Error).message).toContain(`${said} not the gateway's JSON; check the base URL`);
     }
@@ -137,7 +137,7 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
 
   test("names the requested address", async () => {
     const { client } = clientOf(() => at(new Response("", { status: 404 })));
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+    expect(await catchError(completeChat(client, question))).toMatchObject({
       message: expect.stringMatching(/; https:\/\/app\.test\/v1\/x is neither the gateway nor the proxy$/),
     });
   });
@@ -150,7 +150,7 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
       () => new Response(null, { status: 307, headers: { location: "/v2" } }),
     ];
     for (const answer of answers)
-      expect(await rejectionOf(completeChat(clientOf(answer).client, question))).toMatchObject({
+      expect(await catchError(completeChat(clientOf(answer).client, question))).toMatchObject({
         name: "APIError",
         reason: "wrong-address",
       });
@@ -163,7 +163,7 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
     ["a text with status 200", 200, "busy"],
   ])("is not guessed from %s", async (_, status, body) => {
     const { client } = clientOf(() => new Response(body, { status }), { retry: { limit: 0 } });
-    expect(await rejectionOf(completeChat(client, question))).not.toHaveProperty("reason");
+    expect(await catchError(completeChat(client, question))).not.toHaveProperty("reason");
   });
 });
 
@@ -171,7 +171,7 @@ test("a caller who aborts while the body of a refusal is read gets the abort", a
   const controller = new AbortController();
   const body = openBody();
   const { client } = clientOf(() => new Response(body.body, { status: 422 }));
-  const failed = rejectionOf(completeChat(client, question, { signal: controller.signal }));
+  const failed = catchError(completeChat(client, question, { signal: controller.signal }));
   await body.wanted();
   controller.abort();
   expect(await failed).toBe(controller.signal.reason);
@@ -188,7 +188,7 @@ test("a refusal is read whole in a runtime without streams", async () => {
       text: { value: () => text },
     });
   });
-  expect(await rejectionOf(completeChat(client, question))).toMatchObject({ message: "no such model" });
+  expect(await catchError(completeChat(client, question))).toMatchObject({ message: "no such model" });
 });
 
 describe("a request that cannot be made", () => {
@@ -211,7 +211,7 @@ describe("a request that cannot be made", () => {
   describe.each(Object.entries(broken))("%s", (_, options) => {
     test.each(verbs)("was not sent, with the reason: %s", async (_, ask) => {
       const { client, requests } = clientOf(() => Response.json({}), options);
-      const error = (await rejectionOf(ask(client))) as Error;
+      const error = (await catchError(ask(client))) as Error;
       expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
       expect(error.message).toContain("session expired");
       expect(error.cause).toBeInstanceOf(Error);
@@ -221,7 +221,7 @@ describe("a request that cannot be made", () => {
 
   test.each(verbs)("keeps an AbortError of %s from headers()", async (_, ask) => {
     const { client, requests } = clientOf(() => Response.json({}), { headers: () => Promise.reject(abort) });
-    expect(await rejectionOf(ask(client))).toBe(abort);
+    expect(await catchError(ask(client))).toBe(abort);
     expect(requests).toHaveLength(0);
   });
 
@@ -249,7 +249,7 @@ describe("a request that cannot be made", () => {
       createAsset(client, sent, options),
       createEpsilonTask(client, "text2video", body),
     ])
-      expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", billing: "none" });
+      expect(await catchError(failed)).toMatchObject({ name: "ConfigurationError", billing: "none" });
     expect(requests).toHaveLength(0);
   });
 
@@ -261,7 +261,7 @@ describe("a request that cannot be made", () => {
     Object.defineProperties(gone, { arrayBuffer: { value }, slice: { value }, stream: { value } });
     const { client, requests } = clientOf(() => Response.json({}));
     const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: gone } as const;
-    expect(await rejectionOf(createAsset(client, asset))).toMatchObject({
+    expect(await catchError(createAsset(client, asset))).toMatchObject({
       name: "ValidationError",
       billing: "none",
     });

@@ -8,8 +8,8 @@ import {
   subscribeToEvents,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { DONE, frame, question, rejectionOf, stoppedClock } from "./support/gateway.js";
-import { keptAnswer } from "./support/kept.js";
+import { catchError, DONE, frame, question, stoppedClock } from "./support/gateway.js";
+import { serveStored } from "./support/kept.js";
 
 /* The wait before the next attempt ends early, where the user or the app wants it. The clock stands still. */
 
@@ -95,7 +95,7 @@ describe("`retryNow`", () => {
 
   test("allows no attempt beyond the limit, and accepts a repeated rejection", async () => {
     const { client, clock, sent } = createGateway(busy(), busy(), busy(), busy({ "retry-after": "20" }));
-    const answer = rejectionOf(completeChat(client, question));
+    const answer = catchError(completeChat(client, question));
     for (let nth = 0; nth < 3; nth += 1) {
       await waitForRetry(client);
       retryNow(client);
@@ -109,7 +109,7 @@ describe("`retryNow`", () => {
     const { client, clock, sent } = createGateway(busy());
     const stop = new AbortController();
     const waiting = waitForRetry(client);
-    const answer = rejectionOf(completeChat(client, question, { signal: stop.signal }));
+    const answer = catchError(completeChat(client, question, { signal: stop.signal }));
     await waiting;
     stop.abort(new Error("stopped"));
     expect(retryNow(client)).toBe(true);
@@ -121,7 +121,7 @@ describe("`retryNow`", () => {
   test("continues a stored response at once", async () => {
     const clock = stoppedClock();
     const events = [frame({ content: "Hi" }), frame({ content: " there" }), frame({}, "stop"), DONE];
-    const { client, requests } = keptAnswer(
+    const { client, requests } = serveStored(
       events,
       [{ bytes: 0, ending: "drop" }, new TypeError("fetch failed"), new TypeError("fetch failed")],
       { clock },

@@ -9,15 +9,7 @@ import {
   streamChat,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import {
-  clientOf,
-  event,
-  frame,
-  question,
-  rejectionOf,
-  streamAnswer,
-  turnsUntil,
-} from "./support/gateway.js";
+import { catchError, clientOf, event, frame, question, streamAnswer, waitUntil } from "./support/gateway.js";
 
 const key = "tok_live/0123+456xyz==";
 const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
@@ -80,7 +72,7 @@ describe("a key in an answer is in no error and no event", () => {
         (client: ReturnType<typeof createKeyedClient>["client"]) => getVideoTask(client, "t-1"),
       ]) {
         const { client, events } = createKeyedClient(answer);
-        const error = await rejectionOf(ask(client));
+        const error = await catchError(ask(client));
         expect(error).toMatchObject({ name: "APIError", status });
         expectNoKey(error, ...events);
       }
@@ -95,7 +87,7 @@ describe("a key in an answer is in no error and no event", () => {
       escaped,
     ]) {
       const { client, events } = createKeyedClient(() => new Response(body, { headers }));
-      expectNoKey(await rejectionOf(completeChat(client, question)), ...events);
+      expectNoKey(await catchError(completeChat(client, question)), ...events);
     }
   });
 
@@ -110,7 +102,7 @@ describe("a key in an answer is in no error and no event", () => {
       answer.headers.set("x-request-id", `r-${key}`);
       return answer;
     });
-    const error = await rejectionOf(streamChat(client, question).result());
+    const error = await catchError(streamChat(client, question).result());
     expect(error).toBeInstanceOf(StreamError);
     expectNoKey(error, ...events);
   });
@@ -119,7 +111,7 @@ describe("a key in an answer is in no error and no event", () => {
     const cause = Object.assign(new Error(`bad header ${key}`), { code: "EHEADER", input: key });
     const thrown = new TypeError(`fetch failed for ${key}`, { cause });
     const { client, events } = createKeyedClient(() => Promise.reject(thrown));
-    const error = await rejectionOf(completeChat(client, question));
+    const error = await catchError(completeChat(client, question));
     expect(error).toMatchObject({ name: "ConnectionError", cause: { cause: { code: "EHEADER" } } });
     expect((error as Error).cause).toBeInstanceOf(TypeError);
     expectNoKey(error, ...events);
@@ -135,8 +127,8 @@ describe("a key that was replaced", () => {
     const { client } = createKeyedClient(() => new Promise((resolve) => answers.push(resolve)), {
       apiKey: () => keys[given++] as string,
     });
-    const failed = [1, 2].map(() => rejectionOf(completeChat(client, question)));
-    await turnsUntil(() => answers.length === 2);
+    const failed = [1, 2].map(() => catchError(completeChat(client, question)));
+    await waitUntil(() => answers.length === 2);
     for (const answer of answers)
       answer(Response.json({ error: { message: `Incorrect API key: ${keys}` } }, { status: 401 }));
     for (const error of await Promise.all(failed)) {
@@ -151,8 +143,8 @@ describe("a key that was replaced", () => {
     const { client } = createKeyedClient(() => new Promise((resolve) => answers.push(resolve)), {
       apiKey: () => `key-number-${1000 + given++}`,
     });
-    const failed = Array.from({ length: 200 }, () => rejectionOf(completeChat(client, question)));
-    await turnsUntil(() => answers.length === 200);
+    const failed = Array.from({ length: 200 }, () => catchError(completeChat(client, question)));
+    await waitUntil(() => answers.length === 200);
     answers.forEach((answer, nth) => {
       answer(new Response(`wrong: key-number-${1000 + nth}`, { status: 401 }));
     });
@@ -167,7 +159,7 @@ describe("a header that cannot be sent", () => {
     ["of the request", {}, { headers: [["x-token", `é€${key}`]] as [string, string][] }],
   ])("is named in the error without its value: %s", async (_, options, requestOptions) => {
     const { client, requests, events } = createKeyedClient(() => Response.json({}), options);
-    const error = await rejectionOf(completeChat(client, question, requestOptions));
+    const error = await catchError(completeChat(client, question, requestOptions));
     expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
     expect((error as Error).message).toContain('"x-token"');
     expectNoKey(error, ...events);
@@ -222,7 +214,7 @@ describe("a megabyte of text against slow patterns is cleaned in linear time:", 
     for (const status of [200, 403]) {
       const { client } = createKeyedClient(() => new Response(page, { status }));
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
-        const error = await rejectionOf(failed);
+        const error = await catchError(failed);
         expect(JSON.stringify(error).length).toBeLessThan(40_000);
         expect((error as { body: string }).body.length).toBeLessThan(8200);
       }

@@ -2,12 +2,12 @@ import { type ChatDelta, createClient, streamChat, toResponse } from "@sluice/co
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   DONE,
   frame,
   openBody,
   question,
-  rejectionOf,
   settled,
   streamAnswer,
 } from "./support/gateway.js";
@@ -104,7 +104,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     await iterator.return?.();
     const isWhole = gateway === gateways[1]?.[1];
     if (isWhole) expect((await stream.result()).message.content).toBe(text);
-    else expect(await rejectionOf(stream.result())).toMatchObject({ name: "AbortError" });
+    else expect(await catchError(stream.result())).toMatchObject({ name: "AbortError" });
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
@@ -171,19 +171,19 @@ describe("result() beside a loop that is paused", () => {
     connection.send(frame({ content: "three" }));
     await connection.wanted();
     connection.drop();
-    const error = await rejectionOf(result);
+    const error = await catchError(result);
     expect(error).toMatchObject({ reason: "truncated", partial: { content: "one two three" } });
     const texts = [await iterator.next(), await iterator.next()].map(({ value }) => value);
     expect(texts).toMatchObject([{ text: "two " }, { text: "three" }]);
-    expect(await rejectionOf(iterator.next())).toBe(error);
+    expect(await catchError(iterator.next())).toBe(error);
   });
 
   test("An abort ends the result and the loop at once", async () => {
     const { connection, stream, iterator, result } = await pauseStream();
     stream.abort();
-    const error = await rejectionOf(result);
+    const error = await catchError(result);
     expect(error).toMatchObject({ name: "AbortError" });
-    expect(await rejectionOf(iterator.next())).toBe(error);
+    expect(await catchError(iterator.next())).toBe(error);
     await settled();
     expect(connection.cancelled).toBe(true);
     expect(stream.snapshot.content).toBe("one two ");
@@ -192,7 +192,7 @@ describe("result() beside a loop that is paused", () => {
   test("Leaving the loop meanwhile rejects the result", async () => {
     const { iterator, result } = await pauseStream();
     await iterator.return?.();
-    expect(await rejectionOf(result)).toMatchObject({ name: "AbortError" });
+    expect(await catchError(result)).toMatchObject({ name: "AbortError" });
   });
 
   test("A loop that waits for a delta gets it as soon as it comes", async () => {

@@ -4,7 +4,7 @@ import { chatOf } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
 import { createResponseReader } from "../src/chat/protocol/response-reader.js";
 import { textAnswer } from "./support/answers.js";
-import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+import { catchError, clientOf, DONE, frame, question, streamAnswer } from "./support/gateway.js";
 import { type CallStream, callStreams } from "./support/tool-call-streams.js";
 
 /** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
@@ -163,7 +163,7 @@ describe("a tool call without a name", () => {
   test("turns a whole response into a ResponseError that names the field", async () => {
     const message = { role: "assistant", content: null, tool_calls: [nameless] };
     const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+    expect(await catchError(completeChat(client, question))).toMatchObject({
       name: "ResponseError",
       path: "choices.message.tool_calls",
     });

@@ -6,7 +6,7 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { clientOf, rejectionOf, stoppedClock } from "./support/gateway.js";
+import { catchError, clientOf, stoppedClock } from "./support/gateway.js";
 
 const seconds = 1_755_000_000;
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -110,7 +110,7 @@ describe("createVideoTask", () => {
 
   test("reports that a receipt without an id may be billed", async () => {
     const { client } = clientOf(() => Response.json({ ...receipt, id: {}, task_id: undefined }));
-    expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
+    expect(await catchError(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
       path: "id",
       billing: "maybe",
@@ -119,7 +119,7 @@ describe("createVideoTask", () => {
 
   test("throws an error that came with HTTP 200", async () => {
     const { client } = clientOf(() => Response.json({ error: { message: "no quota", code: "quota" } }));
-    expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
+    expect(await catchError(createVideoTask(client, request))).toMatchObject({
       name: "APIError",
       message: "no quota",
       code: "quota",
@@ -130,7 +130,7 @@ describe("createVideoTask", () => {
   test("does not send a request that breaks a rule", async () => {
     const { client, requests } = clientOf(() => Response.json(receipt));
     const wrong = { ...request, parameters: { duration: 31 } };
-    expect(await rejectionOf(createVideoTask(client, wrong))).toMatchObject({
+    expect(await catchError(createVideoTask(client, wrong))).toMatchObject({
       issues: [{ path: "parameters.duration", rule: "video.beta.parameters.duration" }],
     });
     expect(requests).toHaveLength(0);
@@ -165,11 +165,11 @@ describe("getVideoTask", () => {
     "refuses %j as an id",
     async (id) => {
       const { client, requests } = createTask([queued]);
-      expect(await rejectionOf(getVideoTask(client, { id: id as string }))).toMatchObject({
+      expect(await catchError(getVideoTask(client, { id: id as string }))).toMatchObject({
         name: "ValidationError",
         issues: [{ rule: "video.task-id" }],
       });
-      expect(await rejectionOf(watchVideoTask(client, { id: id as string }).result())).toMatchObject({
+      expect(await catchError(watchVideoTask(client, { id: id as string }).result())).toMatchObject({
         name: "ValidationError",
       });
       expect(requests).toHaveLength(0);
@@ -180,7 +180,7 @@ describe("getVideoTask", () => {
     const failure = createTask([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     expect(await getVideoTask(failure.client, handle)).toMatchObject({ state: "failed", reason: "policy" });
     const broken = createTask([() => Response.json({ code: "db_error", message: "try later", data: null })]);
-    expect(await rejectionOf(getVideoTask(broken.client, handle))).toMatchObject({
+    expect(await catchError(getVideoTask(broken.client, handle))).toMatchObject({
       name: "APIError",
       message: "try later",
       code: "db_error",
@@ -197,13 +197,13 @@ describe("getVideoTask", () => {
   test("throws that an unknown id has expired after its retention time, otherwise that it was not found", async () => {
     const { client } = createTask([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
-    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
+    expect(await catchError(getVideoTask(client, old))).toMatchObject({
       name: "TaskError",
       reason: "expired",
       handle: old,
     });
     expect(
-      await rejectionOf(getVideoTask(client, { ...old, queryableUntil: Date.now() + 60_000 })),
+      await catchError(getVideoTask(client, { ...old, queryableUntil: Date.now() + 60_000 })),
     ).toMatchObject({
       name: "APIError",
       status: 404,

@@ -2,7 +2,7 @@ import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { createUploadStore, uploadMedia } from "@sluice/media";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, rejectionOf, shows, stoppedClock } from "../../core/test/support/gateway.js";
+import { clientOf, catchError, shows, stoppedClock } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -250,7 +250,7 @@ describe("an upload with a storage", () => {
       throw new DOMException("gone", "NotFoundError");
     };
     const gone = Object.assign(createVideo(), { slice });
-    const error = await rejectionOf(uploadMedia(client, gone, { storage }));
+    const error = await catchError(uploadMedia(client, gone, { storage }));
     expect(error).toMatchObject({ name: "ValidationError", billing: "none" });
     const signal = AbortSignal.abort(new Error("left"));
     await expect(uploadMedia(client, createVideo(), { storage, signal })).rejects.toThrow("left");

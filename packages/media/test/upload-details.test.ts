@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, ResponseError } from "@sluice/cor
 import { createUploadStore, getArchivedMedia, uploadMedia } from "@sluice/media";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
+import { clientOf, catchError, settled, stoppedClock, waitUntil } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, REAL_PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -56,7 +56,7 @@ describe("The events of an upload", () => {
 
   test("have the error of a refused upload", async () => {
     const { upload, listSteps, events } = createPage(() => createRefusal(413, "storage_full"));
-    const error = await rejectionOf(upload());
+    const error = await catchError(upload());
     expect(listSteps()).toEqual(["request 1", "response 1 413", "end not-sent APIError"]);
     expect(events.at(-1)).toMatchObject({ error });
   });
@@ -68,7 +68,7 @@ describe("The events of a search for copies", () => {
     await getArchivedMedia(found.client, { tasks: ["a"] });
     expect(found.listSteps()).toEqual(["request 1", "response 1 200", "end complete"]);
     const lost = createPage(() => createRefusal(403, "forbidden"));
-    await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
+    await catchError(getArchivedMedia(lost.client, { tasks: ["a"] }));
     expect(lost.listSteps()).toEqual(["request 1", "response 1 403", "end error APIError"]);
     expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
   });
@@ -116,7 +116,7 @@ test.each<[number, string, number]>([
   [500, "server_error", 6],
 ])("An upload that always gets %i (%s) sends %i requests", async (status, code, count) => {
   const { upload, requests } = createPage(() => createRefusal(status, code));
-  expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, billing: "none" });
+  expect(await catchError(upload())).toMatchObject({ name: "APIError", status, billing: "none" });
   expect(requests).toHaveLength(count);
 });
 
@@ -127,7 +127,7 @@ test.each([
   const { upload } = createPage(() => {
     throw new TypeError("fetch failed", { cause: reason && Object.assign(new Error("refused"), reason) });
   });
-  const error = await rejectionOf(upload());
+  const error = await catchError(upload());
   expect(error).toMatchObject({ name: "ConnectionError", billing: "none" });
   expect((error as Error).message).toContain(words);
 });
@@ -195,7 +195,7 @@ test("A store ends its upload when it gets another file", async () => {
   const seen: string[] = [];
   store.subscribe(() => seen.push(store.getSnapshot().status));
   const first = store.upload(createSmall());
-  await turnsUntil(() => held.length > 0, settled);
+  await waitUntil(() => held.length > 0, settled);
   const second = await store.upload(createSmall());
   expect(second).toMatchObject({ status: "success", data: { id: "file-1" } });
   expect(requests[0]?.signal.aborted).toBe(true);
@@ -257,7 +257,7 @@ describe("The response of an archive", () => {
   test.each(["name", "id", "url", "type", "expiresAt", "keptUntil", "bytes"])(
     "can't be read where a copy has no %s",
     async (field) => {
-      const error = await rejectionOf(findIn([copy, { ...copy, [field]: null }]));
+      const error = await catchError(findIn([copy, { ...copy, [field]: null }]));
       expect(error).toBeInstanceOf(ResponseError);
       expect(error).toMatchObject({ path: "files" });
     },
@@ -275,7 +275,7 @@ describe("The response of an archive", () => {
 
 test("A search for copies without a response ends after a minute", async () => {
   const { client, clock } = createPage(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
-  const error = await rejectionOf(clock.advanceUntil(getArchivedMedia(client, { tasks: ["a"] }), 1000));
+  const error = await catchError(clock.advanceUntil(getArchivedMedia(client, { tasks: ["a"] }), 1000));
   expect(error).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
   expect(clock.now()).toBe(60_000);
 });

@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, isGatewayError } from "@sluice/co
 import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf, seeded, stoppedClock } from "../../core/test/support/gateway.js";
+import { clientOf, catchError, createRandom, stoppedClock } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -40,7 +40,7 @@ function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
   return { client, clock, log, delays, upload, uploadToEnd, sentBytes: () => sentBytes };
 
   async function uploadToEnd(file = createLarge()) {
-    const error = await rejectionOf(upload(file));
+    const error = await catchError(upload(file));
     if (!isGatewayError(error)) throw error;
     expect(error.message).not.toContain("one request too many");
     return error;
@@ -222,7 +222,7 @@ test("A second call for a file continues the aborted first call", async () => {
     stop.abort(new Error("left"));
     return new Promise(() => {});
   });
-  const first = rejectionOf(upload(file, { signal: stop.signal }));
+  const first = catchError(upload(file, { signal: stop.signal }));
   const second = upload(file);
   expect(await first).toMatchObject({ message: "left" });
   await second;
@@ -239,7 +239,7 @@ test("A part without a response for ten minutes is looked up, and the upload con
 
 test("A proxy that loses half of all requests gets each file once and completely, within the limit of bytes", async () => {
   for (let seed = 1; seed <= 10; seed += 1) {
-    const random = seeded(seed);
+    const random = createRandom(seed);
     const uploads = createUploads();
     const page = createPage(async (request) => {
       const luck = random();
@@ -300,7 +300,7 @@ describe("a failure before the upload is sent", () => {
 
   test("An abort while the headers are created keeps its reason", async () => {
     const { upload } = createPage(() => respondAt(0), { headers: () => new Promise(() => {}) });
-    const error = rejectionOf(upload(createLarge(), { signal: AbortSignal.abort(new Error("left")) }));
+    const error = catchError(upload(createLarge(), { signal: AbortSignal.abort(new Error("left")) }));
     expect(await error).toMatchObject({ message: "left" });
   });
 

@@ -3,7 +3,14 @@ import type { ChatMessage } from "@sluice/stores";
 import { memo, startTransition, useLayoutEffect, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, inPieces, openBody, streamAnswer } from "../../core/test/support/gateway.js";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  splitBytes,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
 
 /*
  * Bursts in a real browser, in React's own time: no act() and no testing library. What is asserted is how often and
@@ -143,7 +150,7 @@ function createBody(readAt: (nth: number) => string | undefined, { apart }: { ap
 
 describe("a burst of 5,000 deltas below 200 messages", () => {
   test.each([
-    ["in four reads", () => inPieces(deltas.join("") + END, 262_144)],
+    ["in four reads", () => splitBytes(deltas.join("") + END, 262_144)],
     ["in 25 frames", () => streamFrames(25)],
   ])("%s commits at most once in a frame, and renders only the live row", async (_, body) => {
     await open(body());

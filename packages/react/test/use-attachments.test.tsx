@@ -9,11 +9,11 @@ import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@
 import * as React from "react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bytesOfBase64, clientOf, settled } from "../../core/test/support/gateway.js";
+import { clientOf, decodeBase64, settled } from "../../core/test/support/gateway.js";
 
 /** React 18 has none. */
 const { Activity } = React as Partial<typeof React>;
-const PIXEL = bytesOfBase64(
+const PIXEL = decodeBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 );
 const png = (name = "reef.png", type = "image/png") => new File([PIXEL as BlobPart], name, { type });

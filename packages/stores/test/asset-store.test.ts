@@ -1,7 +1,7 @@
 import { type ClientOptions, type Presence, type TaskError, watchAsset } from "@sluice/core";
 import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, eventLoopTurn, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
+import { clientOf, settled, shows, stoppedClock, waitForTurn } from "../../core/test/support/gateway.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
@@ -360,12 +360,12 @@ describe("an asset", () => {
     });
     store.attach("a-1");
     await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
-    await eventLoopTurn();
+    await waitForTurn();
     await clock.advance(59_999);
     expect(lookups).toHaveLength(1);
     fastMs = 500;
     await clock.advance(1);
-    await eventLoopTurn();
+    await waitForTurn();
     expect(lookups).toHaveLength(2);
     await clock.advance(500);
     await shows(store, ({ status }) => status === "success");

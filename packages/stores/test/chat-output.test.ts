@@ -2,7 +2,7 @@ import { withJSONSchema } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { onlyChecks, textAnswer } from "../../core/test/support/answers.js";
+import { checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { chatOf, liveChat } from "./support/chat.js";
 
@@ -65,7 +65,7 @@ describe("a chat with a schema", () => {
     });
     const jsonSchema = { type: "object", properties: { title: { type: "string" } } };
     const schema = withJSONSchema(
-      onlyChecks((value) => typeof Object(value).title === "string"),
+      checkOnly((value) => typeof Object(value).title === "string"),
       jsonSchema,
     );
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: schema });
@@ -85,7 +85,7 @@ describe("a chat with a schema", () => {
     const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
-    const schema = onlyChecks(() => true);
+    const schema = checkOnly(() => true);
     await createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: schema }).send("Answer in JSON");
     expect(warnings).toMatchObject([
       { path: "outputSchema", message: expect.stringContaining("withJSONSchema") },

@@ -3,14 +3,14 @@ import { type ChatStoreOptions, createChatStore, memoryStorage, type SendOptions
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
-  bytesOfBase64,
   clientOf,
   DONE,
-  eventLoopTurn,
+  decodeBase64,
   frame,
   settled,
   streamAnswer,
-  turnsUntil,
+  waitForTurn,
+  waitUntil,
 } from "../../core/test/support/gateway.js";
 import { chatOf, liveChat, until } from "./support/chat.js";
 import { shown } from "./support/tabs.js";
@@ -158,7 +158,7 @@ describe("the queue of a stored chat", () => {
     const isQueued = (key: string, record: unknown) => key.startsWith("/queued/") && record !== undefined;
     const countOf = async () =>
       [...(await storage.read(`chat/${id}`))].filter((entry) => isQueued(...entry)).length;
-    await turnsUntil(async () => (await countOf()) === queued.length);
+    await waitUntil(async () => (await countOf()) === queued.length);
     return { storage, id, turns: await Promise.all(turns) };
   }
 
@@ -176,10 +176,7 @@ describe("the queue of a stored chat", () => {
   });
 
   test("A restored queue follows the next answer that is whole, with its images, and leaves no record", async () => {
-    const { storage, id } = await left(
-      ["two", [new Blob([new Uint8Array(bytesOfBase64(bytes))])]],
-      ["three"],
-    );
+    const { storage, id } = await left(["two", [new Blob([new Uint8Array(decodeBase64(bytes))])]], ["three"]);
     const later = await shown(storage, { id, whenBusy });
     await settled();
     const retried = later.chat.retry();
@@ -231,8 +228,8 @@ describe("the queue of a stored chat", () => {
     const storage = memoryStorage();
     const { chat, connections } = await shown(storage, { id: `queue-${Math.random()}`, whenBusy });
     void chat.send("one");
-    const next = chat.send("two", { images: [new Blob([new Uint8Array(bytesOfBase64(bytes))])] });
-    for (let turn = 0; turn < 20; turn += 1) await eventLoopTurn();
+    const next = chat.send("two", { images: [new Blob([new Uint8Array(decodeBase64(bytes))])] });
+    for (let turn = 0; turn < 20; turn += 1) await waitForTurn();
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }]);
     for (const { send, end } of connections.slice(0, 2)) {
       send(hello);

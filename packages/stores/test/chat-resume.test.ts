@@ -10,18 +10,18 @@ import { type ChatMessage, type ChatStoreOptions, createChatStore, memoryStorage
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
+  catchError,
   clientOf,
   DONE,
-  eventLoopTurn,
   frame,
   openBody,
   question,
-  rejectionOf,
   stoppedClock,
   streamAnswer,
-  turnsUntil,
+  waitForTurn,
+  waitUntil,
 } from "../../core/test/support/gateway.js";
-import { type Ending, errorEvent, keptAnswer, numbered } from "../../core/test/support/kept.js";
+import { addIds, type Ending, serveStored, writeError } from "../../core/test/support/kept.js";
 import { until } from "./support/chat.js";
 import {
   all,
@@ -108,7 +108,7 @@ describe("an answer that the proxy keeps", () => {
     const connect = async (nth: number) => {
       await connections[nth]?.wanted();
       const part = parts[nth] ?? [];
-      if (part.length > 0) connections[nth]?.send(numbered([...answer.slice(0, before), ...part], before));
+      if (part.length > 0) connections[nth]?.send(addIds([...answer.slice(0, before), ...part], before));
       before += part.length;
     };
     return { clock, connections, requests, turn, connect, passHalfMinutes };
@@ -138,7 +138,7 @@ describe("an answer that the proxy keeps", () => {
     const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 3), [], [], [], []]);
     await connect(0);
     await passHalfMinutes(14, short({}));
-    expect(await rejectionOf(turn)).toMatchObject({
+    expect(await catchError(turn)).toMatchObject({
       name: "TimeoutError",
       phase: "chunk",
       partial: { content: "Gr\u00fc\u00df Gott" },
@@ -157,7 +157,7 @@ describe("an answer that the proxy keeps", () => {
     const broken = openBody();
     const { client } = resumingClient(
       ({ method }) => {
-        const response = streamAnswer(method === "POST" ? broken.body : numbered(answer, 2));
+        const response = streamAnswer(method === "POST" ? broken.body : addIds(answer, 2));
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -165,7 +165,7 @@ describe("an answer that the proxy keeps", () => {
     );
     const turn = streamChat(client, question).result();
     await broken.wanted();
-    broken.send(numbered(answer.slice(0, 2)) + errorEvent("upstream_cut").trimStart());
+    broken.send(addIds(answer.slice(0, 2)) + writeError("upstream_cut").trimStart());
     expect((await turn).message).toEqual((await whole()).turn.message);
     expect(broken.cancelled).toBe(true);
     await clock.advance(1000);
@@ -173,7 +173,7 @@ describe("an answer that the proxy keeps", () => {
   });
 
   test("is resumed with the headers of the request", async () => {
-    const { client, requests } = keptAnswer(answer, [behind(2)], {
+    const { client, requests } = serveStored(answer, [behind(2)], {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
       credentials: "include",
@@ -194,7 +194,7 @@ describe("an answer that cannot be resumed", () => {
     ["204", () => new Response(null, { status: 204 })],
   ])("is truncated, as without a proxy that keeps it: %s", async (_, refused) => {
     const { stream, attempts } = streaming([behind(3, "drop"), refused()]);
-    const error = await rejectionOf(stream.result());
+    const error = await catchError(stream.result());
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({ reason: "truncated", partial });
     expect((error as Error).cause).toMatchObject({ message: "terminated" });
@@ -210,7 +210,7 @@ describe("an answer that cannot be resumed", () => {
     const clock = stoppedClock();
     const short = streaming([behind(3, "drop"), ...tries(4)], { clock });
     const long = streaming([behind(3, "drop"), ...tries(5)], { clock });
-    const [back, lost] = [short.stream.result(), rejectionOf(long.stream.result())];
+    const [back, lost] = [short.stream.result(), catchError(long.stream.result())];
     for (let second = 0; second < 32; second += 1) {
       await resting();
       await clock.advance(1000);
@@ -226,7 +226,7 @@ describe("an answer that cannot be resumed", () => {
   test("ends as a timeout after a silence, with the text so far", async () => {
     const clock = stoppedClock();
     const { stream } = streaming([behind(3, "silence"), gone()], { clock });
-    const error = rejectionOf(stream.result());
+    const error = catchError(stream.result());
     await resting();
     await clock.advance(60_000);
     await resting();
@@ -240,7 +240,7 @@ describe("an answer that cannot be resumed", () => {
     const { client, requests } = resumingClient(
       ({ method }) => {
         if (method === "GET") return new Promise(() => {});
-        const response = streamAnswer(numbered(answer.slice(0, 3)));
+        const response = streamAnswer(addIds(answer.slice(0, 3)));
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -251,7 +251,7 @@ describe("an answer that cannot be resumed", () => {
 
   test("has the text so far if the whole time ends", async () => {
     const { clock, requests, stream } = unheard({ totalMs: 30_000 });
-    const error = rejectionOf(stream.result());
+    const error = catchError(stream.result());
     await reached(requests, 2);
     await clock.advance(30_000);
     expect(await error).toMatchObject({ name: "TimeoutError", phase: "total", partial });
@@ -260,7 +260,7 @@ describe("an answer that cannot be resumed", () => {
 
   test("A rest without headers is requested again, and has the text so far at last", async () => {
     const { clock, requests, stream } = unheard({ firstChunkMs: 20_000 });
-    const error = await clock.advanceUntil(rejectionOf(stream.result()), 5000);
+    const error = await clock.advanceUntil(catchError(stream.result()), 5000);
     expect(error).toMatchObject({
       reason: "truncated",
       partial,
@@ -273,7 +273,7 @@ describe("an answer that cannot be resumed", () => {
   test("is truncated if it is cut after a silence that ended", async () => {
     const clock = stoppedClock();
     const { stream } = streaming([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
-    const error = rejectionOf(stream.result());
+    const error = catchError(stream.result());
     await resting();
     await clock.advance(60_000);
     await resting();
@@ -284,7 +284,7 @@ describe("an answer that cannot be resumed", () => {
     const clock = stoppedClock();
     const nothing = Array.from({ length: 6 }, () => ({ bytes: 0, ending: "end" }) as const);
     const { stream, attempts, requests } = streaming([behind(3), ...nothing], { clock, random: () => 1 });
-    const error = rejectionOf(stream.result());
+    const error = catchError(stream.result());
     await reached(requests, 2);
     let count = 2;
     for (const ms of [2000, 4000, 8000, 16_000]) {
@@ -302,10 +302,10 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test.each(["upstream_cut", "stream_interrupted"])("ends as it did at the proxy: %s", async (code) => {
-    const broken = [...answer.slice(0, 3), errorEvent(code).trimStart()];
+    const broken = [...answer.slice(0, 3), writeError(code).trimStart()];
     for (const cuts of [[], [behind(2)]]) {
       const { stream, attempts } = streaming(cuts, {}, broken);
-      expect(await rejectionOf(stream.result())).toMatchObject({
+      expect(await catchError(stream.result())).toMatchObject({
         reason: "truncated",
         code: code,
         partial,
@@ -322,21 +322,21 @@ describe("an answer that cannot be resumed", () => {
       response.headers.set("x-stream-id", id);
       return response;
     });
-    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+    expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
     expect(requests).toHaveLength(1);
   });
 
   test("has no id: it is requested once, and is truncated", async () => {
-    const { client, requests } = resumingClient(() => streamAnswer(numbered(answer.slice(0, 2))));
+    const { client, requests } = resumingClient(() => streamAnswer(addIds(answer.slice(0, 2))));
     const stream = streamChat(client, question);
-    expect(await rejectionOf(stream.result())).toMatchObject({ reason: "truncated" });
+    expect(await catchError(stream.result())).toMatchObject({ reason: "truncated" });
     stream.abort();
     expect(requests).toHaveLength(1);
   });
 
   test("is not resumed after a frame that is not JSON", async () => {
     const { stream, attempts } = streaming([], {}, [answer[0] as string, "data: {no\n\n"]);
-    expect(await rejectionOf(stream.result())).toMatchObject({ reason: "malformed" });
+    expect(await catchError(stream.result())).toMatchObject({ reason: "malformed" });
     expect(attempts()).toEqual(["POST"]);
   });
 });
@@ -348,14 +348,14 @@ describe("stopping an answer that the proxy keeps", () => {
     ["abort()", (stream) => stream.abort()],
     ["the caller's signal", (_, caller) => caller.abort()],
   ])("stops it there too, by %s", async (_, stop) => {
-    const { client, requests, attempts } = keptAnswer(answer, open, {
+    const { client, requests, attempts } = serveStored(answer, open, {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
       credentials: "include",
     });
     const caller = new AbortController();
     const stream = streamChat(client, question, { signal: caller.signal, headers: { "x-tenant": "t" } });
-    const result = rejectionOf(stream.result());
+    const result = catchError(stream.result());
     await resting();
     stop(stream, caller);
     expect(await result).toMatchObject({ name: "AbortError" });
@@ -374,9 +374,12 @@ describe("stopping an answer that the proxy keeps", () => {
   });
 
   test("stops it there too where the client does not resume: the proxy would read on, and be billed", async () => {
-    const { client, requests, attempts } = keptAnswer(answer, open, { resume: undefined, onEvent: () => {} });
+    const { client, requests, attempts } = serveStored(answer, open, {
+      resume: undefined,
+      onEvent: () => {},
+    });
     const stream = streamChat(client, question, { headers: { "x-tenant": "t" } });
-    const result = rejectionOf(stream.result());
+    const result = catchError(stream.result());
     await resting();
     stream.abort();
     expect(await result).toMatchObject({ name: "AbortError" });
@@ -400,7 +403,7 @@ describe("stopping an answer that the proxy keeps", () => {
   });
 
   test("does not keep the connection of the stop open", async () => {
-    const proxy = keptAnswer(answer, open).client;
+    const proxy = serveStored(answer, open).client;
     const stopped = openBody();
     const { client } = resumingClient((request) =>
       request.method === "DELETE" ? new Response(stopped.body) : proxy.fetch(request),
@@ -413,7 +416,7 @@ describe("stopping an answer that the proxy keeps", () => {
     const clock = stoppedClock();
     const nothing = { bytes: 0, ending: "end" } as const;
     const { stream, requests, attempts } = streaming([behind(2), nothing], { clock, random: () => 1 });
-    const result = rejectionOf(stream.result());
+    const result = catchError(stream.result());
     await reached(requests, 2);
     stream.abort();
     expect(await result).toMatchObject({ name: "AbortError" });
@@ -430,7 +433,7 @@ describe("stopping an answer that the proxy keeps", () => {
       return response;
     });
     const stream = streamChat(client, question);
-    const result = rejectionOf(stream.result());
+    const result = catchError(stream.result());
     await resting();
     stream.abort();
     expect(await result).toMatchObject({ name: "AbortError" });
@@ -450,11 +453,11 @@ describe("stopping an answer that the proxy keeps", () => {
 function page(
   storage: RecordStorage,
   events: readonly string[],
-  cuts: Parameters<typeof keptAnswer>[1],
+  cuts: Parameters<typeof serveStored>[1],
   options: Partial<ChatStoreOptions> = {},
 ) {
   const clock = stoppedClock();
-  const proxy = keptAnswer(events, cuts, { clock, retry: { limit: 0 } });
+  const proxy = serveStored(events, cuts, { clock, retry: { limit: 0 } });
   const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
   const chat = createChatStore(proxy.client, open);
   const last = () => chat.getSnapshot().messages.at(-1) as ChatMessage;
@@ -482,7 +485,7 @@ async function leftBy(
 /** A page that is left in the middle of an answer, two events of which have come. */
 async function leftInTheMiddle(events: readonly string[], change?: (message: ChatMessage) => object) {
   const storage = memoryStorage();
-  const cut = new TextEncoder().encode(numbered(events.slice(0, 2))).length;
+  const cut = new TextEncoder().encode(addIds(events.slice(0, 2))).length;
   const before = page(storage, events, [{ bytes: cut, ending: "silence" }]);
   before.chat.subscribe(() => {});
   void before.chat.send("Hello");
@@ -523,7 +526,7 @@ describe("a chat behind a proxy that keeps its answers", () => {
 
   test("stores the id of a kept answer with its first words: the page may be killed", async () => {
     const storage = memoryStorage();
-    const cut = new TextEncoder().encode(numbered(counted.slice(0, 1))).length;
+    const cut = new TextEncoder().encode(addIds(counted.slice(0, 1))).length;
     const { chat, clock, last } = page(storage, counted, [{ bytes: cut, ending: "silence" }]);
     chat.subscribe(() => {});
     void chat.send("Hello");
@@ -591,7 +594,7 @@ describe("a reloaded chat", () => {
       reasoning: "Hm, hm",
     }));
     const thinking = [frame({ reasoning_content: "Hm, " }), frame({ reasoning_content: "hm" }), ...counted];
-    const bytes = new TextEncoder().encode(numbered(thinking.slice(0, 1))).length;
+    const bytes = new TextEncoder().encode(addIds(thinking.slice(0, 1))).length;
     const after = page(left.storage, thinking, [{ bytes, ending: "silence" }], left);
     after.chat.subscribe(() => {});
     await resting();
@@ -614,7 +617,7 @@ describe("a reloaded chat", () => {
 
   test("continues after another cut behind the last event of this read", async () => {
     const left = await leftInTheMiddle(counted);
-    const bytes = new TextEncoder().encode(numbered(counted.slice(0, 1))).length;
+    const bytes = new TextEncoder().encode(addIds(counted.slice(0, 1))).length;
     const after = page(left.storage, counted, [{ bytes, ending: "end" }], left);
     after.chat.subscribe(() => {});
     await after.ended();
@@ -638,7 +641,7 @@ describe("a reloaded chat", () => {
 
   test("shows an answer that a closed page left as interrupted without `resume`, and sends nothing", async () => {
     const left = await leftInTheMiddle(counted);
-    const { client, requests } = clientOf(() => streamAnswer(numbered(counted)));
+    const { client, requests } = clientOf(() => streamAnswer(addIds(counted)));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
     chat.subscribe(() => {});
     await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
@@ -652,7 +655,7 @@ describe("a reloaded chat", () => {
 
   test("shows an answer that was interrupted at the proxy, with the longer text", async () => {
     const left = await leftInTheMiddle(counted);
-    const lost = [counted[0] as string, errorEvent("stream_interrupted").trimStart()];
+    const lost = [counted[0] as string, writeError("stream_interrupted").trimStart()];
     const after = page(left.storage, lost, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
@@ -666,7 +669,7 @@ describe("a reloaded chat", () => {
 
   test("shows the error of the answer", async () => {
     const left = await leftInTheMiddle(counted);
-    const failed = [...counted.slice(0, 3), errorEvent("upstream_idle").trimStart()];
+    const failed = [...counted.slice(0, 3), writeError("upstream_idle").trimStart()];
     const after = page(left.storage, failed, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
@@ -689,7 +692,7 @@ describe("a reloaded chat", () => {
       },
     });
     const proxy = resumingClient((request) => {
-      if (request.method === "GET") return streamAnswer(numbered(split));
+      if (request.method === "GET") return streamAnswer(addIds(split));
       return streamAnswer(textAnswer("three"));
     });
     const options = { model: "alpha-v4.1-flash", tools: [add], ...left } as unknown as ChatStoreOptions;
@@ -781,7 +784,7 @@ describe("a reloaded chat", () => {
     };
     const after = page(storage, counted, [], { id: left.id });
     after.chat.subscribe(() => {});
-    await turnsUntil(() => reads === 2);
+    await waitUntil(() => reads === 2);
     after.chat.close();
     goOn();
     await resting();
@@ -818,12 +821,12 @@ describe("a reloaded chat", () => {
 
 /** Waits for `count` requests. A part of the library that is loaded on demand takes some time of the real clock. */
 async function reached(requests: readonly Request[], count: number): Promise<void> {
-  await turnsUntil(() => requests.length >= count);
+  await waitUntil(() => requests.length >= count);
 }
 
 /** Until nothing moves any more but by a clock; loading takes turns of the host's own. */
 async function resting(): Promise<void> {
-  for (let nth = 0; nth < 10; nth += 1) await eventLoopTurn();
+  for (let nth = 0; nth < 10; nth += 1) await waitForTurn();
 }
 
 describe("A chat whose kept answer can't be had for a while", () => {
@@ -833,7 +836,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
   /** A chat whose first answer is cut behind two events, and meets `refusals`. The rest is there for the next requests. */
   function cut(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
     const given = [
-      { bytes: new TextEncoder().encode(numbered(counted.slice(0, 2))).length, ending: "drop" as const },
+      { bytes: new TextEncoder().encode(addIds(counted.slice(0, 2))).length, ending: "drop" as const },
       ...refusals.map((make) => make()),
     ];
     const { chat, clock, attempts, last } = page(storage, counted, given);

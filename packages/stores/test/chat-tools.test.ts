@@ -2,14 +2,14 @@ import { type ClientEvent, ConfigurationError, defineTool, type Tool, withJSONSc
 import { type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
-import { callAnswer, onlyChecks, textAnswer } from "../../core/test/support/answers.js";
+import { callAnswer, checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import {
   clientOf,
   DONE,
-  eventLoopTurn,
   frame,
   settled,
   streamAnswer,
+  waitForTurn,
 } from "../../core/test/support/gateway.js";
 import { chatOf, hasCall, liveChat, until } from "./support/chat.js";
 
@@ -75,7 +75,7 @@ describe("defineTool", () => {
   });
 
   test("takes the JSON Schema beside a schema that has none, and checks with the schema", async () => {
-    const checks = onlyChecks((value) => typeof Object(value).city === "string");
+    const checks = checkOnly((value) => typeof Object(value).city === "string");
     const jsonSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const ran: unknown[] = [];
     const weather = defineTool({
@@ -371,7 +371,7 @@ describe("a chat with tools", () => {
       await connection?.wanted();
       // the chat loads this reader for its first call
       await import("@sluice/core/partial-json");
-      await eventLoopTurn();
+      await waitForTurn();
       await clock.advance(50);
     }
     expect(seen).toContainEqual({ city: "Ro" });

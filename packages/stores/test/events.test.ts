@@ -18,12 +18,12 @@ import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOnce } from "../../core/src/transport/request-once.js";
 import {
+  catchError,
   clientOf,
   DONE,
   frame,
   openBody,
   question,
-  rejectionOf,
   stoppedClock,
   streamAnswer,
 } from "../../core/test/support/gateway.js";
@@ -184,11 +184,11 @@ describe("the events of a call", () => {
     test("what had come of an answer that broke off or was stopped", async () => {
       const head = frame({ content: "Hel" }, null, { model, usage: wide });
       const cut = recorded(() => streamAnswer(head));
-      await rejectionOf(streamChat(cut.client, question).result());
+      await catchError(streamChat(cut.client, question).result());
       const body = openBody();
       const stopped = recorded(() => streamAnswer(body.body));
       const stream = streamChat(stopped.client, question);
-      const failed = rejectionOf(stream.result());
+      const failed = catchError(stream.result());
       await body.wanted();
       body.send(head);
       await body.wanted();
@@ -316,7 +316,7 @@ describe("the events of a call", () => {
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
 
       const refused = recorded(() => refusal(401), { gateway });
-      const error = await rejectionOf(call(refused.client));
+      const error = await catchError(call(refused.client));
       expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
       expect(refused.ends()).toMatchObject([{ kind, error }]);
     },
@@ -324,19 +324,19 @@ describe("the events of a call", () => {
 
   test("end with the error of an answer that does not fit the spec", async () => {
     const { client, ends } = recorded(() => Response.json({ choices: [] }));
-    const error = await rejectionOf(completeChat(client, question));
+    const error = await catchError(completeChat(client, question));
     expect(ends()).toMatchObject([{ error }]);
   });
 
   test("end as truncated if the stream broke off, and as unknown if no answer came", async () => {
     const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
-    await rejectionOf(streamChat(cut.client, question).result());
+    await catchError(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
 
     const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
       retry: { maxRetryAfterMs: 0 },
     });
-    await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
+    await catchError(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
     expect(dead.ends()).toMatchObject([
       { outcome: "error", error: { name: "ConnectionError", billing: "maybe" } },
     ]);
@@ -346,7 +346,7 @@ describe("the events of a call", () => {
     const body = openBody();
     const { client, ends } = recorded(() => streamAnswer(body.body));
     const stream = streamChat(client, question);
-    const failed = rejectionOf(stream.result());
+    const failed = catchError(stream.result());
     await body.wanted();
     stream.abort();
     stream.abort();
@@ -358,8 +358,8 @@ describe("the events of a call", () => {
       controller.abort();
       return new Promise<Response>(() => {});
     });
-    await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
-    await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
+    await catchError(completeChat(silent.client, question, { signal: controller.signal }));
+    await catchError(completeChat(silent.client, question, { signal: controller.signal }));
     expect(silent.ends()).toMatchObject([{ outcome: "stopped" }, { outcome: "stopped" }]);
     expect(silent.requests).toHaveLength(1);
   });
@@ -416,7 +416,7 @@ describe("headers", () => {
       },
       { clock: stoppedClock() },
     );
-    await rejectionOf(generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }));
+    await catchError(generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }));
     const { callId, kind } = events[0] as CallEvent;
     expect(given).toMatchObject([
       { callId, kind, path: "/v1/images/generations" },
@@ -611,6 +611,6 @@ test("Each event of a call, and its headers function, get the settings of the re
   );
   events.length = 0;
   const { client: streaming, events: streamed } = recorded(() => streamAnswer(DONE));
-  await rejectionOf(streamChat(streaming, question).result());
+  await catchError(streamChat(streaming, question).result());
   expect(streamed[0]?.settings).toEqual({ stream: true });
 });

@@ -2,7 +2,7 @@ import type { RecordStorage } from "@sluice/core";
 import { createVideoTaskStore, memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, settled, turnsUntil } from "../../core/test/support/gateway.js";
+import { clientOf, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
 import { until } from "./support/chat.js";
 import { left, openPage, request } from "./support/scoped-pages.js";
 
@@ -125,7 +125,7 @@ describe("Forgetting a scope", () => {
       { user: "ann" },
     );
     const creating = createVideoTaskStore(client, { storage }).create(request);
-    await turnsUntil(() => requests.length > 0, settled);
+    await waitUntil(() => requests.length > 0, settled);
     await signOut(client);
     answer();
     await creating;

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { callAnswer, onlyChecks, textAnswer } from "../../core/test/support/answers.js";
+import { callAnswer, checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import { DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { numbered } from "../../core/test/support/kept.js";
-import { comeBack, lose } from "../../core/test/support/lost-code.js";
+import { addIds } from "../../core/test/support/kept.js";
+import { lose, restoreModules } from "../../core/test/support/lost-code.js";
 import { until } from "./support/chat.js";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
 
-afterEach(comeBack);
+afterEach(restoreModules);
 
 /** Creates a page without these modules, whose gateway is `answer`. */
 async function pageWithout(
@@ -33,7 +33,7 @@ async function pageWithout(
 }
 
 const model = "alpha-v4.1-flash";
-const anything = onlyChecks(() => true);
+const anything = checkOnly(() => true);
 
 describe("a chat whose code for failures is lost", () => {
   test("A refused message of a chat is not lost, and is sent again by retry()", async () => {
@@ -55,7 +55,7 @@ const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "
 function keptAnswer({ method, headers }: Request): Response {
   if (method === "DELETE") return new Response(null, { status: 204 });
   const answer = streamAnswer(
-    method === "POST" ? numbered(kept.slice(0, 1)) : numbered(kept, Number(headers.get("last-event-id"))),
+    method === "POST" ? addIds(kept.slice(0, 1)) : addIds(kept, Number(headers.get("last-event-id"))),
   );
   answer.headers.set("x-stream-id", "s-1");
   return answer;
@@ -84,7 +84,7 @@ describe("a kept answer that breaks off", () => {
       outcome: "error",
       streamId: "s-1",
     });
-    comeBack();
+    restoreModules();
     expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ output: { a: 1 } }] });
     expect(requests).not.toContain("POST");
   });
@@ -102,7 +102,7 @@ describe("a chat whose own code is lost", () => {
 
   test("It stores all messages with the next one, when its code is there", async () => {
     const { chat, createChatStore, client, storage } = await storedChat("chat/persistence");
-    comeBack();
+    restoreModules();
     expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
     await until(chat, ({ unsaved }) => unsaved === 0);
     await settled();
@@ -165,7 +165,7 @@ describe("a chat whose own code is lost", () => {
     });
     expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
     expect(requests).toEqual([]);
-    comeBack();
+    restoreModules();
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });
     expect(requests).toEqual(["POST"]);
   });
@@ -183,7 +183,7 @@ test("A film is listed without storage/record-writer-later, and stored with the 
   await create("A reef");
   expect(createVideoTaskList(client, { storage }).getSnapshot()).toHaveLength(1);
   expect(events).toContain("storage-error");
-  comeBack();
+  restoreModules();
   await create("A whale");
   expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
 });
@@ -197,7 +197,7 @@ describe("a user who signs out where storage/forget is lost", () => {
     const chat = createChatStore(client, { model, id: "a", storage });
     await chat.send("Hi");
     expect((await signOut(client)).errors).toHaveLength(1);
-    comeBack();
+    restoreModules();
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
     expect(await storage.read("chat/a")).toEqual(new Map());
   });

@@ -11,11 +11,11 @@ import { createChatStore, indexedDBStorage, memoryStorage } from "@sluice/stores
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import {
+  catchError,
   clientOf,
   event,
   frame,
   question,
-  rejectionOf,
   streamAnswer,
 } from "../../core/test/support/gateway.js";
 
@@ -83,7 +83,7 @@ describe.each(bodies)("An answer whose body is %s", (_, made) => {
   test("is a refusal with the words of the gateway, and is not repeated", async () => {
     const refusal = JSON.stringify({ error: { message: `no ${words}`, code: "bad" } });
     const { client, requests } = clientOf(() => responseOf(made(refusal), 400));
-    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+    expect(await catchError(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       status: 400,
       message: `no ${words}`,
@@ -118,16 +118,16 @@ describe("An answer that something else has read", () => {
       billing: "maybe",
       message: expect.stringMatching(/response\.clone\(\)/),
     };
-    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject(lost);
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject(lost);
+    expect(await catchError(streamChat(client, question).result())).toMatchObject(lost);
+    expect(await catchError(completeChat(client, question))).toMatchObject(lost);
     expect(requests).toHaveLength(2);
     const image = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
-    expect(await rejectionOf(generateImages(client, image))).toMatchObject(lost);
+    expect(await catchError(generateImages(client, image))).toMatchObject(lost);
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error", error: lost });
     // a refusal stays one
     const refused = clientOf(() => answer("{}", 400));
-    expect(await rejectionOf(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
+    expect(await catchError(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
     expect(refused.requests).toHaveLength(1);
   });
 
@@ -144,7 +144,7 @@ describe("An answer that something else has read", () => {
 test("A body of anything else is refused with the way out", async () => {
   for (const piece of [5, {}, null]) {
     const { client } = clientOf(() => responseOf(streamOf("a", () => piece)));
-    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+    expect(await catchError(streamChat(client, question).result())).toMatchObject({
       message: expect.stringMatching(/Uint8Array/),
       billing: "maybe",
     });
@@ -156,12 +156,12 @@ test("A response without a body that something else has read is refused with the
   Object.defineProperty(response, "bodyUsed", { value: true });
   response.text = () => Promise.reject(new TypeError("Already read"));
   const { client } = clientOf(() => response);
-  expect(`${await rejectionOf(completeChat(client, question))}`).toContain("response.clone()");
+  expect(`${await catchError(completeChat(client, question))}`).toContain("response.clone()");
 });
 
 test("A redirect whose body is a stream of Node is a redirect", async () => {
   const { client } = clientOf(() => responseOf(piecesOf("moved", encoded), 302));
-  expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ status: 302 });
+  expect(await catchError(streamChat(client, question).result())).toMatchObject({ status: 302 });
 });
 
 /** A client whose `fetch` needs nothing of the platform. */
@@ -224,9 +224,9 @@ describe("The client", () => {
         message: expect.stringMatching(`no ${name}: load a polyfill`),
       };
       const failures = [
-        await rejectionOf(completeChat(client, question)),
-        await rejectionOf((async () => streamChat(client, question).result())()),
-        await rejectionOf(createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } })),
+        await catchError(completeChat(client, question)),
+        await catchError((async () => streamChat(client, question).result())()),
+        await catchError(createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } })),
         (await chat.send("Hello")).error,
       ];
       Reflect.set(globalThis, name, before);
@@ -257,7 +257,7 @@ describe("A page whose old library adds fields to prototypes", () => {
     expect(turn.outcome).toBe("not-sent");
     expect(turn.error?.message).toMatch(/Object\.prototype.*"extend".*enumerable: false/);
     const request = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
-    expect(`${await rejectionOf(createVideoTask(client, request))}`).toContain('"extend"');
+    expect(`${await catchError(createVideoTask(client, request))}`).toContain('"extend"');
     expect(sent).toEqual([]);
     // a request without a check needs no schema
     const answer = await streamChat(client, question, { checks: false }).result();
@@ -271,7 +271,7 @@ describe("A page whose old library adds fields to prototypes", () => {
     const { client, sent } = chatOf();
     Object.defineProperty(prototype, "toJSON", { value: () => "changed", configurable: true });
     onTestFinished(() => void Reflect.deleteProperty(prototype, "toJSON"));
-    const error = await rejectionOf((async () => streamChat(client, question).result())());
+    const error = await catchError((async () => streamChat(client, question).result())());
     Reflect.deleteProperty(prototype, "toJSON");
     expect(error).toMatchObject({ name: "ConfigurationError", message: expect.stringMatching(/toJSON/) });
     expect(sent).toEqual([]);

@@ -7,7 +7,7 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
+import { stoppedClock, waitUntil } from "../../core/test/support/gateway.js";
 import { openOnce } from "../../core/test/support/once.js";
 
 const once = { retry: { limit: 0 } };
@@ -292,7 +292,7 @@ describe("a film behind a proxy that remembers answers", () => {
     const tellAll = () => {
       for (const tell of held.splice(0)) tell();
     };
-    await turnsUntil(() => clock.sleeping() > 0);
+    await waitUntil(() => clock.sleeping() > 0);
     tellAll();
     expect((await clock.advanceUntil(another, 500)).handle?.id).toBe("t-2");
     tellAll();

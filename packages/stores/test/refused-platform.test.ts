@@ -13,13 +13,7 @@ import {
 import { hasLocks, isLocked } from "@sluice/stores/internal";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
-import {
-  clientOf,
-  settled,
-  stoppedClock,
-  streamAnswer,
-  turnsUntil,
-} from "../../core/test/support/gateway.js";
+import { clientOf, settled, stoppedClock, streamAnswer, waitUntil } from "../../core/test/support/gateway.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 const refusal = () => new DOMException("access is denied in this context", "SecurityError");
@@ -239,7 +233,7 @@ test("A task that is reset while the locks are asked is neither kept nor sent", 
   };
   const task = createVideoTaskStore(client, { storage: { ...kept, write } });
   void task.create(video);
-  await turnsUntil(() => refuse !== undefined, settled);
+  await waitUntil(() => refuse !== undefined, settled);
   task.reset();
   refuse?.(refusal());
   await settled();

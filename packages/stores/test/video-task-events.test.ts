@@ -3,9 +3,9 @@ import type { PollEvent } from "@sluice/core/internal";
 import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   openBody,
-  rejectionOf,
   stoppedClock,
   streamAnswer,
 } from "../../core/test/support/gateway.js";
@@ -257,7 +257,7 @@ describe("polling continues at the usual interval", () => {
       [() => events(pushed(noURL), END)],
     );
     expect([await next(), await next()]).toEqual(["queued", "result-pending"]);
-    const failed = rejectionOf(tasks.next());
+    const failed = catchError(tasks.next());
     for (let count = 0; count < 3; count += 1) await pause();
     expect(await failed).toMatchObject({ name: "TaskError", reason: "no-result" });
     expect(requested).toHaveLength(5);
@@ -270,7 +270,7 @@ describe("watching ends during pushed changes", () => {
     const body = openBody();
     const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
     await watch.next();
-    const over = rejectionOf(watch.tasks.next());
+    const over = catchError(watch.tasks.next());
     await body.wanted();
     return { ...watch, body, over };
   }

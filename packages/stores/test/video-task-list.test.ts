@@ -7,7 +7,7 @@ import {
   type VideoTaskStore,
 } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
@@ -196,7 +196,7 @@ test("the error of a failed video has its handle, in a store and from waiting", 
   await failed(video);
   const { error } = video.getSnapshot();
   expect(error).toMatchObject({ name: "TaskError", reason: "failed", handle });
-  expect(await rejectionOf(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
+  expect(await catchError(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
 });
 
 test("an unknown model is submitted, listed and watched", async () => {

@@ -1,6 +1,6 @@
 import { streams } from "virtual:conformance";
 import { test } from "vitest";
-import { bytesOfBase64, inPieces } from "../support/gateway.js";
+import { decodeBase64, splitBytes } from "../support/gateway.js";
 import { describeRecorded } from "../support/recorded.js";
 import {
   expectAsRecorded,
@@ -14,14 +14,14 @@ import {
 
 describeRecorded("recorded streams", streams, (all) => {
   for (const recorded of all.filter((_, index) => isSample(index))) {
-    const bytes = bytesOfBase64(recorded.base64);
+    const bytes = decodeBase64(recorded.base64);
 
     test(`${recorded.id} gives the recorded answer whole and in random cuts`, () =>
       expectInRandomCuts(recorded, bytes));
 
     if (!isSlow(bytes))
       test(`${recorded.id} gives the recorded answer byte by byte`, () =>
-        expectAsRecorded(recorded, inPieces(bytes, 1)));
+        expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
     test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
       expectTruncated(recorded, bytes, 16));

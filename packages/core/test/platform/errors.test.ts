@@ -9,7 +9,7 @@ import {
   ValidationError,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, question, rejectionOf } from "../support/gateway.js";
+import { catchError, clientOf, question } from "../support/gateway.js";
 import { describeRecorded } from "../support/recorded.js";
 
 describeRecorded("recorded error answers", errorCases, (cases) => {
@@ -25,7 +25,7 @@ describeRecorded("recorded error answers", errorCases, (cases) => {
         return;
       }
       for (const sent of [completeChat(client, question), streamChat(client, question).result()]) {
-        const error = await rejectionOf(sent);
+        const error = await catchError(sent);
         if (!(error instanceof APIError)) throw error;
         expect(error.status).toBe(expected.status);
         expect(expected.code_may_be ?? [expected.code]).toContain(error.code ?? null);
@@ -61,7 +61,7 @@ describe("the message of an error body", () => {
   ])("is read from %s", async (body, message, code) => {
     for (const status of [200, 400]) {
       const { client } = clientOf(() => new Response(body, { status }));
-      const error = await rejectionOf(completeChat(client, question));
+      const error = await catchError(completeChat(client, question));
       expect(error).toMatchObject({ name: "APIError", status, message: expect.stringContaining(message) });
       expect((error as APIError).code).toBe(code);
     }
@@ -71,7 +71,7 @@ describe("the message of an error body", () => {
     const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
     for (const body of [`{"detail":${deep}}`, `{"errors":${deep}}`, `{"message":"${"x".repeat(100_000)}"}`]) {
       const { client } = clientOf(() => new Response(body, { status: 400 }));
-      const error = (await rejectionOf(completeChat(client, question))) as Error;
+      const error = (await catchError(completeChat(client, question))) as Error;
       expect(error).toMatchObject({ name: "APIError", status: 400 });
       expect(error.message.length).toBeLessThan(8200);
       expect(JSON.stringify(error).length).toBeLessThan(50_000);
@@ -81,7 +81,7 @@ describe("the message of an error body", () => {
 
 test("a fetch that rejects with nothing is a failed connection", async () => {
   const { client } = clientOf(() => Promise.reject(), { retry: { limit: 0 } });
-  const error = await rejectionOf(completeChat(client, question));
+  const error = await catchError(completeChat(client, question));
   expect(error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
   expect((error as Error).cause).toBeUndefined();
 });
@@ -93,7 +93,7 @@ test("an error keeps 8,192 characters of the body, and marks a longer body as tr
     [`${whole}x`, `${whole}…`],
   ]) {
     const { client } = clientOf(() => new Response(body, { status: 400 }));
-    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ body: kept });
+    expect(await catchError(completeChat(client, question))).toMatchObject({ body: kept });
   }
 });
 
@@ -103,7 +103,7 @@ describe("the id of a request", () => {
     [undefined, {}],
   ])("is %j for an answer with the headers %j", async (requestId, headers) => {
     const { client } = clientOf(() => new Response("{}", { status: 400, headers }));
-    const error = await rejectionOf(completeChat(client, question));
+    const error = await catchError(completeChat(client, question));
     expect((error as APIError).requestId).toBe(requestId);
   });
 });

@@ -1,16 +1,16 @@
 import { type ChatDelta, type ClientOptions, streamChat, streamResumption } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   DONE,
   event,
-  eventLoopTurn,
   frame,
   openBody,
   question,
-  rejectionOf,
   stoppedClock,
   streamAnswer,
+  waitForTurn,
 } from "../support/gateway.js";
 
 const call = (fields: object) => frame({ tool_calls: [{ index: 0, ...fields }] });
@@ -143,7 +143,7 @@ describe("A log of numbered events", () => {
       { clock, random: () => 0, resume: streamResumption() },
     );
     const stream = streamChat(client, question);
-    const error = rejectionOf(stream.result());
+    const error = catchError(stream.result());
     let isOver = false;
     error.finally(() => {
       isOver = true;
@@ -151,7 +151,7 @@ describe("A log of numbered events", () => {
     for (let step = 0; !isOver && step < 400; step += 1) {
       for (const { body, cancelled, send } of connections) if (body.locked && !cancelled) send(logged(1));
       await clock.advance(5000);
-      await eventLoopTurn();
+      await waitForTurn();
     }
     expect(await error).toMatchObject({ name: "TimeoutError", phase: "chunk", partial: { content: "Pay " } });
     expect(clock.sleeping()).toBe(0);

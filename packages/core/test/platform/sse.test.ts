@@ -1,7 +1,7 @@
 import { sseCases } from "virtual:conformance";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { describe, expect, test } from "vitest";
-import { bytesOfBase64, inPieces, seeded } from "../support/gateway.js";
+import { createRandom, decodeBase64, splitBytes } from "../support/gateway.js";
 import { describeRecorded } from "../support/recorded.js";
 
 function read(pieces: readonly Uint8Array[]) {
@@ -20,17 +20,17 @@ function read(pieces: readonly Uint8Array[]) {
   return { events, retry, unknown, unfinished };
 }
 
-const readText = (text: string, size = Number.POSITIVE_INFINITY) => read(inPieces(text, size));
+const readText = (text: string, size = Number.POSITIVE_INFINITY) => read(splitBytes(text, size));
 
 describeRecorded("recorded event streams", sseCases, (cases) => {
   for (const { id, chunks_b64, expected, expected_retry, any_split_must_agree } of cases) {
-    const chunks = chunks_b64.map(bytesOfBase64);
+    const chunks = chunks_b64.map(decodeBase64);
     const whole = Uint8Array.from(chunks.flatMap((chunk) => [...chunk]));
     const cuts = any_split_must_agree
       ? [
-          ...[1, 2, 3, 5, 7].map((size) => inPieces(whole, size)),
+          ...[1, 2, 3, 5, 7].map((size) => splitBytes(whole, size)),
           ...Array.from(whole, (_, at) => [whole.slice(0, at), whole.slice(at)]),
-          ...[1, 2, 3, 4, 5].map((seed) => splitRandomly(whole, seeded(seed))),
+          ...[1, 2, 3, 4, 5].map((seed) => splitRandomly(whole, createRandom(seed))),
         ]
       : [];
 
@@ -111,7 +111,7 @@ describe("cases that the standard leaves open", () => {
   ])("an event longer than the bound is refused, in any cut: %s", (_, text) => {
     for (const size of [1, 4, 1000]) {
       const parser = createEventParser({ maxLength: 9, onEvent: () => {} });
-      expect(() => inPieces(text, size).forEach(parser.push)).toThrow(/longer than 9 characters/);
+      expect(() => splitBytes(text, size).forEach(parser.push)).toThrow(/longer than 9 characters/);
     }
   });
 });

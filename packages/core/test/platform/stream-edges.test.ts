@@ -11,18 +11,18 @@ import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../../stores/test/support/chat.js";
 import {
+  catchError,
   clientOf,
   DONE,
   event,
   frame,
-  inPieces,
-  listenersOn,
   openBody,
   question,
-  rejectionOf,
   settled,
+  splitBytes,
   stoppedClock,
   streamAnswer,
+  trackListeners,
 } from "../support/gateway.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
@@ -107,7 +107,7 @@ describe("an unreadable part", () => {
     async (data) => {
       const { stream } = startStream(`${frame({ content: "Hello" })}data: ${data}\n\n`);
       const seen: ChatDelta[] = [];
-      const error = await rejectionOf(
+      const error = await catchError(
         (async () => {
           for await (const delta of stream) seen.push(delta);
         })(),
@@ -121,14 +121,14 @@ describe("an unreadable part", () => {
   test("a line beyond 16 MB is malformed: the text so far stays, and the connection is closed", async () => {
     const connection = openBody();
     const caller = new AbortController();
-    const listeners = listenersOn(caller.signal);
+    const listeners = trackListeners(caller.signal);
     const clock = stoppedClock();
     const events: string[] = [];
     const { client } = clientOf(() => streamAnswer(connection.body), {
       clock,
       onEvent: ({ type }) => events.push(type),
     });
-    const error = rejectionOf(streamChat(client, question, { signal: caller.signal }).result());
+    const error = catchError(streamChat(client, question, { signal: caller.signal }).result());
     connection.send(`${frame({ content: "Hello" })}data: {"x":"`);
     for (let megabyte = 0; megabyte < 16; megabyte += 1) {
       await connection.wanted();
@@ -147,7 +147,7 @@ describe("an unreadable part", () => {
 
   test("a body beyond 16 MB in place of a stream is malformed, and the connection is closed", async () => {
     const connection = openBody();
-    const error = rejectionOf(streamResult(connection.body));
+    const error = catchError(streamResult(connection.body));
     connection.send('{"x":"');
     for (let megabyte = 0; megabyte < 16; megabyte += 1) {
       await connection.wanted();
@@ -264,7 +264,7 @@ describe("an answer", () => {
     const clock = stoppedClock();
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body), { clock });
-    const error = rejectionOf(completeChat(client, question));
+    const error = catchError(completeChat(client, question));
     await connection.wanted();
     connection.drop();
     expect(await error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
@@ -312,7 +312,7 @@ describe("a body with status 200 is not an answer", () => {
 
   for (const [name, ask] of asks)
     test.each(bodies)(`if it is %j from ${name}`, async (body, words) => {
-      const error = await rejectionOf(ask(body));
+      const error = await catchError(ask(body));
       if (!isGatewayError(error)) throw error;
       expect(["APIError", "ResponseError"]).toContain(error.name);
       if (error.name === "APIError") expect(error.status).toBe(200);
@@ -320,9 +320,9 @@ describe("a body with status 200 is not an answer", () => {
     });
 
   test("if it is a frame of another kind before the end, or [DONE] alone", async () => {
-    const error = await rejectionOf(streamResult(event({ status: "maintenance" })));
+    const error = await catchError(streamResult(event({ status: "maintenance" })));
     expect(error).toMatchObject({ name: "APIError", body: '{"status":"maintenance"}' });
-    expect(await rejectionOf(streamResult(DONE))).toMatchObject({ name: "APIError", status: 200 });
+    expect(await catchError(streamResult(DONE))).toMatchObject({ name: "APIError", status: 200 });
   });
 
   test("Usage or a finish_reason alone is an empty response", async () => {
@@ -336,7 +336,7 @@ describe("a body with status 200 is not an answer", () => {
   });
 
   test("The error of plain text names the base URL, as with a page", async () => {
-    const error = await rejectionOf(streamResult("upstream connect error\n"));
+    const error = await catchError(streamResult("upstream connect error\n"));
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/base URL.*upstream connect error/);
   });
@@ -345,7 +345,7 @@ describe("a body with status 200 is not an answer", () => {
     const error = { error: { message: "no quota", code: "quota" } };
     for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
       for (const size of [1, 2, 1000])
-        expect(await rejectionOf(streamResult(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
+        expect(await catchError(streamResult(splitBytes(`\uFEFF${text}`, size)))).toMatchObject({
           code: "quota",
         });
   });
@@ -451,7 +451,7 @@ test("a failure before anything is sent is not a truncated stream", async () => 
   const { client } = clientOf(() => streamAnswer(end), {
     headers: () => Promise.reject(new Error("session expired")),
   });
-  const error = (await rejectionOf(streamChat(client, question).result())) as StreamError;
+  const error = (await catchError(streamChat(client, question).result())) as StreamError;
   expect(error.name).not.toBe("StreamError");
   expect(`${error.message} ${error.cause}`).toContain("session expired");
 });

@@ -1,18 +1,18 @@
 import { type ChatDelta, isGatewayError, StreamError, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import {
+  catchError,
   clientOf,
   DONE,
   event,
   frame,
-  inPieces,
-  listenersOn,
   openBody,
   question,
-  rejectionOf,
   settled,
+  splitBytes,
   stoppedClock,
   streamAnswer,
+  trackListeners,
 } from "../support/gateway.js";
 
 const greeting =
@@ -266,7 +266,7 @@ describe("an answer without an end", () => {
   test.each(endings)("is an error with the text so far, because it %s", async (_, content, expected) => {
     const stream = startStream(content);
     const deltas: ChatDelta[] = [];
-    const error = await rejectionOf(
+    const error = await catchError(
       (async () => {
         for await (const delta of stream) deltas.push(delta);
       })(),
@@ -274,7 +274,7 @@ describe("an answer without an end", () => {
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({ ...expected, partial: { role: "assistant", content: "Hello" } });
     expect(deltas.some(({ type }) => type === "finish")).toBe(false);
-    expect(await rejectionOf(stream.result())).toBe(error);
+    expect(await catchError(stream.result())).toBe(error);
     expect(stream.snapshot.content).toBe("Hello");
   });
 
@@ -282,7 +282,7 @@ describe("an answer without an end", () => {
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body));
     const stream = streamChat(client, question);
-    const failure = rejectionOf(stream.result());
+    const failure = catchError(stream.result());
     connection.send(greeting);
     await connection.wanted();
     connection.drop();
@@ -292,7 +292,7 @@ describe("an answer without an end", () => {
   });
 
   test("is truncated after an empty body, and not an empty success", async () => {
-    expect(await rejectionOf(startStream("").result())).toMatchObject({
+    expect(await catchError(startStream("").result())).toMatchObject({
       reason: "truncated",
       partial: { content: "" },
     });
@@ -305,14 +305,14 @@ describe("a body that is not a stream", () => {
 
   test("is an error that names the base URL for an HTML page with status 200", async () => {
     const client = answer("<!doctype html><title>Console</title>", "text/html");
-    const error = await rejectionOf(streamChat(client, question).result());
+    const error = await catchError(streamChat(client, question).result());
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/200.*Console.*base URL/);
   });
 
   test("is a JSON error with status 200", async () => {
     const client = answer('{"error":{"message":"no quota","code":"quota"}}', "application/json");
-    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+    expect(await catchError(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       message: "no quota",
       code: "quota",
@@ -355,27 +355,27 @@ describe("stopping", () => {
     connection.send(greeting);
     await iterator.next();
     stream.abort();
-    const error = await rejectionOf(stream.result());
+    const error = await catchError(stream.result());
     expect(error).toMatchObject({ name: "AbortError" });
     expect(isGatewayError(error)).toBe(false);
     await settled();
     expect(connection.cancelled).toBe(true);
     // "lo" had come with "Hel" and had not been delivered yet: it is not lost
     expect(stream.snapshot.content).toBe("Hello");
-    expect(await rejectionOf(iterator.next() as Promise<unknown>)).toBe(error);
+    expect(await catchError(iterator.next() as Promise<unknown>)).toBe(error);
   });
 
   test("The caller's signal rejects with its reason, before and after the headers", async () => {
     const reason = new Error("the page was closed");
     const before = new AbortController();
     const { client } = clientOf(() => new Promise<never>(() => {}));
-    const pending = rejectionOf(streamChat(client, question, { signal: before.signal }).result());
+    const pending = catchError(streamChat(client, question, { signal: before.signal }).result());
     before.abort(reason);
     expect(await pending).toBe(reason);
 
     const after = new AbortController();
     const { connection, client: other } = openConnection();
-    const startStream = rejectionOf(streamChat(other, question, { signal: after.signal }).result());
+    const startStream = catchError(streamChat(other, question, { signal: after.signal }).result());
     connection.send(greeting);
     await connection.wanted();
     after.abort(reason);
@@ -384,7 +384,7 @@ describe("stopping", () => {
 
   test("A signal that has already aborted sends nothing", async () => {
     const { client, requests } = openConnection();
-    await rejectionOf(streamChat(client, question, { signal: AbortSignal.abort() }).result());
+    await catchError(streamChat(client, question, { signal: AbortSignal.abort() }).result());
     expect(requests).toHaveLength(0);
   });
 
@@ -396,7 +396,7 @@ describe("stopping", () => {
     await settled();
     expect(connection.cancelled).toBe(true);
     expect(requests[0]?.signal.aborted).toBe(true);
-    expect(await rejectionOf(stream.result())).toMatchObject({ name: "AbortError" });
+    expect(await catchError(stream.result())).toMatchObject({ name: "AbortError" });
   });
 
   test("Leaving the loop after the end does not abort", async () => {
@@ -407,7 +407,7 @@ describe("stopping", () => {
 
   test("leaves no listener on a signal that outlives its requests", async () => {
     const { signal } = new AbortController();
-    const listeners = listenersOn(signal);
+    const listeners = trackListeners(signal);
     for (let turn = 0; turn < 3; turn += 1) {
       await streamChat(clientOf(() => streamAnswer(whole)).client, question, { signal }).result();
     }
@@ -425,7 +425,7 @@ describe("a time limit", () => {
 
   test("ends a silent stream with the text so far", async () => {
     const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
-    const failure = rejectionOf(streamChat(client, question).result());
+    const failure = catchError(streamChat(client, question).result());
     connection.send(greeting);
     await connection.wanted();
     await clock.advance(1000);
@@ -447,7 +447,7 @@ describe("a time limit", () => {
     ["usage before the end", frame({}, null, { usage })],
   ])("is not reset by %s, and the text so far is kept", async (_, beat) => {
     const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
-    const failure = rejectionOf(streamChat(client, question).result());
+    const failure = catchError(streamChat(client, question).result());
     connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
     await connection.wanted();
     for (let beats = 0; beats < 3; beats += 1) {
@@ -497,7 +497,7 @@ describe("a time limit", () => {
       () => (isOpen ? streamAnswer(connection.body) : new Promise<never>(() => {})),
       { clock },
     );
-    const failure = rejectionOf(streamChat(client, question).result());
+    const failure = catchError(streamChat(client, question).result());
     for (let minute = 0; minute < 4; minute += 1) {
       await clock.advance(60_000);
       connection.send(": thinking\n\n");
@@ -514,7 +514,7 @@ describe("a time limit", () => {
     connection.send(greeting);
     await clock.advance(1000);
     expect([connection.cancelled, clock.sleeping()]).toEqual([true, 0]);
-    expect(await rejectionOf(stream.result())).toMatchObject({ phase: "first-chunk" });
+    expect(await catchError(stream.result())).toMatchObject({ phase: "first-chunk" });
   });
 
   test("chunkMs does not end a stream whose slow reader reads something in time", async () => {
@@ -545,9 +545,9 @@ describe("a time limit", () => {
     await clock.advance(1);
     expect([connection.cancelled, clock.sleeping()]).toEqual([true, 0]);
     expect((await iterator.next()).value).toEqual({ type: "text-delta", text: "lo" });
-    const error = await rejectionOf(iterator.next());
+    const error = await catchError(iterator.next());
     expect(error).toMatchObject({ name: "TimeoutError", phase: "chunk", partial: { content: "Hello" } });
-    expect(await rejectionOf(stream.result())).toBe(error);
+    expect(await catchError(stream.result())).toBe(error);
   });
 
   test("chunkMs closes a text stream and a response whose reader stalls, and not those of a result()", async () => {
@@ -577,7 +577,7 @@ describe("a time limit", () => {
       { clock },
     );
     const { signal } = new AbortController();
-    const listeners = listenersOn(signal);
+    const listeners = trackListeners(signal);
     for (let nth = 0; nth < 200; nth += 1)
       await streamChat(client, question, { signal })[Symbol.asyncIterator]().next();
     await clock.advance(60_000);
@@ -587,14 +587,14 @@ describe("a time limit", () => {
   test("has its own phase for the headers and for the whole request", async () => {
     const silent = clientOf(() => new Promise<never>(() => {}), { clock: stoppedClock() });
     const clock = silent.client.clock as ReturnType<typeof stoppedClock>;
-    const headers = rejectionOf(
+    const headers = catchError(
       streamChat(silent.client, question, { timeout: { firstChunkMs: 500 } }).result(),
     );
     await clock.advance(500);
     expect(await headers).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
 
     const { clock: other, connection, client } = startTimedStream({ totalMs: 3000 });
-    const total = rejectionOf(streamChat(client, question).result());
+    const total = catchError(streamChat(client, question).result());
     connection.send(greeting);
     await connection.wanted();
     await other.advance(3000);
@@ -609,7 +609,7 @@ describe("reading", () => {
       {
         pull(controller) {
           given += 1;
-          controller.enqueue(inPieces(frame({ content: "." }), 10_000)[0] as Uint8Array);
+          controller.enqueue(splitBytes(frame({ content: "." }), 10_000)[0] as Uint8Array);
         },
       },
       { highWaterMark: 0 },
@@ -660,10 +660,10 @@ describe("reading", () => {
       expect(piece).toBe("Hel");
       break;
     }
-    expect(await rejectionOf(left.result())).toMatchObject({ name: "AbortError" });
+    expect(await catchError(left.result())).toMatchObject({ name: "AbortError" });
     const unread = streamChat(client, question);
     await unread.textStream.cancel();
-    expect(await rejectionOf(unread.result())).toMatchObject({ name: "AbortError" });
+    expect(await catchError(unread.result())).toMatchObject({ name: "AbortError" });
   });
 
   test("leaves the deltas to a loop if the text stream is not read", async () => {
@@ -770,7 +770,7 @@ describe("reading", () => {
       ] as const)
         expect(again[field]).toEqual(direct[field]);
     }
-    const error = await rejectionOf(streamChat(relayed(greeting), question).result());
+    const error = await catchError(streamChat(relayed(greeting), question).result());
     expect(error).toMatchObject({ reason: "truncated", partial: { content: "Hello" } });
   });
 });

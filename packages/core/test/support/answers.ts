@@ -21,7 +21,7 @@ export function callAnswer(
 }
 
 /** A schema of a library that cannot write JSON Schema. */
-export function onlyChecks(fits: (value: unknown) => boolean): StandardSchema {
+export function checkOnly(fits: (value: unknown) => boolean): StandardSchema {
   const validate = (value: unknown) => (fits(value) ? { value } : { issues: [{ message: "no" }] });
   return { "~standard": { version: 1, vendor: "other", validate } };
 }

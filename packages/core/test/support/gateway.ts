@@ -1,12 +1,12 @@
 import "./loaded.js";
 import { type Client, type ClientOptions, type Clock, createClient, type Store } from "@sluice/core";
-import { currentTest, runLoop } from "./loops.js";
+import { findTest, runLoop } from "./loops.js";
 import { isWorkerd } from "./runtime.js";
 
 const encoder = new TextEncoder();
 
 /** `text`, or bytes, in pieces of `size` bytes. */
-export function inPieces(content: string | Uint8Array, size: number): Uint8Array[] {
+export function splitBytes(content: string | Uint8Array, size: number): Uint8Array[] {
   const bytes = typeof content === "string" ? encoder.encode(content) : content;
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.slice(at, at + size));
@@ -14,7 +14,7 @@ export function inPieces(content: string | Uint8Array, size: number): Uint8Array
 }
 
 /** A body that gives one piece for each read, and no piece before it is read. */
-function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+function pullBody(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream(
     {
@@ -95,7 +95,7 @@ export function streamAnswer(content: string | readonly Uint8Array[] | ReadableS
   const body =
     content instanceof ReadableStream
       ? content
-      : bodyOf(typeof content === "string" ? [encoder.encode(content)] : content);
+      : pullBody(typeof content === "string" ? [encoder.encode(content)] : content);
   return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
 }
 
@@ -137,7 +137,7 @@ export function stoppedClock(): Clock & {
 } {
   let now = 0;
   const sleepers = new Set<{ until: number; wake: () => void }>();
-  const ownTest = currentTest();
+  const ownTest = findTest();
   return { now: () => now, sleep, advance, advanceToNext, advanceUntil, sleeping: () => sleepers.size };
 
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -190,7 +190,7 @@ export function stoppedClock(): Clock & {
       for (let step = 0; !isOver; step += 1) {
         if (step === 1000) throw new Error(`Nothing settled in 1,000 steps of ${ms} ms.`);
         await move(ms, check);
-        await eventLoopTurn();
+        await waitForTurn();
       }
       return promise;
     }
@@ -211,15 +211,15 @@ const locks = globalThis.navigator?.locks as LockManager | undefined;
  */
 export async function settled(): Promise<void> {
   // in workerd the code of an `import()` comes in a turn of the whole event loop, though it is loaded
-  if (isWorkerd) await eventLoopTurn();
+  if (isWorkerd) await waitForTurn();
   for (let turn = isWorkerd ? 1 : 0; turn < 5; turn += 1) {
     await locks?.query();
-    await hostTurn();
+    await yieldTask();
   }
 }
 
 /** One task of the platform, behind those that wait already. */
-export function hostTurn(): Promise<void> {
+export function yieldTask(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
@@ -231,7 +231,7 @@ export function hostTurn(): Promise<void> {
 }
 
 /** Notes the listeners that a signal has from now on. */
-export function listenersOn(signal: AbortSignal): ReadonlySet<unknown> {
+export function trackListeners(signal: AbortSignal): ReadonlySet<unknown> {
   const listeners = new Set<unknown>();
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
@@ -247,7 +247,7 @@ export function listenersOn(signal: AbortSignal): ReadonlySet<unknown> {
 }
 
 /** Lets turns pass until `isDone` returns true. A test must not end before that. */
-export function turnsUntil(isDone: () => boolean | Promise<boolean>, turn = eventLoopTurn): Promise<void> {
+export function waitUntil(isDone: () => boolean | Promise<boolean>, turn = waitForTurn): Promise<void> {
   return runLoop("turnsUntil()", async (check) => {
     while (!(await isDone())) {
       await turn();
@@ -257,7 +257,7 @@ export function turnsUntil(isDone: () => boolean | Promise<boolean>, turn = even
 }
 
 /** A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one. */
-export function eventLoopTurn(): Promise<void> {
+export function waitForTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
@@ -275,7 +275,7 @@ export function shows<State>(store: Store<State>, isWanted: (state: State) => bo
 }
 
 /** Numbers in [0, 1) that are the same in each run. */
-export function seeded(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -284,7 +284,7 @@ export function seeded(seed: number): () => number {
 }
 
 /** Returns the error of `promise`; fails if it fulfils. */
-export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+export async function catchError(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
   } catch (error) {
@@ -294,6 +294,6 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 /** The bytes of a Base64 text. */
-export function bytesOfBase64(base64: string): Uint8Array {
+export function decodeBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }

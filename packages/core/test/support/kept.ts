@@ -19,7 +19,7 @@ type Refused = Response | Error;
  * A proxy that keeps an answer: the first connection is the question's, the others take it up again. Each is cut as
  * `cuts` say, in turn; those after them are whole.
  */
-export function keptAnswer(
+export function serveStored(
   events: readonly string[],
   cuts: readonly (Cut | Refused)[],
   options: Partial<ClientOptions> = {},
@@ -44,7 +44,7 @@ export function keptAnswer(
 }
 
 /** The events of a kept answer, numbered, behind one of them. */
-export function numbered(events: readonly string[], behind = 0): string {
+export function addIds(events: readonly string[], behind = 0): string {
   return events
     .map((event, nth) => `id: ${nth + 1}\n${event}`)
     .slice(behind)
@@ -52,9 +52,9 @@ export function numbered(events: readonly string[], behind = 0): string {
 }
 
 function openConnection(events: readonly string[], behind: number, cut: Cut | undefined): Response {
-  const bytes = encoder.encode(numbered(events, behind));
+  const bytes = encoder.encode(addIds(events, behind));
   const pieces = [bytes.slice(0, cut?.bytes ?? bytes.length)].filter(({ length }) => length > 0);
-  if (cut?.ending === "upstream_cut") pieces.push(encoder.encode(errorEvent("upstream_cut")));
+  if (cut?.ending === "upstream_cut") pieces.push(encoder.encode(writeError("upstream_cut")));
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
@@ -73,7 +73,7 @@ function openConnection(events: readonly string[], behind: number, cut: Cut | un
 }
 
 /** An error inside a stream, as the proxy says it. */
-export function errorEvent(code: string): string {
+export function writeError(code: string): string {
   return `\n\nevent: error\ndata: {"error":{"message":"the answer is over","code":"${code}"}}\n\n`;
 }
 

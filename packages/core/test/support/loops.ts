@@ -10,7 +10,7 @@ export interface TestLoops {
  * Returns the loops of the test that runs now, and undefined outside a test. The test fails if one of them still runs at
  * its end: a loop without an end would go on behind the tests of other files, and slow them down.
  */
-export function currentTest(): TestLoops | undefined {
+export function findTest(): TestLoops | undefined {
   const loops: TestLoops = { running: new Set(), isOver: false };
   try {
     onTestFinished(() => {
@@ -28,7 +28,7 @@ export function currentTest(): TestLoops | undefined {
 export async function runLoop<T>(
   name: string,
   loop: (check: () => void) => Promise<T>,
-  test = currentTest(),
+  test = findTest(),
 ): Promise<T> {
   const check = () => {
     if (test?.isOver) throw new Error(`${name} runs after the end of its test.`);

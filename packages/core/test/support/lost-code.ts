@@ -4,7 +4,7 @@ const packages = new URL("../../../", import.meta.url);
 const lost = new Set<string>();
 
 /** Lets all code be loaded again. */
-export function comeBack(): void {
+export function restoreModules(): void {
   for (const path of lost) vi.doUnmock(path);
   lost.clear();
 }

@@ -1,6 +1,6 @@
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { expect } from "vitest";
-import { seeded } from "./gateway.js";
+import { createRandom } from "./gateway.js";
 
 /** Reads a document in pieces. */
 export function read(...pieces: readonly string[]) {
@@ -83,7 +83,7 @@ export function splitRandomly(text: string, random: () => number): string[] {
 
 /** Reads random documents in random pieces, and expects that each reading is a part of the next one. */
 export function expectGrowth(seed: number, rounds: number): void {
-  const random = seeded(seed);
+  const random = createRandom(seed);
   for (let round = 0; round < rounds; round += 1) {
     const text = createRandomJSON(random);
     const whole = JSON.parse(text);

@@ -1,5 +1,5 @@
 import type { Client, ClientOptions, Clock } from "@sluice/core";
-import { clientOf, stoppedClock, turnsUntil } from "./gateway.js";
+import { clientOf, stoppedClock, waitUntil } from "./gateway.js";
 
 /** Answers one query. */
 export type Step = (request: Request) => Response | Promise<Response>;
@@ -13,7 +13,7 @@ const REFUSAL_MS = 5000;
  * A client whose queries are answered by `steps`, the last one for ever, under a clock that goes on only when the loop
  * waits: for its pause, or for an answer that does not come. Runtimes differ in how many turns the rest takes.
  */
-export function polled(
+export function startPolling(
   steps: readonly Step[],
   deadlineMs: number,
   options: Partial<ClientOptions> = {},
@@ -78,10 +78,10 @@ export function polled(
     async advance(ms) {
       const until = gateway.now() + ms;
       while (gateway.now() < until) {
-        await turnsUntil(isResting);
+        await waitUntil(isResting);
         await gateway.advanceToNext(until);
       }
-      await turnsUntil(isResting);
+      await waitUntil(isResting);
     },
   };
 

@@ -1,7 +1,7 @@
 import type { streams } from "virtual:conformance";
 import { type ChatResult, isGatewayError, streamChat } from "@sluice/core";
 import { expect } from "vitest";
-import { clientOf, inPieces, question, rejectionOf, seeded, streamAnswer } from "./gateway.js";
+import { catchError, clientOf, createRandom, question, splitBytes, streamAnswer } from "./gateway.js";
 
 /** One recorded stream, and what a client reads from it. */
 export type Recorded = NonNullable<typeof streams>[number];
@@ -38,7 +38,7 @@ function createExpectedEssence({
 export async function expectAsRecorded({ expected }: Recorded, pieces: readonly Uint8Array[]): Promise<void> {
   const [first, ...others] = expected.choices as [Recorded["expected"]["choices"][number]];
   if (expected.error_field_lines.length > 0) {
-    const error = await rejectionOf(readPieces(pieces));
+    const error = await catchError(readPieces(pieces));
     expect(error).toMatchObject({
       name: "StreamError",
       reason: "server-error",
@@ -84,8 +84,8 @@ function chooseCuts(end: number, random: () => number, most: number): number[] {
 /** Cuts a stream in up to `most` places, and expects an error with the text that came. */
 export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: number): Promise<void> {
   const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
-  for (const cut of chooseCuts(endOfAnswer(bytes), seeded(7), most)) {
-    const error = await rejectionOf(readPieces(inPieces(bytes.slice(0, cut), 512)));
+  for (const cut of chooseCuts(endOfAnswer(bytes), createRandom(7), most)) {
+    const error = await catchError(readPieces(splitBytes(bytes.slice(0, cut), 512)));
     if (!isGatewayError(error) || error.name !== "StreamError") throw error;
     expect(error.reason).toBe("truncated");
     const { content } = error.partial as ChatResult["message"];
@@ -109,7 +109,7 @@ export function isSample(index: number): boolean {
 /** Expects the recorded answer whole and in random cuts. */
 export async function expectInRandomCuts(recorded: Recorded, bytes: Uint8Array): Promise<void> {
   await expectAsRecorded(recorded, [bytes]);
-  const random = seeded(bytes.length);
+  const random = createRandom(bytes.length);
   for (const most of isSlow(bytes) ? [400, 4000] : [5, 40, 4000])
-    await expectAsRecorded(recorded, inPieces(bytes, 1 + Math.floor(random() * most)));
+    await expectAsRecorded(recorded, splitBytes(bytes, 1 + Math.floor(random() * most)));
 }

@@ -1,7 +1,7 @@
 import { isGatewayError } from "@sluice/core";
 import { checkMedia, fitImage, type MediaLimits, probeMedia } from "@sluice/media";
 import { describe, expect, test } from "vitest";
-import { rejectionOf } from "../../../core/test/support/gateway.js";
+import { catchError } from "../../../core/test/support/gateway.js";
 import { createFile, createJPEG, createPNG, createVideo, createWEBP } from "../support/media.js";
 
 const MB = 1_048_576;
@@ -103,7 +103,7 @@ describe("fitting images", () => {
     expect(small.changes).toEqual(["flattened", "downsized", "re-encoded"]);
     expect(small.blob.size).toBeLessThanOrEqual(20_000);
     expect(small.width).toBeLessThan(600);
-    const error = await rejectionOf(fitImage(blob, createLimits(50)));
+    const error = await catchError(fitImage(blob, createLimits(50)));
     expect(String(error)).toContain("can't be made to fit 50 bytes");
   });
 
@@ -122,7 +122,7 @@ describe("fitting images", () => {
       [undefined as unknown as Blob, "must be a Blob or a File"],
     ] as const;
     for (const [blob, message] of cases) {
-      const error = await rejectionOf(fitImage(blob, "first_frame"));
+      const error = await catchError(fitImage(blob, "first_frame"));
       expect(isGatewayError(error) && error.name).toBe("ValidationError");
       expect(String(error)).toContain(message);
     }
@@ -131,11 +131,11 @@ describe("fitting images", () => {
   test("an abort ends the fitting with the signal's reason", async () => {
     const blob = await drawImage(100, 100, "image/png", "red");
     const aborted = AbortSignal.abort();
-    expect(await rejectionOf(fitImage(blob, "first_frame", { signal: aborted }))).toBe(aborted.reason);
+    expect(await catchError(fitImage(blob, "first_frame", { signal: aborted }))).toBe(aborted.reason);
     const control = new AbortController();
     const fitting = fitImage(blob, "first_frame", { signal: control.signal });
     control.abort();
-    expect(await rejectionOf(fitting)).toBe(control.signal.reason);
+    expect(await catchError(fitting)).toBe(control.signal.reason);
   });
 
   test("an abort between decoding and encoding ends the fitting, too", async () => {
@@ -150,6 +150,6 @@ describe("fitting images", () => {
     };
     const blob = await drawImage(100, 100, "image/png", "red");
     const fitting = fitImage(blob, limits, { signal: control.signal });
-    expect(await rejectionOf(fitting)).toBe(control.signal.reason);
+    expect(await catchError(fitting)).toBe(control.signal.reason);
   });
 });

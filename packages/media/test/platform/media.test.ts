@@ -3,7 +3,7 @@ import * as media from "@sluice/media";
 import { type MediaProbe, type MediaUse, mediaLimits, toDataURI } from "@sluice/media";
 import { mediabunny } from "@sluice/media/mediabunny";
 import { describe, expect, test } from "vitest";
-import { bytesOfBase64, rejectionOf } from "../../../core/test/support/gateway.js";
+import { catchError, decodeBase64 } from "../../../core/test/support/gateway.js";
 import {
   CountedBlob,
   concatBytes,
@@ -348,7 +348,7 @@ describe("the type of a file", () => {
 
   test("is read from blobs only", async () => {
     for (const none of [undefined, null, "a.png", {}]) {
-      const error = await rejectionOf(probeMedia(none as unknown as Blob));
+      const error = await catchError(probeMedia(none as unknown as Blob));
       expect(isGatewayError(error) && error.name).toBe("ValidationError");
       expect(String(error)).toContain("must be a Blob or a File");
     }
@@ -359,7 +359,7 @@ describe("the type of a file", () => {
     const gone = { name: "a.mp4", size: 1000, type: "", slice } as unknown as File;
     const asks = [probeMedia, toDataURI, (file: File) => checkOne(file, "file")];
     for (const ask of asks) {
-      const error = await rejectionOf(ask(gone));
+      const error = await catchError(ask(gone));
       expect(isGatewayError(error) && error.name === "ValidationError" && error.issues[0]?.rule).toBe(
         "media.unreadable",
       );
@@ -374,7 +374,7 @@ describe("the type of a file", () => {
       if (start > MB) throw new DOMException("gone", "NotFoundError");
       return slice(start, end);
     };
-    const error = await rejectionOf(probeMedia(file));
+    const error = await catchError(probeMedia(file));
     expect(isGatewayError(error) && error.name === "ValidationError" && error.issues[0]?.rule).toBe(
       "media.unreadable",
     );
@@ -384,7 +384,7 @@ describe("the type of a file", () => {
     const reason = new DOMException("enough", "AbortError");
     const aborted = AbortSignal.abort(reason);
     const unread = new CountedBlob([createJPEG(9, 9)]);
-    expect(await rejectionOf(probeMedia(unread, { signal: aborted }))).toBe(reason);
+    expect(await catchError(probeMedia(unread, { signal: aborted }))).toBe(reason);
     expect(unread.bytesRead).toBe(0);
 
     const control = new AbortController();
@@ -396,7 +396,7 @@ describe("the type of a file", () => {
       if (slices === 3) control.abort(reason);
       return slice(...range);
     };
-    expect(await rejectionOf(probeMedia(file, { signal: control.signal }))).toBe(reason);
+    expect(await catchError(probeMedia(file, { signal: control.signal }))).toBe(reason);
     expect(slices).toBe(3);
     expect(reads.bytes).toBeLessThan(300_000);
   });
@@ -536,7 +536,7 @@ describe("data URIs", () => {
       const bytes = Uint8Array.from({ length: size }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
       const uri = await toDataURI(new Blob([bytes], { type: "image/png" }));
       expect(uri.startsWith("data:image/png;base64,")).toBe(true);
-      const decoded = bytesOfBase64(uri.slice(22));
+      const decoded = decodeBase64(uri.slice(22));
       expect(decoded.length).toBe(size);
       expect(decoded.every((byte, at) => byte === bytes[at])).toBe(true);
     },
@@ -567,8 +567,8 @@ describe("data URIs", () => {
     const control = new AbortController();
     const { file, reads } = createSparseFile("a.bin", 30 * MB, []);
     const encoded = toDataURI(file, { signal: control.signal, onProgress: () => control.abort() });
-    expect(await rejectionOf(encoded)).toMatchObject({ name: "AbortError" });
+    expect(await catchError(encoded)).toMatchObject({ name: "AbortError" });
     expect(reads.bytes).toBeLessThan(1 * MB);
-    expect(await rejectionOf(toDataURI(new Blob(), { signal: control.signal }))).toBe(control.signal.reason);
+    expect(await catchError(toDataURI(new Blob(), { signal: control.signal }))).toBe(control.signal.reason);
   });
 });

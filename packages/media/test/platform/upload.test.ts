@@ -1,7 +1,7 @@
 import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
+import { clientOf, catchError, shows, stoppedClock } from "../../../core/test/support/gateway.js";
 import { createJPEG } from "../support/media.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "../support/uploads.js";
 
@@ -103,7 +103,7 @@ describe("uploadMedia", () => {
   test("fails at once with a final error, and says that nothing was billed", async () => {
     const { client, failures, log } = createPage();
     failures.push(() => createRefusal(415, "file_type"));
-    const error = await rejectionOf(uploadMedia(client, createSmall()));
+    const error = await catchError(uploadMedia(client, createSmall()));
     expect(error).toMatchObject({ name: "APIError", status: 415, code: "file_type", billing: "none" });
     expect(log).toHaveLength(1);
   });

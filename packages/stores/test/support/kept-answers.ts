@@ -1,7 +1,7 @@
 import { type ChatDelta, type ClientOptions, streamChat } from "@sluice/core";
 import { expect } from "vitest";
-import { DONE, event, question, seeded, stoppedClock } from "../../../core/test/support/gateway.js";
-import { type Cut, type Ending, keptAnswer, numbered } from "../../../core/test/support/kept.js";
+import { createRandom, DONE, event, question, stoppedClock } from "../../../core/test/support/gateway.js";
+import { addIds, type Cut, type Ending, serveStored } from "../../../core/test/support/kept.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 /** A frame without what does not matter here: cuts are tried at each of its bytes. */
@@ -19,7 +19,7 @@ export const answer = [
   short({}, "tool_calls", { usage }),
   DONE,
 ];
-export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(numbered(events)).length;
+export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
 /** Number of bytes after which a cut leaves `count` whole events. */
 export const behind = (count: number, ending: Ending = "end"): Cut => ({
   bytes: bytesOf(answer.slice(0, count)),
@@ -32,11 +32,11 @@ export async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]
 }
 
 export function streaming(
-  cuts: Parameters<typeof keptAnswer>[1],
+  cuts: Parameters<typeof serveStored>[1],
   options: Partial<ClientOptions> = {},
   events = answer,
 ) {
-  const proxy = keptAnswer(events, cuts, { retry: { limit: 0 }, ...options });
+  const proxy = serveStored(events, cuts, { retry: { limit: 0 }, ...options });
   return { ...proxy, stream: streamChat(proxy.client, question) };
 }
 
@@ -50,7 +50,7 @@ export const whole = async () => {
 /** Cuts the answer twice: at each `step`th byte, and then at any byte. */
 export async function expectWholeAfterCuts(step: number) {
   const expected = await whole();
-  const random = seeded(11);
+  const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
   for (let bytes = 0; bytes <= bytesOf(answer); bytes += step) {
     const again = Math.floor(random() * bytesOf(answer));
