@@ -112,8 +112,8 @@ export async function awaitWithin<T>(
   promise: Promise<T>,
   what: string,
 ): Promise<T> {
-  const late = () => new DOMException(`${what} did not answer within ${ms} ms`, "TimeoutError");
-  const { signal, end } = openSpan(clock, undefined, ms, late);
+  const createLateError = () => new DOMException(`${what} did not answer within ${ms} ms`, "TimeoutError");
+  const { signal, end } = openSpan(clock, undefined, ms, createLateError);
   return rejectOnAbort(promise, signal).finally(end);
 }
 

@@ -62,6 +62,6 @@ export type WithOptions = keyof typeof functions;
 function findOptionIssues(of: WithOptions, options: unknown): Issue[] {
   const names = functions[of];
   const path = paths[of] ?? of.replace(/ .*/, "");
-  const known = { names, path, nested, instead: findAdvice(of) };
+  const known = { names, path, nested, advice: findAdvice(of) };
   return [...findUnknownOptions(of, known, options), ...findUnusableOptions(path, names, options)];
 }

@@ -204,7 +204,8 @@ export function openExchange(
   } = { ...client.timeout, ...timeout };
   origin ||= createRandomId();
   calls += 1;
-  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeout.totalMs)`, "total");
+  const createLateError = () =>
+    new TimeoutError(`not finished after ${totalMs} ms (timeout.totalMs)`, "total");
   return {
     callId: `${origin}-${calls}`,
     kind,
@@ -218,7 +219,7 @@ export function openExchange(
     chunkMs,
     retry: { ...client.retry, ...retry },
     idempotencyKey,
-    ...openSpan(client.clock, signal, totalMs, late),
+    ...openSpan(client.clock, signal, totalMs, createLateError),
   };
 }
 

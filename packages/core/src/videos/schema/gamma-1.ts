@@ -228,19 +228,19 @@ export type FastImageRequest = RequestOf<typeof fastFromImage>;
 export type GammaVideo10ProFastRequest = FastTextRequest | FastImageRequest;
 
 /** Returns true for a request with images. The mode decides the schema and so the error messages. */
-function showsImages(request: unknown): boolean {
+function hasImages(request: unknown): boolean {
   const content = (request as { content?: unknown } | undefined)?.content;
   return Array.isArray(content) && content.some((item) => (item as Content[number] | null)?.type !== "text");
 }
 
 /** Schema of a request to `gamma-video-1-5-pro-251215`: text to video, or image to video. */
 export const gammaVideo15ProRequest: v.GenericSchema<GammaVideo15ProRequest> = v.lazy((request) =>
-  showsImages(request) ? proFromImages : proFromText,
+  hasImages(request) ? proFromImages : proFromText,
 );
 
 /** Schema of a request to `gamma-video-1-0-pro-fast-251015`: text to video, or image to video. */
 export const gammaVideo10ProFastRequest: v.GenericSchema<GammaVideo10ProFastRequest> = v.lazy((request) =>
-  showsImages(request) ? fastFromImage : fastFromText,
+  hasImages(request) ? fastFromImage : fastFromText,
 );
 
 /** Warns about fields that the spec neither lists nor forbids (wire, 1.60). */
