@@ -2,7 +2,7 @@ import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { createUploadStore, uploadMedia } from "@sluice/media";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, catchError, shows, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, clientOf, shows, stoppedClock } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();

@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, ResponseError } from "@sluice/cor
 import { createUploadStore, getArchivedMedia, uploadMedia } from "@sluice/media";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, catchError, settled, stoppedClock, waitUntil } from "../../core/test/support/gateway.js";
+import { catchError, clientOf, settled, stoppedClock, waitUntil } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, REAL_PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();

@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, isGatewayError } from "@sluice/co
 import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, catchError, createRandom, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, clientOf, createRandom, stoppedClock } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();

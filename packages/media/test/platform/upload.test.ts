@@ -1,7 +1,7 @@
 import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf, catchError, shows, stoppedClock } from "../../../core/test/support/gateway.js";
+import { catchError, clientOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
 import { createJPEG } from "../support/media.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "../support/uploads.js";
 
