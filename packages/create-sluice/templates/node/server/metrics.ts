@@ -14,9 +14,7 @@ const spent = counter("sluice_spent_total", "Amounts spent, in the unit of the m
 const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte of an answer");
 const duration = histogram("sluice_request_seconds", "Time to the end of an answer");
 
-/**
- * Returns an `onEvent` that counts. `models` become labels. Other models are `other`, since a user can send any text.
- */
+/** Returns an `onEvent` that counts. `models` are labels. Other models are `other`: a user can send any text. */
 export function countEvents(models: readonly string[]): (event: AnyEvent) => void {
   return (event) => {
     const { outcome, usage, durationMs = 0 } = event;
@@ -33,7 +31,7 @@ export function countEvents(models: readonly string[]): (event: AnyEvent) => voi
   };
 }
 
-/** Responds to a scraper with the token. Any other request gets a 404, and every request does if the token is short. */
+/** Answers a scraper that sends the token. Anyone else gets a 404, and so does everyone while the token is short. */
 export async function answerScraper({ headers }: Request, token = ""): Promise<Response> {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   const isScraper = timingSafeEqual(digest(headers.get("authorization") ?? ""), digest(`Bearer ${token}`));
