@@ -8,7 +8,7 @@ import { pack, readUnpackedSize, run } from "./tarballs.ts";
  */
 
 /** Maximum unpacked size of `@sluice/core`, in kB. */
-const MAX_CORE_KILOBYTES = 550;
+const MAX_CORE_KILOBYTES = 400;
 
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules/.bin");

@@ -38,8 +38,20 @@ export interface EmulatorOptions {
    */
   readonly media?: MediaScript;
   /**
-   * Replies and faults as plain JSON, for chats without a reply from `chat` and for all other requests. The README
-   * documents the format. @default none
+   * Replies and faults as plain JSON, for chats without a reply from `chat` and for all other requests. The first
+   * rule that fits a request decides. @default none
+   * @example
+   * ```ts
+   * createEmulator({
+   *   script: {
+   *     replies: [
+   *       { prompt: "weather", toolCalls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
+   *       { tool: "get_weather", content: "It rains in Paris." },
+   *       { prompt: "castle", faults: ["slow", "429:2"] },
+   *     ],
+   *   },
+   * });
+   * ```
    */
   readonly script?: Script;
   /**
@@ -65,9 +77,10 @@ export interface EmulatorOptions {
    */
   readonly cors?: boolean;
   /**
-   * Refuses with 400 anything that the specification does not list for a model, such as an unknown field, and what it refuses
-   * beyond the rules of the client. See the README for the list. By default unknown fields change nothing, and
-   * `requests` and the header `x-sluice-unknown-fields` name them (wire, 4.1).
+   * Refuses with 400 anything that the specification does not list for a model, such as an unknown field, and more than
+   * the client refuses: `json_object` without a message that asks for JSON, a tool call without a name or id, a `tool`
+   * message without its call, changed `reasoning_content` beside its tool calls, an empty `image` list, and a private
+   * image address. By default unknown fields change nothing, and `requests` and the header `x-sluice-unknown-fields` name them (wire, 4.1).
    * @default false
    */
   readonly strict?: boolean;

@@ -66,6 +66,32 @@ interface Telemetry {
  * has an `execute_tool` span below its call. Spans and metrics contain no prompt, response, argument, output, key or
  * error message.
  *
+ * | span                                                     | for                                                     |
+ * | -------------------------------------------------------- | ------------------------------------------------------- |
+ * | `chat <model>`                                           | a chat, with all attempts, to the end of its response   |
+ * | `generate_content <model>`                               | an image, or the request that starts a video task       |
+ * | `fetch_response`                                         | a response that the proxy has stored, read again        |
+ * | `get_task`, `create_asset`, `get_asset`, `upload_media`… | one poll, registration or upload                        |
+ * | `execute_tool <tool>`                                    | one run of a chat's tool, under the call that called it |
+ *
+ * | metric                                                  | kind      | unit      |
+ * | ------------------------------------------------------- | --------- | --------- |
+ * | `gen_ai.client.inference.duration`                      | histogram | `s`       |
+ * | `gen_ai.client.inference.time_to_first_chunk`           | histogram | `s`       |
+ * | `gen_ai.client.inference.usage.input_tokens`            | counter   | `{token}` |
+ * | `gen_ai.client.inference.usage.output_tokens`           | counter   | `{token}` |
+ * | `gen_ai.client.inference.usage.cache_read.input_tokens` | counter   | `{token}` |
+ * | `gen_ai.client.inference.usage.reasoning.output_tokens` | counter   | `{token}` |
+ * | `gen_ai.client.inference.operation.input_tokens`        | histogram | `{token}` |
+ * | `gen_ai.client.inference.operation.output_tokens`       | histogram | `{token}` |
+ * | `gen_ai.client.operation.duration`                      | histogram | `s`       |
+ * | `gen_ai.execute_tool.duration`                          | histogram | `s`       |
+ *
+ * `inference` is a chat, an image or the start of a video, and `operation.duration` all other calls. Sum the counters for
+ * costs. Spans have the operation, the provider, the settings of the request and `gen_ai.conversation.id` from their start,
+ * for samplers, and at their end the usage, the finish reasons and `error.type`. Ours are `sluice.outcome`,
+ * `sluice.call.id`, `sluice.message.id` and `sluice.request.id`. A sampler can drop polls by `gen_ai.operation.name`.
+ *
  * @throws {TypeError} for a `maxOpenSpans` below 1
  * @example
  * ```ts

@@ -44,7 +44,8 @@ const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
 
 /**
  * Creates a handler that forwards each request to the gateway with the caller's key, streams the response back, and
- * stores the exchange without its secrets.
+ * stores the exchange. `[redacted]` replaces keys, tokens, cookies, passwords, files, data URIs and queries of URLs.
+ * Prompts and responses are stored: read a recording before you publish it. Images and videos are not recorded.
  *
  * @example
  * ```ts run
