@@ -47,7 +47,6 @@ export async function startFire() {
 
   const server = createServer((socket) => {
     sockets.add(socket);
-    closings.push(new Promise((resolve) => socket.on("close", resolve)));
     socket.on("close", () => sockets.delete(socket));
     socket.setNoDelay(true).on("error", () => {});
     void answerAll(socket).catch(() => socket.destroy());
@@ -74,7 +73,10 @@ export async function startFire() {
     },
     /** Number of bytes that were given to the system since the last `answers`. */
     written: () => written,
-    /** Waits until all connections since then are closed. */
+    /**
+     * Waits until the connections of all requests since then are closed. A browser may open a second one where the first
+     * takes long, and keeps it without a request.
+     */
     closed: () => Promise.all(closings),
     close() {
       for (const socket of sockets) socket.destroy();
@@ -97,6 +99,7 @@ export async function startFire() {
         socket.end(signAnswer);
       } else {
         requests.push(head);
+        if (nth === 0) closings.push(new Promise((resolve) => socket.on("close", resolve)));
         arrive();
         const wire = wireOf(socket, nth, Number(headers["content-length"] ?? 0));
         await script(wire);
