@@ -74,7 +74,8 @@ function findModules(folder: string, { exports, bin }: Manifest): ReadonlySet<st
 /** Returns a module without blanks, and with short local names. Functions keep their names in the stack of an error. */
 function shorten(module: string): string {
   const keepNames = { keep_fnames: true, keep_classnames: true };
-  const { code = "" } = minify_sync(module, {
+  // the annotation of a returned call would move before `return`, and Rollup warns of it there
+  const { code = "" } = minify_sync(module.replaceAll("return /* @__PURE__ */ ", "return "), {
     module: true,
     ...keepNames,
     mangle: { toplevel: false, ...keepNames },
