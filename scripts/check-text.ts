@@ -5,7 +5,7 @@ import { startVitest } from "vitest/node";
  * Compares wording, counts, names and source text with what they describe (tests/text), and prints one line. Only a broken
  * link, or a file that can't be loaded, fails.
  *
- * --list prints each mismatch
+ *   --list   prints each mismatch
  */
 
 const { values } = parseArgs({ options: { list: { type: "boolean", default: false } } });

@@ -21,8 +21,8 @@ import {
  * installs the tarballs in fresh projects with npm, pnpm, Yarn and Bun, which import each entry. Needs the npm
  * registry.
  *
- * --no-build uses the existing build
- * --only <text> runs the steps whose name contains this text
+ *   --no-build      uses the existing build
+ *   --only <text>   runs the steps whose name contains this text
  */
 
 const root = join(import.meta.dirname, "..");

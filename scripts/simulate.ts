@@ -7,11 +7,11 @@ import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs
  * Runs simulations: tabs, storage, network and gateway, with faults at any step. Each seed is one scenario. A broken
  * rule is printed with the shortest steps that break it.
  *
- * pnpm simulate --seeds 10000 10,000 scenarios
- * pnpm simulate --seed 7 --seeds 1 one scenario again
- * pnpm simulate --uploads --seeds 1000 1,000 scenarios of uploads
- * pnpm simulate --devices --seeds 1000 1,000 scenarios of several devices
- * pnpm simulate --put-back puts each known bug back, and looks for it; --only <part of a name> for some
+ *   pnpm simulate --seeds 10000             10,000 scenarios
+ *   pnpm simulate --seed 7 --seeds 1        one scenario again
+ *   pnpm simulate --uploads --seeds 1000    1,000 scenarios of uploads
+ *   pnpm simulate --devices --seeds 1000    1,000 scenarios of several devices
+ *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
  *                                           (tests/simulation/bugs; a patch that no longer applies is skipped)
  *
  * `--trace <file>` writes all that happened in the first seed.

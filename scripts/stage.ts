@@ -100,7 +100,7 @@ function copy(from: string, to: string): void {
 }
 
 /** Writes a file atomically, unless it has this content. */
-function write(path: string, content: Buffer, mode = 0o644): void {
+function write(path: string, content: Buffer, mode: number): void {
   if (existsSync(path) && readFileSync(path).equals(content)) return;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.${process.pid}`, content, { mode });

@@ -20,8 +20,8 @@ import type { Tier } from "./test/tiers.ts";
 /*
  * Runs the tests of a tier and its checks. CONTRIBUTING.md explains the commands.
  *
- * (none) what must pass before a change is merged
- * --quick what an edit needs: types, and the client's and the hooks' tests in Node
+ *   (none)      what must pass before a change is merged
+ *   --quick     what an edit needs: types, and the client's and the hooks' tests in Node
  *   --ci        (none), then the `.ci.` tests; a file that fails runs once more alone
  *   --nightly   the `.nightly.` tests, and long searches
  *   --repeat N FILES   the files N times, shuffled, beside busy loops

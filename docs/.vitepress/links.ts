@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 import { repository } from "./repository.ts";
 
-/** Folders of `docs/` that are read in the repository, and are no pages of the site. */
+/** Folders of `docs/` without pages on the site: readers find them in the repository. */
 export const unpublished = ["decisions", "examples"];
 
 /**

@@ -98,7 +98,7 @@ function optionsTable(
   find: Find,
   isExported: (symbol: ts.Symbol) => boolean,
 ): string | undefined {
-  // options of options are listed here, other exported types have a section of their own
+  // nested options stay in this table; each other exported type has its own section
   const isElsewhere = (symbol: ts.Symbol) => isExported(symbol) && !symbol.name.endsWith("Options");
   const rows = new Map<string, string>();
   for (const { path, declarations } of branchesOf(checker.getTypeAtLocation(parameter)).flatMap((type) =>

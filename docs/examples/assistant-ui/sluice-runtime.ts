@@ -35,7 +35,7 @@ export function useSluiceRuntime(options: UseChatStreamOptions) {
       ({ message, parentId = null }): Item => ({ message: shownOf(message), parentId }),
     );
     const last = messages.at(-1);
-    // a refused request has no response: assistant-ui shows errors on responses alone
+    // assistant-ui shows an error only on a response, and a refused request has none
     if (error && !last?.error) items.push(failed(error, last?.id ?? null));
     return { messages: items, headId: error && !last?.error ? FAILED : (last?.id ?? null) };
   }, [thread, messages, error]);

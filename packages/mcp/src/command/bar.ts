@@ -2,8 +2,8 @@ const WIDTH = 24;
 const MIN_WIDTH = 6;
 
 /**
- * Formats a bar: `[######------------------] 25 % running 1:05`. The bar fits into the columns of the terminal, since a
- * wrapped line can't be replaced.
+ * Formats a bar: `[######------------------]  25 %  running  1:05`. The bar fits into the columns of the terminal,
+ * because a wrapped line can't be replaced.
  */
 export function formatBar(
   progress: number | undefined,
