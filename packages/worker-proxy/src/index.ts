@@ -1,6 +1,24 @@
 export { adaptJSONSchema } from "./adapt-json-schema.js";
 export type { AnyEvent, JobEvent, JobOutcome, OnJobEvent, Outcome, ProxyEvent } from "./api/events.js";
 export type {
+  BoundHost,
+  Host,
+  HostContext,
+  HostSetup,
+  Job,
+  JobContext,
+  JSONValue,
+  Operation,
+  PluginServer,
+  Reader,
+  Reading,
+  Source,
+  StoredPart,
+  Timer,
+  Transaction,
+  Value,
+} from "./api/host.js";
+export type {
   Authenticate,
   Caps,
   Gateway,
@@ -18,13 +36,13 @@ export type {
   TooMany,
 } from "./api/options.js";
 export type {
+  AdminOperation,
   AdmittedRequest,
   BegunRequest,
   CallOutcome,
   Checked,
   Exhausted,
   Meter,
-  Operation,
   OperatorPart,
   OperatorRequest,
   Payable,

@@ -1,5 +1,6 @@
 import type { ProxyContext, User } from "./api/plugin.js";
 import { ensure } from "./refusals/read-option.js";
+import type { Server } from "./server.js";
 
 /** A request that the proxy's own parts send in the name of a user. */
 type Enter = (request: Request, user: User, env: unknown, context?: ProxyContext) => Promise<Response>;
@@ -12,6 +13,7 @@ interface Inside {
   readonly keepsChats: boolean;
   /** True where an image or a video task that is sent again with its `idempotency-key` is the first one. */
   readonly keepsCreates: boolean;
+  readonly server: Server<never>;
 }
 
 /** The client side of the way in: what `createClient` needs to send as one user. */
@@ -43,10 +45,22 @@ export function innerWay(proxy: object, user: User, env: unknown, context?: Prox
     typeof user?.id === "string" && user.id !== "",
     "user: a request needs the user that it is sent for",
   );
-  const { enter, basePath, ...keeps } = inside;
+  const { enter, basePath, keepsChats, keepsCreates } = inside;
   return {
     baseURL: `https://inside.invalid${basePath}`,
     fetch: (request) => enter(request, user, env, context),
-    ...keeps,
+    keepsChats,
+    keepsCreates,
   };
+}
+
+/**
+ * Returns the server of a proxy.
+ *
+ * @throws {TypeError} for anything but a proxy of `createProxy`
+ */
+export function serverOf<Env>(proxy: object): Server<Env> {
+  const inside = insides.get(proxy);
+  ensure(inside, "proxy: give the proxy that createProxy made");
+  return inside.server as unknown as Server<Env>;
 }

@@ -29,7 +29,7 @@ export {
 } from "./gateway/read-json.js";
 export { type Asked, ask, type Gateway, isUnconnected } from "./gateway/request.js";
 export { openWay, type Way } from "./gateway/way.js";
-export { type InnerWay, innerWay } from "./inside.js";
+export { type InnerWay, innerWay, serverOf } from "./inside.js";
 export { readAnswer } from "./reading/relay.js";
 export { openAccount } from "./reading/reservation.js";
 export { isCredential, logCause, notifyOf } from "./refusals/log.js";
@@ -38,4 +38,5 @@ export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "
 export { refuse } from "./refusals/refuse.js";
 export { openReport } from "./refusals/report.js";
 export { type Details, errorBody, textOf } from "./refusals/texts.js";
+export { type Server, serverIn } from "./server.js";
 export { checkedOptions } from "./settings.js";

@@ -21,6 +21,7 @@ import { isCredential, logCause } from "./refusals/log.js";
 import { Refusal, refusalIn } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
 import { openReport, type Report } from "./refusals/report.js";
+import { openServer, type Server } from "./server.js";
 import { checkedOptions, type Settings } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
@@ -49,6 +50,7 @@ type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkedOptions(options);
+  const server = openServer(settings);
   const proxy: GatewayProxy<Env> = {
     fetch: (request, env, context) => answer(settings, { request, env: env as Env, context }),
   };
@@ -56,6 +58,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
     enter: (request, user, env, context) => answer(settings, { request, env: env as Env, context }, user),
     basePath: settings.basePath,
     keepsChats: settings.plugins.some(({ offers }) => offers?.["chat"]?.includes("chat-once")),
+    server: server as Server<never>,
     keepsCreates: settings.plugins.some(({ offers }) => offers?.["images"]?.includes("once")),
   });
   return proxy;

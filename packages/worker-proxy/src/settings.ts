@@ -23,7 +23,7 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
 /** All options of `createProxy` but those. */
 const OPTIONS =
   `baseURL basePath apiKey authenticate origins models routes credentials allowFields mediaURLs limits
-  timeout gateway plugins health fetch`.split(/\s+/);
+  timeout gateway plugins host health fetch`.split(/\s+/);
 
 /** Asks the gateway, and returns the code of the problem. */
 type GatewayCheck = (settings: object, host: string, failed: object) => Promise<string | undefined>;

@@ -1,8 +1,8 @@
 import type {
+  AdminOperation,
   AdmittedRequest,
   Exhausted,
   Meter,
-  Operation,
   Payable,
   Reservation,
   Usage,
@@ -312,7 +312,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
 }
 
 /** The operations on one budget; each answers with its state. */
-function operationsOf<Env>(ledger: BudgetMeter<Env>["ledger"]): readonly Operation<Env>[] {
+function operationsOf<Env>(ledger: BudgetMeter<Env>["ledger"]): readonly AdminOperation<Env>[] {
   /** Opens the budget that the operator names, by the same facts that a request has. */
   const opened = (env: Env, { by, user, session, address }: Readonly<Record<string, unknown>>) => {
     const isText = (value: unknown) => typeof value === "string" && value !== "";

@@ -1,6 +1,6 @@
 import type {
+  AdminOperation,
   AdmittedRequest,
-  Operation,
   PluginRoute,
   ProxyOptions,
   ProxyPlugin,
@@ -54,7 +54,7 @@ export interface MediaStore<Env = unknown> {
   /** Access to all files, uploads and copies of a user, those that wait, too, and to their bytes in the bucket. */
   readonly userData: UserData<Env>;
   /** An operator's `files/list` and `files/remove`, for `admin(…)`. */
-  readonly operations: readonly Operation<Env>[];
+  readonly operations: readonly AdminOperation<Env>[];
 }
 
 /**

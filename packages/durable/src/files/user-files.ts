@@ -1,4 +1,4 @@
-import type { Operation, User, UserData } from "@sluice/worker-proxy";
+import type { AdminOperation, User, UserData } from "@sluice/worker-proxy";
 import { tenancyOf } from "@sluice/worker-proxy/internal";
 import { cursorIn, textIn } from "../objects/operator-body.js";
 import type { FileRow } from "./file-rows.js";
@@ -34,7 +34,7 @@ export interface FilePage {
 /** Makes the functions by which an operator reads and deletes what is stored for a user. */
 export function createUserFiles<Env>(partsOf: (given: { readonly env: Env }) => Promise<StoreParts>) {
   const userData: UserData<Env> = { name: "files", eraseUser, exportUser };
-  const operations: readonly Operation<Env>[] = [
+  const operations: readonly AdminOperation<Env>[] = [
     {
       name: "files/list",
       async run(env, asked) {

@@ -1,4 +1,4 @@
-import type { Operation } from "@sluice/worker-proxy";
+import type { AdminOperation } from "@sluice/worker-proxy";
 import { cursorIn, textIn } from "../objects/operator-body.js";
 import type { UserIndex } from "../objects/user-index.js";
 import { END_CODE, OWN, STATE } from "./setup.js";
@@ -12,7 +12,7 @@ interface UserStreams {
 /** An operator's operations on the kept answers of a user. A list has no content. */
 export function streamOperations<Env>(
   openUser: (env: Env, userId: string) => Promise<UserStreams>,
-): readonly Operation<Env>[] {
+): readonly AdminOperation<Env>[] {
   return [
     {
       name: "streams/list",

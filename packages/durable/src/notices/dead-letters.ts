@@ -1,4 +1,4 @@
-import type { Operation, OperatorPart } from "@sluice/worker-proxy";
+import type { AdminOperation, OperatorPart } from "@sluice/worker-proxy";
 import { ensure, readBinding } from "@sluice/worker-proxy/internal";
 import type { ObjectNamespace } from "../objects/object.js";
 import { cursorIn, type OperatorBody, textIn } from "../objects/operator-body.js";
@@ -69,7 +69,7 @@ function operationsOf<Env>({
   listDeadLetters,
   resend,
   resendAll,
-}: DeadLetters<Env>): readonly Operation<Env>[] {
+}: DeadLetters<Env>): readonly AdminOperation<Env>[] {
   return [
     { name: "letters/list", run: (env, asked) => listDeadLetters(env, { cursor: cursorIn(asked) }) },
     {

@@ -1,6 +1,6 @@
 import type {
+  AdminOperation,
   AdmittedRequest,
-  Operation,
   OperatorPart,
   OperatorRequest,
   PluginRoute,
@@ -42,7 +42,7 @@ export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): P
   ensure(typeof operators === "function", "operators: give a function that says who is one, ({ id }) => …");
   ensure(Array.isArray(parts), "parts: give a list, [meter, files]");
   dataOf(parts, "anybody");
-  const users: readonly Operation<Env>[] = [
+  const users: readonly AdminOperation<Env>[] = [
     {
       name: "users/export",
       run: async (env, { user, part, ...rest }) => {
@@ -69,7 +69,7 @@ export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): P
     checks: [...new Set(parts.flatMap(({ checks = [] }) => checks))],
   };
 
-  function routeOf({ name, run }: Operation<Env>): PluginRoute<Env> {
+  function routeOf({ name, run }: AdminOperation<Env>): PluginRoute<Env> {
     const serve = async ({ env, body = {} }: AdmittedRequest<Env>) =>
       Response.json(await answered(async () => run(env, body)));
     return {

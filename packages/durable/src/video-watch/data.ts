@@ -1,4 +1,4 @@
-import type { Operation, UserData } from "@sluice/worker-proxy";
+import type { AdminOperation, UserData } from "@sluice/worker-proxy";
 import { askLetters } from "../notices/dead-letter-object.js";
 import type { ObjectNamespace } from "../objects/object.js";
 import { cursorIn, textIn } from "../objects/operator-body.js";
@@ -30,7 +30,7 @@ export function watchData<Env>(bound: (env: Env) => Promise<ObjectNamespace>): U
 /** An operator's operations on the watches of a user. */
 export function watchOperations<Env>(
   bound: (env: Env) => Promise<ObjectNamespace>,
-): readonly Operation<Env>[] {
+): readonly AdminOperation<Env>[] {
   return [
     {
       name: "watches/list",

@@ -1,4 +1,5 @@
 import type { ProxyEvent } from "./events.js";
+import type { Host } from "./host.js";
 import type { AdmittedRequest, Checked, ProxyContext, ProxyPlugin, User } from "./plugin.js";
 import type { GatewayRoute } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
@@ -193,6 +194,8 @@ export interface ProxyOptions<Env = unknown> {
   readonly gateway?: Gateway;
   /** Additions: budgets, resumable streams and others of `@sluice/durable`, `adaptJSONSchema()`, or your own. @default none */
   readonly plugins?: readonly ProxyPlugin<Env>[];
+  /** The database of the plugins: `cloudflareHost(…)`, `nodeHost(…)` or `postgresHost(…)` of `@sluice/durable`. @default none */
+  readonly host?: Host<Env> | undefined;
   /** Options of `GET /health`; `false` closes it. @default {} */
   readonly health?: false | Health;
   /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no answer. */

@@ -1,4 +1,5 @@
 import type { ProxyEvent } from "./events.js";
+import type { PluginServer, StoredPart } from "./host.js";
 import type { RouteName } from "./routes.js";
 
 /** The sender of a request. */
@@ -42,7 +43,7 @@ export interface UserData<Env = unknown> {
  * One operation on what a part keeps, for its operator: `admin(…)` of `@sluice/durable` serves it at
  * `POST /v1/admin/<name>`, to operators alone.
  */
-export interface Operation<Env = unknown> {
+export interface AdminOperation<Env = unknown> {
   /** The part, and what is done with it: `files/list`. Small letters, digits and hyphens. */
   readonly name: string;
   /**
@@ -60,7 +61,7 @@ export interface OperatorPart<Env = unknown> extends Checked<Env> {
   /** Access to what it keeps of a user. @default it keeps nothing */
   readonly userData?: UserData<Env>;
   /** Further operations, such as lists. @default none */
-  readonly operations?: readonly Operation<Env>[];
+  readonly operations?: readonly AdminOperation<Env>[];
 }
 
 /** The context of a request in a Worker; other hosts have none. */
@@ -194,6 +195,10 @@ export interface BegunRequest {
 
 /** An addition to a proxy, as those of `@sluice/durable`. Its fields are in the order of a request. */
 export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
+  /** The tables, operations and jobs that it stores. The proxy needs a `host` then. @default it stores nothing */
+  readonly storage?: StoredPart;
+  /** Called once by `createProxy`. A plugin belongs to one proxy. */
+  connect?(server: PluginServer<Env>): void;
   /** Paths of its own, which are open. @default none */
   readonly routes?: readonly PluginRoute<Env>[];
   /**

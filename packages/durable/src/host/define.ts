@@ -1,0 +1,27 @@
+import type { Job, Operation, Reading, Source } from "@sluice/worker-proxy";
+
+/** Defines a write. See {@link Operation}. */
+export function operation<Input, Output>(
+  name: string,
+  run: Operation<Input, Output>["run"],
+): Operation<Input, Output> {
+  return { name, kind: "write", run };
+}
+
+/** Defines a read. See {@link Reading}. */
+export function reading<Input, Output>(
+  name: string,
+  run: Reading<Input, Output>["run"],
+): Reading<Input, Output> {
+  return { name, kind: "read", run };
+}
+
+/** Defines a job. See {@link Job}. */
+export function job<Input>(name: string, attempts: number, run: Job<Input>["run"]): Job<Input> {
+  return { name, attempts, run };
+}
+
+/** Defines a source. See {@link Source}. */
+export function source<Input>(name: string, run: Source<Input>["run"]): Source<Input> {
+  return { name, run };
+}

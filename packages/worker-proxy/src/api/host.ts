@@ -1,0 +1,149 @@
+import type { Checked } from "./plugin.js";
+
+/** A value of a row. SQLite, Postgres and Durable Objects store it alike. A whole number is at most 2^53. */
+export type Value = string | number | null;
+
+/** A value that can be sent to another process or to a Durable Object. */
+export type JSONValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JSONValue[]
+  | { readonly [name: string]: JSONValue | undefined };
+
+/** Reads the rows of one key. */
+export interface Reader {
+  readonly key: string;
+  /**
+   * Runs one SQL statement that SQLite and Postgres both understand. Each `?` is the next value. Statements that are sent
+   * without an `await` between them take one round trip.
+   */
+  query<Row = Record<string, Value>>(sql: string, ...values: readonly Value[]): Promise<readonly Row[]>;
+}
+
+/**
+ * A transaction: all of it or nothing is stored, and no other transaction of the same key runs at the same time. It awaits
+ * queries only. A `fetch`, a job or another operation in it is refused.
+ */
+export interface Transaction extends Reader {
+  /** Time of the database in Unix milliseconds, read once the key is locked. It can go back when that clock does. */
+  readonly now: number;
+  /** Stores a timer that runs a job at a time. It replaces the timer with the same job and id. */
+  schedule<Input extends JSONValue>(job: Job<Input>, timer: Timer<Input>): Promise<void>;
+  /** Deletes a timer. */
+  cancel(job: Job<never>, id: string): Promise<void>;
+  /** Calls the listeners of this key, in every process, after the commit. */
+  publish(): void;
+}
+
+/** A job that is due at a time. */
+export interface Timer<Input> {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly input: Input;
+}
+
+/**
+ * A named write. It can run twice with the same input, because a commit whose response was lost is repeated. The second
+ * run must change nothing and return the same, so an input carries the ids of what it creates.
+ */
+export interface Operation<Input, Output> {
+  readonly name: string;
+  readonly kind: "write";
+  run(transaction: Transaction, input: Input): Promise<Output>;
+}
+
+/** A named read. It takes no lock; two of its statements may see different commits. */
+export interface Reading<Input, Output> {
+  readonly name: string;
+  readonly kind: "read";
+  run(reader: Reader, input: Input): Promise<Output>;
+}
+
+/** Work outside a transaction: requests to others, and operations. It runs at least once for each timer. */
+export interface Job<Input> {
+  readonly name: string;
+  /** Number of attempts, those included during which the process ended. After them the timer is kept as failed. */
+  readonly attempts: number;
+  run(context: JobContext, input: Input): Promise<void>;
+}
+
+/** Bytes that arrive over time. All readers of a key are served in one place, and can share what it reads. */
+export interface Source<Input> {
+  readonly name: string;
+  run(context: HostContext, input: Input): AsyncGenerator<Uint8Array, void>;
+}
+
+/** The place where the jobs and sources of a key run: a process, or the Durable Object of the key. */
+export interface HostContext {
+  readonly host: BoundHost;
+  readonly key: string;
+  /** The environment that `createProxy` passes to its options. */
+  readonly env: unknown;
+  /**
+   * Calls the listener after commits of this key that published, and whenever some may have been missed. Calls can be
+   * merged. Returns a function that removes the listener.
+   */
+  subscribe(listener: () => void): () => void;
+}
+
+/** The context of a job. */
+export interface JobContext extends HostContext {
+  /** 1 for the first attempt; 0 for a job that `start` began. */
+  readonly attempt: number;
+}
+
+/** The part of a plugin that a host stores and runs. Names are unique among all plugins. */
+export interface StoredPart {
+  /** Statements that create the tables. Each primary key begins with the column `key`. */
+  readonly tables: readonly string[];
+  readonly operations: readonly (Operation<never, unknown> | Reading<never, unknown>)[];
+  readonly jobs?: readonly Job<never>[];
+  readonly sources?: readonly Source<never>[];
+}
+
+/** A host, bound to an environment. */
+export interface BoundHost {
+  /**
+   * Runs an operation or a reading.
+   *
+   * @throws what the operation throws; after that nothing of it is stored
+   */
+  run<Input extends JSONValue, Output>(
+    key: string,
+    operation: Operation<Input, Output> | Reading<Input, Output>,
+    input: Input,
+  ): Promise<Output>;
+  /** Starts a job now, in the place that lives as long as the job. Nothing starts it again when that place ends. */
+  start<Input extends JSONValue>(key: string, job: Job<Input>, input: Input): Promise<void>;
+  /** Opens a source. Its stream fails when the place ends: open another one then, from where it was. */
+  open<Input extends JSONValue>(
+    key: string,
+    source: Source<Input>,
+    input: Input,
+  ): Promise<ReadableStream<Uint8Array>>;
+}
+
+/** The values that `createProxy` gives its host. */
+export interface HostSetup<Env = unknown> {
+  readonly parts: readonly StoredPart[];
+  /** Logs a failure of a job, a source or the database, with its cause. */
+  report(subject: string, error: unknown, env: Env): void;
+}
+
+/**
+ * The database behind a proxy: `cloudflareHost()`, `nodeHost()` or `postgresHost()` of `@sluice/durable`. `createProxy`
+ * opens it once.
+ */
+export interface Host<Env = unknown> extends Checked<Env> {
+  /** Returns the host for the environment of a request. */
+  open(setup: HostSetup<Env>): (env: Env) => BoundHost;
+}
+
+/** The values that `createProxy` gives a plugin. */
+export interface PluginServer<Env = unknown> {
+  /** Returns the host of the proxy. */
+  host(env: Env): BoundHost;
+}
