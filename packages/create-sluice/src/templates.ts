@@ -170,7 +170,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     page: ".",
   },
   node: {
-    title: "A server on Node that keeps the gateway's key, budgets, answers, videos and files",
+    title: "A server on Node with the gateway's key, budgets, resumable responses, videos and files",
     parts: [
       ["ask", "."],
       ["server", "server"],
@@ -194,9 +194,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       OPERATORS: "ids of the users who may operate the server, separated by spaces",
       METRICS_TOKEN: "what a scraper sends for `/metrics`: at least 32 random characters",
       DATABASE_URL:
-        "a Postgres for what is kept, so that several processes can run: `postgres://user:password@host/name`",
-      NEIGHBOUR_HOST:
-        "the address of this machine for the other processes, where they run on several machines",
+        "a Postgres for the rows, so that several processes can run: `postgres://user:password@host/name`",
       WEBHOOK_URL: "the address of your app that hears of each video, signed with `WEBHOOK_SECRET`",
     },
     setsMode: true,

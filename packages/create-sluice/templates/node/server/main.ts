@@ -4,22 +4,22 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { folderBucket, openObjects } from "@sluice/durable/node";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
-import { answer } from "./answer.ts";
 import { answerScraper } from "./metrics.ts";
-import { objects, type Settings } from "./proxy.ts";
+import type { Env } from "./proxy.ts";
+import { folder, host } from "./storage.ts";
 
 const port = Number(process.env.PORT || 8787);
-const host = process.env.HOST || "127.0.0.1";
-const folder = process.env.DATA_FOLDER || "data";
+const address = process.env.HOST || "127.0.0.1";
 /** Maximum wait for open responses when the server stops. Docker kills the process after 10 s. */
 const drainMs = Number(process.env.DRAIN_MS || 8_000);
 
 mkdirSync(folder, { recursive: true });
 // prompts of users must not be committed
 writeFileSync(join(folder, ".gitignore"), "*\n");
-const kept = await opened();
+const env = process.env as unknown as Env;
+// opens the database
+const { answer } = await import("./answer.ts").catch(refuse);
 const handle = toNodeHandler(serve);
 const underWay = new Set<ServerResponse>();
 const server = createServer((incoming, outgoing) => {
@@ -30,9 +30,9 @@ const server = createServer((incoming, outgoing) => {
 // longer than the minute after which load balancers close an idle connection, so that the server never closes first
 server.keepAliveTimeout = 65_000;
 server.once("error", refuse);
-server.listen(port, host, () => {
+server.listen(port, address, () => {
   const { port: taken } = server.address() as AddressInfo;
-  console.log(`The server listens on http://${host}:${taken}/api`);
+  console.log(`The server listens on http://${address}:${taken}/api`);
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
 
@@ -40,21 +40,8 @@ function serve(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url);
   // for Docker and Kubernetes: the process is alive, even if the gateway is down
   if (pathname === "/live") return new Response("ok\n");
-  if (pathname === "/metrics") return answerScraper(request, kept.env.METRICS_TOKEN);
-  return answer(request, kept.env);
-}
-
-/** Opens the storage: a file for this process, or Postgres for any number of processes. */
-async function opened() {
-  const env = { ...(process.env as unknown as Settings), MEDIA: folderBucket(join(folder, "files")) };
-  const { DATABASE_URL: url, NEIGHBOUR_HOST } = process.env;
-  try {
-    if (!url) return openObjects({ file: join(folder, "sluice.db"), env, objects });
-    const postgres = await import("@sluice/durable/postgres");
-    return await postgres.openObjects({ url, env, objects, neighbours: { host: NEIGHBOUR_HOST } });
-  } catch (error) {
-    return refuse(error as Error);
-  }
+  if (pathname === "/metrics") return answerScraper(request, env.METRICS_TOKEN);
+  return answer(request, env);
 }
 
 /** Explains in one line why the server can't start: another process uses the port or the file. */
@@ -70,6 +57,6 @@ async function stop(): Promise<void> {
   const ends = [...underWay].map((outgoing) => once(outgoing, "close"));
   await Promise.race([Promise.all(ends), pause(drainMs, undefined, { ref: false })]);
   // then the streams that nobody reads at the moment
-  await kept.close(Math.max(endsAt - Date.now(), 0));
+  await host.close(Math.max(endsAt - Date.now(), 0));
   server.closeAllConnections();
 }

@@ -1,33 +1,29 @@
 import {
   admin,
-  afterEnd,
-  archiving,
-  Budget,
   budget,
-  deadLetters,
-  type MediaBucket,
-  type MediaStoreOptions,
-  mediaIndex,
-  mediaStore,
-  mostTokens,
-  type ObjectNamespace,
-  once,
-  onceObject,
-  streamLog,
-  streamLogObject,
-  videoEvents,
+  fileStore,
+  idempotency,
+  maxTokens,
+  resumableStreams,
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import type { AnyEvent, Payable, ProxyOptions } from "@sluice/worker-proxy";
-import { checkGateway, pollCache } from "@sluice/worker-proxy";
+import {
+  type AnyEvent,
+  checkGateway,
+  createProxy,
+  type Payable,
+  pollCache,
+  readStreams,
+} from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
+import { bucket, host } from "./storage.ts";
 
-/** Settings of the server: `.env.local` for development, `.env.production.local` for production. */
-export interface Settings {
+/** Env of the server: `.env.local` for development, `.env.production.local` for production. */
+export interface Env {
   /** The URL of the app for users: `https://chat.example.com`. */
   readonly APP_URL: string;
   /** Other pages that may call the server from a browser, separated by spaces. */
@@ -49,17 +45,6 @@ export interface Settings {
   readonly WEBHOOK_SECRET?: string | undefined;
 }
 
-/** The settings, and the storage of each plugin. `main.ts` opens them. */
-export interface Env extends Settings {
-  readonly BUDGET: ObjectNamespace;
-  readonly STREAM_LOG: ObjectNamespace;
-  readonly ONCE: ObjectNamespace;
-  readonly VIDEO_WATCH: ObjectNamespace;
-  readonly MEDIA_INDEX: ObjectNamespace;
-  /** The files of users, and copies of videos and images. */
-  readonly MEDIA: MediaBucket;
-}
-
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Models besides the chat models. The limits of their requests limit their price. */
@@ -69,6 +54,7 @@ const media = {
 };
 
 const countEvent = countEvents(Object.keys({ ...models, ...media }));
+const reserveTokens = maxTokens();
 
 /** Writes one line for each request and each job: no text of a chat, no key, no token. */
 function onEvent(event: AnyEvent): void {
@@ -76,75 +62,23 @@ function onEvent(event: AnyEvent): void {
   countEvent(event);
 }
 
-/** Tokens that a user may spend per day. Images and videos have a price in tokens. */
-const meter = budget<Env>({
-  namespace: (env) => env.BUDGET,
-  limits: { user: 500_000, all: 50_000_000 },
-  windowMs: DAY_MS,
-  reserveFor: priceOf,
-});
-
-/** The maximum cost of a request. */
-function priceOf(payable: Payable<Env>): number {
+/** The maximum cost of a request, in tokens. Images and videos have a price in tokens. */
+function reserve(payable: Payable<Env>): number {
   if (payable.route === "videos") return 100_000;
   if (payable.route === "images") return 40_000;
-  return mostTokens(payable);
+  return reserveTokens(payable);
 }
 
-/** The connection to the gateway, for the proxy and for the plugins that call it directly. */
-const gateway = {
+const { APP_URL, WEBHOOK_URL, NODE_ENV } = process.env;
+
+/**
+ * Adds the gateway's key to the requests of signed-in users. It is closed while a setting is missing: see `npm run
+ * check:deploy`.
+ */
+export const proxy = createProxy<Env>({
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
-} satisfies Partial<ProxyOptions<Env>>;
-
-// streams that survive a lost connection, creates that are paid once, videos that are watched without a page
-const answers = streamLog<Env>((env) => env.STREAM_LOG);
-const creates = once<Env>((env) => env.ONCE);
-const videos = videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create", onEvent });
-/** Files of users, and copies of videos and images. */
-const filesKept: MediaStoreOptions<Env> = {
-  bucket: (env) => env.MEDIA,
-  index: (env) => env.MEDIA_INDEX,
-  secret: (env) => env.PROXY_SECRET,
-  ...(process.env.APP_URL && { publicURL: `${process.env.APP_URL}/api` }),
-  // copies survive the gateway's links; in development they come from the emulator on this machine
-  archive:
-    process.env.NODE_ENV === "development" ? { hosts: (env) => [new URL(env.GATEWAY_URL).host] } : true,
-  onEvent,
-};
-const files = mediaStore<Env>(filesKept);
-/** Notifies your app of each video, once `WEBHOOK_URL` is set. */
-const hooks = process.env.WEBHOOK_URL
-  ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
-  : [];
-
-/** The objects with a storage. `main.ts` opens them. Their rows belong to their name, so don't change it. */
-export const objects = {
-  BUDGET: Budget,
-  STREAM_LOG: streamLogObject<Env>({ ...gateway, meter, namespace: (env) => env.STREAM_LOG, onEvent }),
-  ONCE: onceObject<Env>({ ...gateway, meter, namespace: (env) => env.ONCE, onEvent }),
-  VIDEO_WATCH: videoWatch<Env>({
-    ...gateway,
-    namespace: (env) => env.VIDEO_WATCH,
-    onEnd: afterEnd([archiving(files), ...hooks]),
-    onEvent,
-  }),
-  MEDIA_INDEX: mediaIndex<Env>(filesKept),
-};
-
-/** The routes of operators, `npm run admin`. Closed until `OPERATORS` contains an id. */
-const operations = admin<Env>({
-  operators: ({ id }, { env }) => (env.OPERATORS ?? "").split(" ").includes(id),
-  parts: [meter, answers, creates, videos, files, deadLetters<Env>((env) => env.VIDEO_WATCH)],
-});
-
-/**
- * Adds the gateway's key to the requests of signed-in users. Closed while a setting is missing: see `npm run
- * check:deploy`.
- */
-export const proxy = files.proxy({
-  ...gateway,
   basePath: "/api",
   authenticate,
   secret: (env) => env.PROXY_SECRET,
@@ -152,7 +86,35 @@ export const proxy = files.proxy({
   models: { ...models, ...media },
   rateLimit,
   routes: ["chat", "images", "videos"],
-  plugins: [pollCache(), meter, creates, answers, videos, ...hooks, operations],
+  host,
+  plugins: [
+    readStreams(),
+    pollCache(),
+    // tokens that a user may spend per day
+    budget<Env>({ limits: { user: 500_000, all: 50_000_000 }, windowMs: DAY_MS, reserve }),
+    // an image or a video that is requested twice is paid once
+    idempotency<Env>(),
+    // a response goes on after a lost connection, a reload, or on another device
+    resumableStreams<Env>(),
+    // a video is watched until its end, and your app is notified of it
+    videoWatch<Env>({
+      startOn: "create",
+      onEnd: WEBHOOK_URL
+        ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
+        : [],
+    }),
+    fileStore<Env>({
+      bucket,
+      secret: (env) => env.PROXY_SECRET,
+      ...(APP_URL && { publicURL: `${APP_URL}/api` }),
+      // copies outlive the gateway's links; in development they come from the emulator on this machine
+      archive: NODE_ENV === "development" ? { hosts: (env) => [new URL(env.GATEWAY_URL).host] } : true,
+    }),
+    // the routes of operators, `npm run admin`: closed until `OPERATORS` contains an id
+    admin<Env>({
+      isOperator: ({ id }, { env }) => (env.OPERATORS ?? "").split(" ").includes(id),
+    }),
+  ],
   // `/api/health` also checks that the gateway accepts the key
   health: { checkGateway },
   onEvent,
