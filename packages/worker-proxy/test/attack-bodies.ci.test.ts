@@ -134,7 +134,7 @@ describe("case 140: every other answer of the gateway, while another user's stre
     const routes = ["chat", "images", "videos", "assets"];
     proxy = await startAttacked({
       heapMB: 128,
-      plan: { once: true },
+      plan: { idempotent: true },
       options: { models, routes, gateway: { assetLookup: lookup } },
     });
   });

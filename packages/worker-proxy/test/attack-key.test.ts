@@ -62,7 +62,7 @@ function inPieces(pieces: readonly string[]): RawAnswer {
 
 describe.each([
   ["that is counted", { budget: { user: 1_000_000_000 } }],
-  ["that is kept", { streamLog: true }],
+  ["that is kept", { resumable: true }],
 ])("case 54: in a stream %s", (_, plan) => {
   let proxy: Proxy;
   beforeAll(async () => {

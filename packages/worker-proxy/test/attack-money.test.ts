@@ -190,7 +190,7 @@ describe("with a stream log", () => {
   beforeAll(async () => {
     proxy = await startAttacked({
       options: { routes },
-      plan: { streamLog: true, budget: { user: 1_000_000 } },
+      plan: { resumable: true, budget: { user: 1_000_000 } },
     });
   });
   afterAll(() => proxy.close());

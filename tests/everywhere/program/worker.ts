@@ -1,49 +1,20 @@
-import {
-  afterEnd,
-  budget,
-  type MediaBucket,
-  type MediaStoreOptions,
-  mediaIndex,
-  mediaStore,
-  type ObjectNamespace,
-  streamLog,
-  streamLogObject,
-  videoEvents,
-  videoWatch,
-  webhook,
-} from "@sluice/durable";
-import { createProxy, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook } from "@sluice/durable";
+import { cloudflareHost, durableObject, type ObjectNamespace } from "@sluice/durable/cloudflare";
+import { createProxy, type ProxyEvent, readStreams } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 
 /* An operator's use of the proxy, with every entry. */
 
-export { Budget } from "@sluice/durable";
-
 interface Env {
   readonly GATEWAY_API_KEY: string;
   readonly SECRET: string;
-  readonly BUDGET: ObjectNamespace;
-  readonly STREAMS: ObjectNamespace;
-  readonly VIDEO_WATCH: ObjectNamespace;
-  readonly FILES: MediaBucket;
-  readonly FILE_INDEX: ObjectNamespace;
+  readonly SLUICE: ObjectNamespace;
+  readonly FILES: Bucket;
 }
 
-const gateway = { baseURL: "https://gateway.example.com", apiKey: (env: Env) => env.GATEWAY_API_KEY };
-const hook = webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET });
-
-const media: MediaStoreOptions<Env> = {
-  bucket: (env) => env.FILES,
-  index: (env) => env.FILE_INDEX,
-  secret: (env) => env.SECRET,
-};
-
-export const MediaIndex = mediaIndex<Env>(media);
-export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([hook]) });
-export const StreamLog = streamLogObject<Env>({ ...gateway, namespace: (env) => env.STREAMS });
-
-const options: ProxyOptions<Env> = {
-  ...gateway,
+const proxy = createProxy<Env>({
+  baseURL: "https://gateway.example.com",
+  apiKey: (env) => env.GATEWAY_API_KEY,
   authenticate: jwt({
     jwks: "https://login.example.com/keys",
     issuer: "https://login.example.com",
@@ -53,19 +24,24 @@ const options: ProxyOptions<Env> = {
   models: { "delta-5.3": { max_tokens: 8192 }, "beta3.0-video": {} },
   routes: ["chat", "videos"],
   secret: (env) => env.SECRET,
+  host: cloudflareHost((env) => env.SLUICE),
   plugins: [
+    readStreams(),
     budget<Env>({
-      namespace: (env) => env.BUDGET,
       limits: { user: 200_000 },
       windowMs: 86_400_000,
-      reserveFor: ({ body }) => Number(body?.["max_tokens"]) || 8192,
+      reserve: ({ body }) => Number(body?.["max_tokens"]) || 8192,
     }),
-    streamLog((env) => env.STREAMS),
-    videoEvents((env) => env.VIDEO_WATCH, { startOn: "create" }),
+    resumableStreams<Env>(),
+    videoWatch<Env>({
+      startOn: "create",
+      onEnd: [webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET })],
+    }),
+    fileStore<Env>({ bucket: (env) => env.FILES, secret: (env) => env.SECRET }),
   ],
   onEvent: (event: ProxyEvent) => console.log(event.status),
-};
+});
 
-export const proxy = createProxy<Env>(options);
+export class Sluice extends durableObject(proxy) {}
 
-export default mediaStore<Env>(media).proxy(options);
+export default proxy;

@@ -1,9 +1,9 @@
 import { type ClientOptions, createClient, streamResumption } from "@sluice/core";
-import { streamLog, streamLogObject } from "@sluice/durable";
+import { resumableStreams } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
-import { createObjectHost } from "../../../../tests/support/object-host.js";
 
 const KEY = "sk-gateway-0123456789";
 const CHAT = "/v1/chat/completions";
@@ -69,8 +69,8 @@ export function createScenario({
     return isByHand ? respondByHand(request) : gateway.fetch(request);
   };
   const upstream = { baseURL: "https://gateway.test", apiKey: () => KEY, fetch: fetchGateway };
-  const StreamLog = streamLogObject<unknown>({ ...upstream, namespace: () => objects.namespace });
-  const objects: ReturnType<typeof createObjectHost> = createObjectHost(StreamLog, {});
+  const host = nodeHost({ file: ":memory:" });
+  onTestFinished(() => host.close());
   const proxy = createProxy({
     ...upstream,
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
@@ -78,7 +78,8 @@ export function createScenario({
     models: ["alpha-v4.1-flash", "delta-5.3"],
     routes: ["chat"],
     secret: () => "a secret of the proxy's own, of more than 32 letters",
-    plugins: isLogged ? [streamLog(() => objects.namespace)] : [],
+    host,
+    plugins: isLogged ? [resumableStreams()] : [],
   });
 
   return {

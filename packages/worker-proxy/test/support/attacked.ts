@@ -12,7 +12,7 @@ interface Attacked {
   readonly key?: string;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number;
-  /** `timeout.chunkMs` of the proxy and of its streams' objects. */
+  /** `timeout.chunkMs` of the proxy. */
   readonly chunkMs?: number;
   /** The address of the gateway, in place of the one that is started. */
   readonly gateway?: string;
@@ -31,7 +31,7 @@ export async function startAttacked(attacked: Attacked = {}) {
     ].join("\n"),
     texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
     values: { OPTIONS: options },
-    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+    objects: { SLUICE: "Sluice" },
     heapMB,
   });
   return {
