@@ -1,12 +1,5 @@
-import {
-  budget,
-  type MediaStoreOptions,
-  mediaStore,
-  streamLog,
-  videoEvents,
-  type WebhookOptions,
-  webhook,
-} from "@sluice/durable";
+import { videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
+import { cloudflareHost, type ObjectNamespace } from "@sluice/durable/cloudflare";
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -45,9 +38,16 @@ test("is 200 without a sign-in when the proxy is set up, and sends nothing to th
   expect(events).toMatchObject([{ route: "health", method: "GET", status: 200 }]);
 });
 
+/** A binding that is there. */
+const namespace = { get() {}, idFromName() {} } as unknown as ObjectNamespace;
 const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
 const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({
-  plugins: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
+  host: cloudflareHost(() => namespace),
+  plugins: [
+    videoWatch<Env>({
+      onEnd: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
+    }),
+  ],
 });
 
 /** Options of which nothing is set in `env`, and the name that the log has for each. */
@@ -83,8 +83,8 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     },
   ],
   [
-    "videoEvents: its binding is missing; env.VIDEO_WATCH",
-    { plugins: [videoEvents(binding("VIDEO_WATCH"))] },
+    "host: its binding is missing; env.SLUICE",
+    { host: cloudflareHost(binding("SLUICE")), plugins: [videoWatch<Env>()] },
   ],
   ["webhook: url: is no URL; give https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],
   ["webhook: url: must be https", hook({ url: () => "http://app.example/hook" })],
@@ -94,21 +94,6 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ],
   ["webhook: secret: give whsec_", hook({ secret: (env) => read(env, "WEBHOOK_SECRET") as string })],
   ["webhook: secret: give whsec_", hook({ secret: () => `whsec_${KEY}` })],
-  ["streamLog: its binding is missing; env.STREAM_LOG", { plugins: [streamLog(binding("STREAM_LOG"))] }],
-  [
-    "budget: its binding is missing; env.BUDGET",
-    {
-      plugins: [
-        budget({
-          namespace: binding("BUDGET"),
-          limits: { user: 1 },
-          windowMs: 60_000,
-          reserveFor: () => 1,
-          cost: () => 1,
-        }),
-      ],
-    },
-  ],
 ];
 
 test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line, options) => {
@@ -179,10 +164,11 @@ test("case 59: is 200 with the same options once all is set", async () => {
     secret: (env) => read(env, "PROXY_SECRET"),
     authenticate: jwt<Env>({ ...token, secret: async (env) => read(env, "JWT_SECRET") }),
     rateLimit: workersRateLimit(binding("RATE_LIMITER")),
-    plugins: [videoEvents(binding("VIDEO_WATCH"))],
+    host: cloudflareHost(binding("SLUICE")),
+    plugins: [videoWatch<Env>()],
   });
   const secrets = { PROXY_SECRET: "p".repeat(32), JWT_SECRET: "j".repeat(32) };
-  const bindings = { RATE_LIMITER: { limit() {} }, VIDEO_WATCH: { get() {}, idFromName() {} } };
+  const bindings = { RATE_LIMITER: { limit() {} }, SLUICE: namespace };
   expect((await ask(asked(health), { KEY, ...secrets, ...bindings } as Env)).status).toBe(200);
   expect(log).not.toHaveBeenCalled();
 });
