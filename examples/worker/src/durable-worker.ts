@@ -1,6 +1,6 @@
 import { budget, idempotency, maxTokens, resumableStreams, videoWatch } from "@sluice/durable";
 import { cloudflareHost, durableObject, type ObjectNamespace } from "@sluice/durable/cloudflare";
-import { createProxy, type Payable, readStreams } from "@sluice/worker-proxy";
+import { createProxy, type Payable } from "@sluice/worker-proxy";
 import { type Env as CommonEnv, options } from "./options.js";
 
 interface Env extends CommonEnv {
@@ -27,7 +27,6 @@ const proxy = createProxy<Env>({
   host: cloudflareHost((env) => env.SLUICE),
   plugins: [
     ...options.plugins,
-    readStreams(),
     // its `GET /v1/budget` tells users what they have left
     budget<Env>({ limits, windowMs: 24 * 60 * 60 * 1000, reserve }),
     // an image or a video that is requested again with its key is paid once

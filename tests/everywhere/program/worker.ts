@@ -1,6 +1,6 @@
 import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook } from "@sluice/durable";
 import { cloudflareHost, durableObject, type ObjectNamespace } from "@sluice/durable/cloudflare";
-import { createProxy, type ProxyEvent, readStreams } from "@sluice/worker-proxy";
+import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 
 /* An operator's use of the proxy, with every entry. */
@@ -26,7 +26,6 @@ const proxy = createProxy<Env>({
   secret: (env) => env.SECRET,
   host: cloudflareHost((env) => env.SLUICE),
   plugins: [
-    readStreams(),
     budget<Env>({
       limits: { user: 200_000 },
       windowMs: 86_400_000,

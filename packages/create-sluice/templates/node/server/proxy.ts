@@ -14,7 +14,6 @@ import {
   createProxy,
   type Payable,
   pollCache,
-  readStreams,
 } from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
@@ -88,7 +87,6 @@ export const proxy = createProxy<Env>({
   routes: ["chat", "images", "videos"],
   host,
   plugins: [
-    readStreams(),
     pollCache(),
     // tokens that a user may spend per day
     budget<Env>({ limits: { user: 500_000, all: 50_000_000 }, windowMs: DAY_MS, reserve }),
