@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import type { LedgerCall } from "./ledger.js";
 import type { Exchange } from "./network.js";
 import { BEGINNING } from "./platform.js";
 import { WINDOW_MS } from "./proxy.js";
@@ -7,19 +7,12 @@ import type { Simulation } from "./simulation.js";
 /** One reservation, and the request that it was made for. */
 interface Account {
   readonly id: string;
-  readonly reserve: Exchange;
+  readonly reserve: LedgerCall;
   readonly amount: number;
-  /** Messages that settle it: one to each ledger, and again where one failed. */
-  readonly settles: { readonly amount: number; readonly exchange: Exchange }[];
+  /** Calls that settle it: one for each key, and again where one failed. */
+  readonly settles: readonly LedgerCall[];
   /** The request to the gateway. */
   sent?: Exchange;
-}
-
-/** A message to a ledger. */
-interface Entry {
-  readonly do: string;
-  readonly id: string;
-  readonly amount: number;
 }
 
 /** Milliseconds within which a failed call counts as one that never reached the gateway. */
@@ -27,17 +20,14 @@ const CONNECT_MS = 5000;
 /** Statuses of a wait that ended before the work did. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 const TOTAL = '"total_tokens":';
-/** The ledger of the only user. */
-const OWN = `BUDGET/${createHash("sha256").update("user\nuser").digest("hex")}`;
+const WINDOWS = "SELECT spent, reserved, resets_at FROM budget_windows WHERE name = 'user'";
 
 /** No user spends more than the budget of a window. */
 export function findBrokenMoneyRule({ proxy, budget }: Simulation): string | undefined {
-  for (const { name, storage } of proxy?.objects.storagesOf("BUDGET") ?? []) {
-    if (name !== OWN) continue;
-    const sums = "SELECT spent + reserved AS amount FROM windows";
-    for (const { amount } of storage.hasTable("windows") ? storage.rowsOf(sums) : [])
-      if (Number(amount) > budget) return `${amount} tokens are spent or reserved, of ${budget}`;
-  }
+  for (const { storage } of proxy?.objects.storages() ?? [])
+    for (const { spent, reserved } of storage.rowsOf(WINDOWS))
+      if (Number(spent) + Number(reserved) > budget)
+        return `${spent} tokens are spent and ${reserved} reserved, of ${budget}`;
   return undefined;
 }
 
@@ -60,15 +50,16 @@ export function findBrokenMoneyRuleAtRest(
 
 type Proxy = NonNullable<Simulation["proxy"]>;
 
-function readAccounts({ objects, upstream }: Proxy) {
+function readAccounts({ ledger, upstream }: Proxy) {
   const accounts = new Map<string, Account>();
-  for (const exchange of objects.network.exchanges) {
-    if (!exchange.to.startsWith("BUDGET/")) continue;
-    const { do: action, id, amount } = JSON.parse(exchange.body ?? "{}") as Entry;
-    if (action === "settle") accounts.get(id)?.settles.push({ amount, exchange });
-    else if (action === "reserve" && !accounts.has(id))
-      accounts.set(id, { id, amount, reserve: exchange, settles: [] });
-  }
+  for (const call of ledger)
+    if (call.action === "reserve" && !accounts.has(call.id))
+      accounts.set(call.id, {
+        id: call.id,
+        amount: call.amount,
+        reserve: call,
+        settles: ledger.filter(({ action, id }) => action === "settle" && id === call.id),
+      });
   let unpaid: Exchange | undefined;
   for (const exchange of upstream.exchanges) {
     if (exchange.method !== "POST" || exchange.path.endsWith("/GetAsset")) continue;
@@ -85,7 +76,7 @@ function findWrongCharge({ id, reserve, amount, settles, sent }: Account): strin
   const [charged, ...others] = new Set(settles.map((settle) => settle.amount));
   const what = `${sent?.method ?? "a request"} ${sent?.path ?? "that was not sent"} (${id})`;
   // the next process of an object that is lost can't know that it has settled; the ledger takes the first amount
-  const isForgotten = settles[0]?.exchange.page.state === "gone";
+  const isForgotten = settles[0]?.page.state === "gone";
   if (others.length > 0 && !isForgotten) return `${what} was settled with ${charged}, and with ${others}`;
   // with its process the settlement is lost, and the reservation stays
   if (charged === undefined) return reserve.page.state === "gone" ? undefined : `${what} was never settled`;
@@ -117,33 +108,32 @@ function readUsage(text: string): number | undefined {
   return at === -1 ? undefined : Number.parseInt(text.slice(at + TOTAL.length), 10);
 }
 
-/** A ledger contains each settlement that it has confirmed, exactly once. */
+/** The budget of the user has each settlement that it has confirmed, exactly once. */
 function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: number): string | undefined {
   const windowAt = now - (now % WINDOW_MS);
   const isInWindow = (ms: number) => BEGINNING + ms >= windowAt;
   // a reservation at the turn of the windows may belong to either
   if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + CONNECT_MS)))
     return undefined;
-  for (const { name, storage } of objects.storagesOf("BUDGET")) {
-    if (!storage.hasTable("windows")) continue;
-    const sums = `SELECT total(spent) AS amount FROM windows WHERE turnsAt > ${now}`;
-    const [row] = storage.rowsOf(sums);
+  for (const { name, storage } of objects.storages()) {
+    const [row] = storage.rowsOf(`${WINDOWS} AND resets_at > ${now}`);
+    if (!row) continue;
     const confirmed = accounts.flatMap(({ reserve, settles }) => {
-      const settle = settles.find(({ exchange }) => exchange.to === name && exchange.isAnswered);
+      const settle = settles.find(({ key, isAnswered }) => key === name && isAnswered);
       return settle && isInWindow(reserve.at) ? settle.amount : [];
     });
     const sum = confirmed.reduce((total, amount) => total + amount, 0);
-    if (row?.["amount"] !== sum) return `a ledger has ${row?.["amount"]} spent, and confirmed ${sum}`;
+    if (row["spent"] !== sum) return `a budget has ${row["spent"]} spent, and confirmed ${sum}`;
   }
   return undefined;
 }
 
 /** At rest nothing is reserved, but what a process has left that is lost, or could not settle. */
 function findUnusedReservation({ objects }: Proxy, accounts: readonly Account[]): string | undefined {
-  for (const { name, storage } of objects.storagesOf("BUDGET")) {
-    const held = storage.hasTable("reservations") ? storage.rowsOf("SELECT id FROM reservations") : [];
+  for (const { name, storage } of objects.storages()) {
+    const held = storage.rowsOf("SELECT id FROM budget_reservations");
     for (const { reserve, id, settles } of accounts) {
-      const isKnown = reserve.page.state === "gone" || settles.some(({ exchange }) => exchange.to === name);
+      const isKnown = reserve.page.state === "gone" || settles.some(({ key }) => key === name);
       if (!isKnown && held.some((row) => row["id"] === id)) return `${id} is reserved for ever`;
     }
   }

@@ -1,25 +1,29 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import type { ObjectStorage } from "@sluice/durable";
 import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 /** The storage of a Durable Object, as the platform and a test see it. */
-export interface SimulatedStorage extends ObjectStorage {
+export interface SimulatedStorage {
+  readonly sql: {
+    exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] };
+  };
+  /** Runs work of which all or nothing is stored. No other event is delivered meanwhile. */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  getAlarm(): Promise<number | null>;
+  setAlarm(at: number): Promise<void>;
+  deleteAlarm(): Promise<void>;
+  sync(): Promise<void>;
+  deleteAll(): Promise<void>;
+  /** Waits until no transaction is open. */
+  idle(): Promise<void>;
   /** Waits until all writes are on the disk. No response leaves an object before. */
   flushed(): Promise<void>;
   /** Takes back the writes that are not on the disk, as a crash does. */
   rollBack(): void;
   /** Clears the alarm that is about to run, and sets another one if it fails. */
   takeAlarm(): void;
-  hasTable(name: string): boolean;
   /** Returns the rows of a query that writes nothing. */
   rowsOf(query: string): Record<string, unknown>[];
-}
-
-/** The part of a storage without SQL. */
-interface Records {
-  readonly values: ReadonlyMap<string, unknown>;
-  readonly alarmAt: number | null;
 }
 
 /**
@@ -36,22 +40,34 @@ export function createObjectStorage(
 ): SimulatedStorage {
   const database = new DatabaseSync(":memory:");
   const statements = new Map<string, StatementSync>();
-  let records: Records = { values: new Map(), alarmAt: null };
-  let safe = records;
+  let alarmAt: number | null = null;
+  let safeAlarmAt = alarmAt;
+  /** The transaction that is open, and those that wait for it. */
+  let last: Promise<unknown> = Promise.resolve();
+  let open = 0;
   let flushing: { readonly cancel: () => void; readonly done: Promise<void> } | undefined;
   let cancelAlarm = () => {};
 
   return {
-    get: async <Value>(key: string) => structuredClone(records.values.get(key)) as Value | undefined,
-    put: async (key, value) => change({ values: new Map(records.values).set(key, structuredClone(value)) }),
-    getAlarm: async () => records.alarmAt,
-    setAlarm: async (at) => change({ alarmAt: at }),
-    deleteAlarm: async () => change({ alarmAt: null }),
+    getAlarm: async () => alarmAt,
+    setAlarm: async (at) => changeAlarm(at),
+    deleteAlarm: async () => changeAlarm(null),
     sync: async () => flushing?.done,
     async deleteAll() {
-      change({ values: new Map() });
+      changeAlarm(null);
       for (const { name } of run("SELECT name FROM sqlite_master WHERE type = 'table'"))
         run(`DROP TABLE ${name}`);
+    },
+    transaction(work) {
+      open += 1;
+      const result = last.then(() => transact(work)).finally(() => {
+        open -= 1;
+      });
+      last = result.catch(() => {});
+      return result;
+    },
+    async idle() {
+      while (open > 0) await last;
     },
     sql: {
       exec(query, ...bindings) {
@@ -60,7 +76,6 @@ export function createObjectStorage(
         return { toArray: () => rows };
       },
     },
-    hasTable: (name) => run("SELECT 1 FROM sqlite_master WHERE name = ?", [name]).length > 0,
     rowsOf: (query) => run(query),
     flushed: async () => flushing?.done,
     rollBack() {
@@ -68,11 +83,11 @@ export function createObjectStorage(
       flushing.cancel();
       flushing = undefined;
       database.exec("ROLLBACK");
-      records = safe;
+      alarmAt = safeAlarmAt;
     },
     takeAlarm() {
-      records = { ...records, alarmAt: null };
-      safe = { ...safe, alarmAt: null };
+      alarmAt = null;
+      safeAlarmAt = null;
     },
   };
 
@@ -82,9 +97,25 @@ export function createObjectStorage(
     return statement.all(...(bindings as SQLInputValue[]));
   }
 
-  function change(changes: Partial<Records>): void {
+  function changeAlarm(at: number | null): void {
     startTransaction();
-    records = { ...records, ...changes };
+    alarmAt = at;
+  }
+
+  /** Runs one transaction, which awaits nothing but queries. What it wrote is on the disk after the next flush. */
+  async function transact<T>(work: () => Promise<T>): Promise<T> {
+    startTransaction();
+    const before = alarmAt;
+    database.exec("SAVEPOINT own");
+    try {
+      const output = await work();
+      database.exec("RELEASE own");
+      return output;
+    } catch (error) {
+      database.exec("ROLLBACK TO own; RELEASE own");
+      alarmAt = before;
+      throw error;
+    }
   }
 
   /** Begins a transaction, unless there is one; it ends some milliseconds later. */
@@ -98,16 +129,16 @@ export function createObjectStorage(
     const flush = () => {
       flushing = undefined;
       database.exec("COMMIT");
-      const isAlarmNew = records.alarmAt !== safe.alarmAt;
-      safe = records;
-      if (isAlarmNew) schedule(records.alarmAt);
+      const isAlarmNew = alarmAt !== safeAlarmAt;
+      safeAlarmAt = alarmAt;
+      if (isAlarmNew) schedule(alarmAt);
       resolve();
     };
     flushing = { cancel: timeline.after(pickBetween(random, 1, 5), flush), done };
   }
 
-  function schedule(alarmAt: number | null): void {
+  function schedule(at: number | null): void {
     cancelAlarm();
-    if (alarmAt !== null) cancelAlarm = timeline.after(alarmAt - now(), onAlarm);
+    if (at !== null) cancelAlarm = timeline.after(at - now(), onAlarm);
   }
 }

@@ -1,4 +1,4 @@
-import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "@sluice/durable";
+import type { DurableObjectClass, DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { createNetwork, type NetworkFault } from "./network.js";
 import { createObjectStorage, type SimulatedStorage } from "./object-storage.js";
 import { getCurrentPage, openPage, type Page } from "./page.js";
@@ -10,36 +10,31 @@ import type { Timeline } from "./timeline.js";
 /** Faults of one call of an object. The platform ends a call without a response, so there is no `silent`. */
 export const objectFaults = ["refused", "reset", "slow", "reset"] as const satisfies readonly NetworkFault[];
 
-/** Creates an object of a class. */
-type Create = (state: ObjectState, page: Page) => DurableObjectHandlers;
+type Instance = InstanceType<DurableObjectClass<unknown>>;
+
+/** Creates an object of the class in its process. */
+type Create = (state: ConstructorParameters<DurableObjectClass<unknown>>[0], page: Page) => Instance;
 
 interface SimulatedObject {
   readonly storage: SimulatedStorage;
   /** The object in memory; undefined until it is called. */
-  instance?: Instance | undefined;
+  instance?: { readonly page: Page; readonly object: Instance; readonly ready: Promise<unknown> } | undefined;
   isInAlarm: boolean;
-}
-
-interface Instance {
-  readonly page: Page;
-  readonly handlers: DurableObjectHandlers;
-  readonly ready: Promise<unknown>;
 }
 
 /** Milliseconds after which an alarm that failed runs again. */
 const ALARM_AGAIN_MS = 2000;
 
 /**
- * Creates the Durable Objects of a Worker. One object of a name is in memory at a time. A crash loses the memory, the
- * calls in flight and the writes that are not on the disk.
+ * Creates the Durable Objects of a Worker, which have one class. One object of a name is in memory at a time. A crash loses
+ * the memory, the calls in flight and the writes that are not on the disk.
  *
- * @param classes the classes, by the name of their binding
  * @param onCrash gets the page of an object whose memory is lost
  */
-export function createObjects<Name extends string>(
+export function createObjects(
   timeline: Timeline,
   random: Random,
-  classes: Readonly<Record<Name, Create>>,
+  create: Create,
   onCrash: (page: Page) => void,
   log: (detail: string) => void,
 ) {
@@ -49,23 +44,20 @@ export function createObjects<Name extends string>(
   const network = createNetwork(timeline, random, serve, log);
   return {
     network,
-    /** Makes the binding to a class. Its calls are part of the work with that purpose. */
-    bindingOf: (className: Name, purpose: string): ObjectNamespace => ({
-      idFromName: (name) => `${className}/${name}`,
+    /** Makes the binding to the class. Its calls are part of the work with that purpose. */
+    bindingOf: (purpose: string): DurableObjectNamespace => ({
+      idFromName: (name) => name,
       get: (id) => ({ fetch: network.fetchOf(getCurrentPage() as Page, purpose, id) }),
     }),
-    /** Returns the storages of a class, by the full names of their objects. */
-    storagesOf: (className: Name) =>
-      [...objects]
-        .filter(([name]) => name.startsWith(`${className}/`))
-        .map(([name, { storage }]) => ({ name, storage })),
+    /** Returns the storages of the objects, by their names. */
+    storages: () => [...objects].map(([name, { storage }]) => ({ name, storage })),
     /** Loses the memory of one object that has any, or of all. */
     crash(nth: number | "all"): void {
       const awake = [...objects].filter(([, { instance }]) => instance);
       for (const [name, object] of nth === "all"
         ? awake
         : awake.slice(nth % Math.max(awake.length, 1)).slice(0, 1)) {
-        const { page } = object.instance as Instance;
+        const page = object.instance?.page as Page;
         page.state = "gone";
         object.instance = undefined;
         object.storage.rollBack();
@@ -78,11 +70,13 @@ export function createObjects<Name extends string>(
   };
 
   async function serve(request: Request, { to }: { readonly to: string }): Promise<Response> {
-    const { page, handlers, ready } = wakeObject(to);
+    const { page, object, ready } = wakeObject(to);
     const { storage } = getObject(to);
     return serveIn(page, request, async (own) => {
       await ready;
-      const response = await handlers.fetch(own);
+      // no event is delivered while a transaction is open
+      await storage.idle();
+      const response = await object.fetch(own);
       await storage.flushed();
       return response;
     });
@@ -97,37 +91,37 @@ export function createObjects<Name extends string>(
     return object;
   }
 
-  function wakeObject(name: string): Instance {
-    const object = getObject(name);
-    if (object.instance) return object.instance;
+  function wakeObject(name: string): NonNullable<SimulatedObject["instance"]> {
+    const known = getObject(name);
+    if (known.instance) return known.instance;
     const page = openPage(timeline, -1, `${name.slice(0, 20)}#${++started}`);
     let ready: Promise<unknown> = Promise.resolve();
-    const state: ObjectState = {
-      storage: object.storage,
-      waitUntil: () => {},
+    const state = {
+      storage: known.storage,
+      waitUntil: (work: Promise<unknown>) => void work.catch(() => {}),
       blockConcurrencyWhile<T>(work: () => Promise<T>): Promise<T> {
         const done = work();
         ready = done;
         return done;
       },
     };
-    const create = classes[name.slice(0, name.indexOf("/")) as Name];
-    const handlers = page.run(() => create(state, page));
-    object.instance = { page, handlers, ready };
-    return object.instance;
+    const object = page.run(() => create(state, page));
+    known.instance = { page, object, ready };
+    return known.instance;
   }
 
   /** Runs an alarm; again if it fails or its object crashes. */
   async function runAlarm(name: string): Promise<void> {
-    const object = getObject(name);
-    const { page, handlers, ready } = wakeObject(name);
-    object.storage.takeAlarm();
-    object.isInAlarm = true;
+    const known = getObject(name);
+    const { page, object, ready } = wakeObject(name);
+    known.storage.takeAlarm();
+    known.isInAlarm = true;
     log(`alarm of ${page.name}`);
     await page.run(async () => {
       await ready;
-      await handlers.alarm().catch(() => scheduleAgain(object));
-      object.isInAlarm = false;
+      await known.storage.idle();
+      await object.alarm().catch(() => scheduleAgain(known));
+      known.isInAlarm = false;
     });
   }
 

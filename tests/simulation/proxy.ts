@@ -1,22 +1,12 @@
-import {
-  Budget,
-  budget,
-  type ObjectNamespace,
-  once,
-  onceObject,
-  streamLog,
-  streamLogObject,
-  videoEvents,
-  videoWatch,
-} from "@sluice/durable";
-import { type ConversationsOptions, conversations, conversationsObject } from "@sluice/sync/server";
+import { budget, idempotency, resumableStreams, videoWatch } from "@sluice/durable";
+import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
 import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
+import { createLedger } from "./ledger.js";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";
 import { getCurrentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { createRandom } from "./random.js";
-import { createRunner, type RunsListener } from "./runs.js";
 import { serveIn } from "./server.js";
 import { createKeptLog } from "./stored-log.js";
 import type { Timeline } from "./timeline.js";
@@ -34,13 +24,8 @@ interface Env {
   readonly purpose: string;
 }
 
-type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH" | "CONVERSATIONS";
-
 /** Parts of a plan that make a proxy. */
-interface ProxyPlan extends Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log"> {
-  readonly keepsConversations?: boolean | undefined;
-  readonly runs?: RunsListener | undefined;
-}
+interface ProxyPlan extends Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log"> {}
 
 /** Length of the windows of the budgets, in milliseconds. */
 export const WINDOW_MS = 3_600_000;
@@ -51,8 +36,7 @@ const RATE = 30;
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
  *
- * @param plan its `budget` is what the user may spend in one window, in tokens; with `keepsConversations` the proxy has
- *   `conversations()`, and lets devices ask more often; with `runs` the objects of conversations do turns, too
+ * @param plan its `budget` is what the user may spend in one window, in tokens
  */
 export function createProxyServer(
   {
@@ -61,8 +45,6 @@ export function createProxyServer(
     once: isOnce,
     budget: most,
     log: logFault,
-    keepsConversations = false,
-    runs,
   }: ProxyPlan,
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
@@ -75,43 +57,19 @@ export function createProxyServer(
   let started = 0;
   const keptLog = createKeptLog(createRandom(seed, "log faults"), logFault);
 
-  const meter = budget<Env>({
-    namespace: ({ purpose }) => createBinding("BUDGET", purpose),
-    limits: { user: most, all: 10_000_000 },
-    windowMs: WINDOW_MS,
-    // reservations of a lost process remain: the rules compare the settled amounts
-    holdMs: 2 * WINDOW_MS,
-    reserveFor: ({ route, body }) => computeMax(route, JSON.stringify(body)),
-  });
+  const ledger = createLedger(timeline);
   const way = {
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
     fetch: (request: Request, { purpose }: Env) =>
       upstream.fetchOf(getCurrentPage() as Page, purpose)(request),
   };
-  const Once = onceObject<Env>({ ...way, namespace: ({ purpose }) => createBinding("ONCE", purpose), meter });
-  const StreamLog = streamLogObject<Env>({
-    ...way,
-    namespace: ({ purpose }) => createBinding("STREAM_LOG", purpose),
-    meter,
-  });
-  const VideoWatch = videoWatch<Env>(way);
-  const kept: ConversationsOptions<Env> = {
-    namespace: ({ purpose }) => createBinding("CONVERSATIONS", purpose),
-    ...(runs && { runner: createRunner(proxyOfObject, runs) }),
-  };
-  /** The proxies of the objects that do turns: each process has its own. */
-  const proxies = new WeakMap<Page, GatewayProxy<Env>>();
-  const Conversations = conversationsObject<Env>(kept);
-  const objects = createObjects<ClassName>(
+  const objects = createObjects(
     timeline,
     createRandom(seed, "objects"),
-    {
-      BUDGET: (state) => new Budget(state),
-      ONCE: (state, page) => new Once(state, { purpose: page.name }),
-      STREAM_LOG: (state, page) => new StreamLog(state, { purpose: page.name }),
-      VIDEO_WATCH: (state, page) => new VideoWatch(state, { purpose: page.name }),
-      CONVERSATIONS: (state, page) => new Conversations(state, { purpose: page.name }),
+    (state, page) => {
+      const Kind = durableObject<Env>(createOwnProxy());
+      return new Kind(state, { purpose: page.name });
     },
     upstream.drop,
     log,
@@ -120,6 +78,8 @@ export function createProxyServer(
   return {
     upstream,
     objects,
+    /** Calls that reserve and settle, of the only user. */
+    ledger: ledger.calls,
     /** Requests that came to the proxy. Their places are the purposes. */
     requests,
     /** The process of the proxy. */
@@ -168,37 +128,27 @@ export function createProxyServer(
       routes: ["chat", "images", "videos", "assets"],
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
       rateLimit: workersRateLimit<Env>(() => ({ limit })),
+      host: ledger.watch(cloudflareHost(({ purpose }) => objects.bindingOf(purpose))),
       plugins: [
-        meter,
+        budget<Env>({
+          limits: { user: most, all: 10_000_000 },
+          windowMs: WINDOW_MS,
+          // reservations of a lost process remain: the rules compare the settled amounts
+          reservationTtlMs: 2 * WINDOW_MS,
+          reserve: ({ route, body }) => computeMax(route, JSON.stringify(body)),
+        }),
         ...(mode === "kept"
-          ? [
-              ...(isOnce ? [once<Env>(({ purpose }) => createBinding("ONCE", purpose))] : []),
-              streamLog<Env>(({ purpose }) => createBinding("STREAM_LOG", purpose)),
-              videoEvents<Env>(({ purpose }) => createBinding("VIDEO_WATCH", purpose)),
-            ]
+          ? [...(isOnce ? [idempotency<Env>()] : []), resumableStreams<Env>(), videoWatch<Env>()]
           : []),
-        ...(keepsConversations ? [conversations<Env>(kept)] : []),
       ],
     });
-  }
-
-  /** Returns the proxy in the process of the object whose code runs now. */
-  function proxyOfObject(): GatewayProxy<Env> {
-    const page = getCurrentPage() as Page;
-    const known = proxies.get(page) ?? createOwnProxy();
-    proxies.set(page, known);
-    return known;
-  }
-
-  function createBinding(name: ClassName, purpose: string): ObjectNamespace {
-    return objects.bindingOf(name, purpose);
   }
 
   async function limit(): Promise<{ success: boolean }> {
     const minute = Math.floor(timeline.now() / 60_000);
     if (minute !== counted.minute) counted = { minute, requests: 0 };
     counted.requests += 1;
-    return { success: counted.requests <= (keepsConversations ? 100 * RATE : RATE) };
+    return { success: counted.requests <= RATE };
   }
 }
 

@@ -1,11 +1,11 @@
 import { resumableStreams } from "@sluice/durable";
-import { cloudflareHost, durableObject, type ObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, durableObject, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { createProxy } from "@sluice/worker-proxy";
 
 interface Env {
   readonly UPSTREAM: string;
   readonly GATEWAY_API_KEY: string;
-  readonly SLUICE: ObjectNamespace;
+  readonly SLUICE: DurableObjectNamespace;
 }
 
 /** The page of the soak, whose port is known at the first request. */

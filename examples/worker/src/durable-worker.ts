@@ -1,10 +1,10 @@
 import { budget, idempotency, maxTokens, resumableStreams, videoWatch } from "@sluice/durable";
-import { cloudflareHost, durableObject, type ObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, durableObject, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { createProxy, type Payable } from "@sluice/worker-proxy";
 import { type Env as CommonEnv, options } from "./options.js";
 
 interface Env extends CommonEnv {
-  readonly SLUICE: ObjectNamespace;
+  readonly SLUICE: DurableObjectNamespace;
 }
 
 /**

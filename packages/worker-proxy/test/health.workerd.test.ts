@@ -1,5 +1,5 @@
 import { videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
-import { cloudflareHost, type ObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -39,7 +39,7 @@ test("is 200 without a sign-in when the proxy is set up, and sends nothing to th
 });
 
 /** A binding that is there. */
-const namespace = { get() {}, idFromName() {} } as unknown as ObjectNamespace;
+const namespace = { get() {}, idFromName() {} } as unknown as DurableObjectNamespace;
 const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
 const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({
   host: cloudflareHost(() => namespace),

@@ -1,5 +1,5 @@
 import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook } from "@sluice/durable";
-import { cloudflareHost, durableObject, type ObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, durableObject, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 
@@ -8,7 +8,7 @@ import { jwt } from "@sluice/worker-proxy/auth";
 interface Env {
   readonly GATEWAY_API_KEY: string;
   readonly SECRET: string;
-  readonly SLUICE: ObjectNamespace;
+  readonly SLUICE: DurableObjectNamespace;
   readonly FILES: Bucket;
 }
 

@@ -1,0 +1,69 @@
+import type { BoundHost, Host } from "@sluice/worker-proxy";
+import { getCurrentPage, type Page } from "./page.js";
+import type { Timeline } from "./timeline.js";
+
+/** A call that reserves an amount, or settles it. */
+export interface LedgerCall {
+  readonly action: "reserve" | "settle";
+  /** The reservation. */
+  readonly id: string;
+  /** The key of the host: the user, or all users. */
+  readonly key: string;
+  readonly amount: number;
+  /** The page or process that called. */
+  readonly page: Page;
+  /** The work that it is a part of. */
+  readonly purpose: string;
+  readonly at: number;
+  /** True once the caller knows that it is done. */
+  isAnswered: boolean;
+  /** True where nothing was left. */
+  isRefused: boolean;
+}
+
+/** Notes the calls of the budget on a host. */
+export function createLedger(timeline: Timeline) {
+  const calls: LedgerCall[] = [];
+  return { calls, watch };
+
+  /** Returns the host, whose calls are noted from now on. */
+  function watch<Env extends { readonly purpose: string }>(host: Host<Env>): Host<Env> {
+    const openHost = host.open;
+    // the same object: a class of Durable Objects is made for it alone
+    return Object.assign(host, {
+      open(setup: Parameters<typeof openHost>[0]) {
+        const open = openHost(setup);
+        return (env: Env): BoundHost => {
+          const bound = open(env);
+          const run = async (key: string, operation: { readonly name: string }, input: object) => {
+            const call = note(key, operation.name, input, env.purpose);
+            const output = await bound.run(key, operation as never, input as never);
+            if (call) call.isAnswered = true;
+            if (call) call.isRefused = (output as { refused?: number } | null)?.refused !== undefined;
+            return output;
+          };
+          return { run: run as BoundHost["run"], start: bound.start.bind(bound), open: bound.open.bind(bound) };
+        };
+      },
+    });
+  }
+
+  function note(key: string, name: string, input: object, purpose: string): LedgerCall | undefined {
+    const action = name === "budget.reserve" ? "reserve" : name === "budget.settle" ? "settle" : undefined;
+    if (!action) return undefined;
+    const { id, amount, spent } = input as { id: string; amount?: number; spent?: number };
+    const call: LedgerCall = {
+      action,
+      id,
+      key,
+      amount: amount ?? spent ?? 0,
+      page: getCurrentPage() as Page,
+      purpose,
+      at: timeline.now(),
+      isAnswered: false,
+      isRefused: false,
+    };
+    calls.push(call);
+    return call;
+  }
+}
