@@ -1,7 +1,7 @@
 import type { LedgerCall } from "./ledger.js";
 import type { Exchange } from "./network.js";
 import { BEGINNING } from "./platform.js";
-import { WINDOW_MS } from "./proxy.js";
+import { computeMax, WINDOW_MS } from "./proxy.js";
 import type { Simulation } from "./simulation.js";
 
 /** One reservation, and the request that it was made for. */
@@ -63,8 +63,11 @@ function readAccounts({ ledger, upstream }: Proxy) {
   let unpaid: Exchange | undefined;
   for (const exchange of upstream.exchanges) {
     if (exchange.method !== "POST" || exchange.path.endsWith("/GetAsset")) continue;
-    const account = [...accounts.values()].findLast(
-      ({ reserve }) => reserve.purpose === exchange.purpose && reserve.at <= exchange.at,
+    // one object sends several requests of its user: their amounts tell them apart
+    const amount = computeMax(exchange.path, exchange.body ?? "");
+    const account = [...accounts.values()].find(
+      ({ reserve, sent }) =>
+        !sent && reserve.amount === amount && reserve.purpose === exchange.purpose && reserve.at <= exchange.at,
     );
     if (account) account.sent = exchange;
     else unpaid ??= exchange;

@@ -153,6 +153,6 @@ export function createProxyServer(
 }
 
 /** Maximum cost of a request in tokens: fewer than its letters, plus the longest reply. */
-function computeMax(route: string, body: string): number {
-  return route === "images" ? 40_000 : body.length + 1000;
+export function computeMax(routeOrPath: string, body: string): number {
+  return routeOrPath.includes("images") ? 40_000 : body.length + 1000;
 }
