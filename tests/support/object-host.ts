@@ -1,10 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import type {
-  DurableObjectClass,
-  DurableObjectHandlers,
-  ObjectNamespace,
-  ObjectState,
-} from "@sluice/durable";
+import { cloudflareHost, type DurableObjectClass, durableObject } from "@sluice/durable/cloudflare";
+
+type Instance = InstanceType<DurableObjectClass<unknown>>;
+type State = ConstructorParameters<DurableObjectClass<unknown>>[0];
 
 /** One object: its rows outlast its process. Alarms do not ring by themselves. */
 interface HostedObject {
@@ -14,26 +12,35 @@ interface HostedObject {
 }
 
 interface HostedProcess {
-  readonly handlers: DurableObjectHandlers;
+  readonly instance: Instance;
+  readonly ready: Promise<unknown>;
   readonly died: Promise<never>;
 }
 
-/** Runs the objects of a class in this process, with their data in memory. */
-export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
+/** Runs the Durable Objects of one proxy in this process, with their rows in memory. */
+export function createObjectHost() {
   const objects = new Map<string, HostedObject>();
+  let Kind: DurableObjectClass<unknown>;
   let kill: () => void = () => {};
   let died = createLife();
-  const namespace: ObjectNamespace = {
-    idFromName: (name) => name,
+  const namespace = {
+    idFromName: (name: string) => name,
     get: (name: string) => ({
       async fetch(request: Request) {
-        const { handlers, died } = getProcess(getObject(name));
-        return Promise.race([handlers.fetch(request), died]);
+        const { instance, ready, died } = openProcess(findObject(name));
+        await Promise.race([ready, died]);
+        return Promise.race([instance.fetch(request), died]);
       },
     }),
   };
   return {
-    namespace,
+    /** The option `host` of the proxy. */
+    host: cloudflareHost<unknown>(() => namespace),
+    /** Takes the proxy with this host: its plugins run in the objects. */
+    use<Proxy extends object>(proxy: Proxy): Proxy {
+      Kind = durableObject<unknown>(proxy);
+      return proxy;
+    },
     /** Ends the process of all objects: their waits never end, and their actions have no effect. */
     kill(): void {
       for (const object of objects.values()) object.process = undefined;
@@ -44,60 +51,84 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
 
   function createLife(): Promise<never> {
     const life = new Promise<never>((_, reject) => {
-      kill = () => reject(new Error("the object was lost"));
+      kill = () => reject(Object.assign(new Error("the object was lost"), { durableObjectReset: true }));
     });
     life.catch(() => {});
     return life;
   }
 
-  function getObject(name: string): HostedObject {
+  function findObject(name: string): HostedObject {
     const object = objects.get(name) ?? { database: new DatabaseSync(":memory:"), alarmAt: null };
     objects.set(name, object);
     return object;
   }
 
-  function getProcess(object: HostedObject): HostedProcess {
+  function openProcess(object: HostedObject): HostedProcess {
     if (object.process) return object.process;
     let isNew = true;
-    // an object may read its rows while it is made
+    // an object reads its rows while it is made
     const isAlive = () => isNew || object.process === process;
-    const process: HostedProcess = { handlers: new Kind(stateOf(object, isAlive), env), died };
+    let ready: Promise<unknown> = Promise.resolve();
+    const onReady = (work: Promise<unknown>) => {
+      ready = work;
+    };
+    const instance = new Kind(createState(object, isAlive, onReady), {});
+    const process: HostedProcess = { instance, ready, died };
     object.process = process;
     isNew = false;
     return process;
   }
 }
 
-/** The state of an object's process. An ended process can't change anything. */
-function stateOf(object: HostedObject, isAlive: () => boolean): ObjectState {
-  const run = (query: string, bindings: readonly unknown[] = []) => {
+/** Creates the state of an object's process. An ended process can't change anything. */
+function createState(
+  object: HostedObject,
+  isAlive: () => boolean,
+  onReady: (work: Promise<unknown>) => void,
+): State {
+  const { database } = object;
+  let last: Promise<unknown> = Promise.resolve();
+  const assertAlive = () => {
     if (!isAlive()) throw new Error("the process has ended");
-    return object.database.prepare(query).all(...(bindings as SQLInputValue[])) as Record<string, unknown>[];
   };
   const setAlarm = async (at: number | null) => {
     if (isAlive()) object.alarmAt = at;
   };
   return {
     storage: {
-      get: async () => undefined,
-      put: async () => {},
       getAlarm: async () => object.alarmAt,
       setAlarm,
       deleteAlarm: () => setAlarm(null),
-      sync: async () => {},
-      async deleteAll() {
-        for (const { name } of run("SELECT name FROM sqlite_master WHERE type = 'table'"))
-          run(`DROP TABLE ${name}`);
-        object.alarmAt = null;
+      transaction(work) {
+        const result = last.then(async () => {
+          assertAlive();
+          database.exec("SAVEPOINT own");
+          try {
+            const output = await work();
+            assertAlive();
+            database.exec("RELEASE own");
+            return output;
+          } catch (error) {
+            if (database.isTransaction) database.exec("ROLLBACK TO own; RELEASE own");
+            throw error;
+          }
+        });
+        last = result.catch(() => {});
+        return result;
       },
       sql: {
-        exec(query, ...bindings) {
-          const rows = run(query, bindings);
+        exec(query, ...values) {
+          assertAlive();
+          const rows = database.prepare(query).all(...(values as SQLInputValue[])) as Record<string, unknown>[];
           return { toArray: () => rows };
         },
       },
     },
-    blockConcurrencyWhile: (work) => work(),
-    waitUntil: () => {},
+    blockConcurrencyWhile(work) {
+      const done = work();
+      onReady(done);
+      return done;
+    },
+    waitUntil: (work) => void work.catch(() => {}),
   };
 }

@@ -1,10 +1,10 @@
 import { type ClientOptions, createClient } from "@sluice/core";
-import { once, onceObject } from "@sluice/durable";
+import { idempotency } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { createObjectHost } from "./object-host.ts";
 
-/* `once` from the client to the gateway: our client, our proxy, and its objects in this process. */
+/* `idempotency()` from the client to the gateway: our client, our proxy, and its objects in this process. */
 
 export const KEY = "sk-0123456789-of-the-gateway";
 export const origin = "https://app.example";
@@ -26,15 +26,16 @@ interface PageOptions {
   readonly send?: Send;
 }
 
-/** A proxy that offers `once`, before the emulator. */
+/** A proxy with `idempotency()`, before the emulator. */
 export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch, options }: Opened = {}) {
   const bills: Request[] = [];
   const keys: (string | null)[] = [];
-  const way = { baseURL: "https://gateway.example", apiKey: () => KEY, fetch: toGateway };
-  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
-  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
+  const objects = createObjectHost();
   const proxy = createProxy({
-    ...way,
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    fetch: toGateway,
+    host: objects.host,
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [origin],
@@ -45,9 +46,10 @@ export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch,
       epsilon: {},
     },
     routes: ["images", "videos", "assets", "epsilon"],
-    plugins: [once(() => objects.namespace)],
+    plugins: [idempotency()],
     ...options,
   });
+  objects.use(proxy);
   const reach: Send = (sent) => proxy.fetch(sent);
   return { bills, keys, openPage, kill: objects.kill, reach };
 
