@@ -1,5 +1,5 @@
 import { type Client, createClient } from "@sluice/core";
-import type { DurableObjectClass } from "@sluice/durable";
+import type { DurableObjectClass } from "@sluice/durable/cloudflare";
 import type { Emulator, EmulatorOptions } from "@sluice/emulator";
 import { type ChatMessage, createChatStore, GatewayProvider } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
@@ -36,10 +36,12 @@ describe("20 messages a day", () => {
   }
 
   test("a budget lets 20 pass, refuses the next until midnight, and says what is left", async () => {
-    const { default: worker, Budget } = await files<{ default: Worker; Budget: DurableObjectClass<object> }>(
+    const { default: worker, Sluice } = await files<{ default: Worker; Sluice: DurableObjectClass<never> }>(
       "src/messages.ts",
     );
-    const env = { GATEWAY_API_KEY: GATEWAY_KEY, BUDGET: createObjectHost(Budget, {}).namespace };
+    const objects = createObjectHost();
+    objects.useClass(Sluice);
+    const env = { GATEWAY_API_KEY: GATEWAY_KEY, SLUICE: objects.namespace };
     expect((await send(worker, 19, env)).status).toBe(200);
     // the gateway's own refusal is free
     expect((await send(worker, 3, env, "Hello [[429]]")).status).toBe(429);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Client, createClient } from "@sluice/core";
-import type { DurableObjectClass } from "@sluice/durable";
+import type { DurableObjectClass } from "@sluice/durable/cloudflare";
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -249,10 +249,12 @@ describe("a user", () => {
 
   async function open() {
     openNetwork();
-    const { default: worker, Budget } = await files<{ default: Worker; Budget: DurableObjectClass<object> }>(
+    const { default: worker, Sluice } = await files<{ default: Worker; Sluice: DurableObjectClass<never> }>(
       "src/user-data.ts",
     );
-    const given = { ...env, BUDGET: createObjectHost(Budget, {}).namespace };
+    const objects = createObjectHost();
+    objects.useClass(Sluice);
+    const given = { ...env, SLUICE: objects.namespace };
     const post = (path: string) => worker.fetch(new Request(ADDRESS + path, { method: "POST" }), given);
     return { worker, given, post };
   }

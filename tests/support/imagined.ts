@@ -7,28 +7,24 @@ import type { Asset, AssetHandle, ChatDelta, ChatRequestMessage, Client, RecordS
 import type { ImageStore, VideoTaskStore } from "@sluice/stores";
 import type { toDataURI } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
-import type { ProxyPlugin, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
-import type { MediaBucket, MediaStore, ObjectNamespace } from "@sluice/durable";
+import type { ProxyPlugin, GatewayProxy, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
+import type { Bucket } from "@sluice/durable";
+import type { DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import type { SluiceProvider } from "@sluice/ai-sdk";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {
     GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
     AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
-    VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
-    CONVERSATIONS: ObjectNamespace;
-    MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
+    SLUICE: DurableObjectNamespace;
+    MEDIA: Bucket;
     WEBHOOK_URL: string; WEBHOOK_SECRET: string;
   }
   const options: ProxyOptions<Env>;
-  const meter: Meter<Env>;
   const proxy: GatewayProxy<Env>;
   const isCustomer: (user: string, env: Env) => Promise<boolean>;
   const env: Env;
-  const events: ProxyPlugin<Env>;
-  const streams: ProxyPlugin<Env>;
-  const files: MediaStore<Env>;
-  const gateway: { baseURL: string; apiKey: (env: Env) => string };
+  const plugins: readonly ProxyPlugin<Env>[];
   const userOfSession: (request: Request, env: Env) => Promise<User | null>;
   const isOperator: (request: Request, env: Env) => Promise<boolean>;
 
@@ -91,7 +87,7 @@ export const options: ProxyOptions<Env> = {
   get JWT_SECRET() { return process.env["JWT_SECRET"] ?? ""; },
 };
 `,
-  "my-keeper.ts": `import type { Keeper } from "@sluice/durable/testing";\nexport declare const openMyKeeper: (store: string) => Promise<Keeper>;\n`,
+  "my-host.ts": `import type { Host } from "@sluice/worker-proxy";\nexport declare const openMyHost: (store: string) => Promise<Host & { close(): Promise<void> }>;\n`,
   "my-storage.ts": `import type { RecordStorage } from "@sluice/core";\nexport declare const openMyStorage: () => RecordStorage;\n`,
   "recorded.ts": `import type { RecordStorage } from "@sluice/core";\nexport declare const recorded: (calls: string[]) => RecordStorage;\n`,
   "auth.ts": `export const auth = async (): Promise<{ user?: { id?: string } } | null> => ({ user: { id: "ada" } });\n`,

@@ -36,10 +36,16 @@ export function createObjectHost() {
   return {
     /** The option `host` of the proxy. */
     host: cloudflareHost<unknown>(() => namespace),
+    /** The binding of the class. */
+    namespace,
     /** Takes the proxy with this host: its plugins run in the objects. */
     use<Proxy extends object>(proxy: Proxy): Proxy {
       Kind = durableObject<unknown>(proxy);
       return proxy;
+    },
+    /** Takes the class that a Worker exports. */
+    useClass(given: DurableObjectClass<never>): void {
+      Kind = given as DurableObjectClass<unknown>;
     },
     /** Ends the process of all objects: their waits never end, and their actions have no effect. */
     kill(): void {

@@ -7,13 +7,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { once, onceObject } from "@sluice/durable";
+import { idempotency } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRandom, pickBetween } from "../simulation/random.ts";
-import { createObjectHost } from "../support/object-host.ts";
 
 /*
  * 500 images through a proxy, by a script that is killed three times, over a network that loses answers. What counts is
@@ -32,7 +32,7 @@ afterEach(() => {
   return close();
 });
 
-test("500 images are 500 pictures and 500 bills behind `once`, though the script is killed three times", async () => {
+test("500 images are 500 pictures and 500 bills behind `idempotency()`, though the script is killed three times", async () => {
   const { emulator, url, folder } = await opened({ remembers: true });
   await runUntilKilledThrice(url, folder, 500);
   expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "done", done: 500, failed: 0, count: 0 });
@@ -41,7 +41,7 @@ test("500 images are 500 pictures and 500 bills behind `once`, though the script
   expect((await picturesIn(folder)).size).toBe(500);
 });
 
-test("without `once` no image is billed twice, and the unconfirmed requests are set aside and named", async () => {
+test("without `idempotency()` no image is billed twice, and the unconfirmed requests are set aside and named", async () => {
   const { emulator, url, folder } = await opened({ remembers: false });
   await runUntilKilledThrice(url, folder, 100);
   const state = await runToEnd(url, folder, 100);
@@ -77,8 +77,6 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
   const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
   const random = createRandom(SEED, "network");
   const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
-  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
-  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
   const proxy = createProxy({
     ...way,
     authenticate: () => ({ id: "user" }),
@@ -86,7 +84,8 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
     origins: [],
     models: ["gamma-image-5-0-260128"],
     routes: ["images"],
-    plugins: remembers ? [once(() => objects.namespace)] : [],
+    host: nodeHost({ file: ":memory:" }),
+    plugins: remembers ? [idempotency()] : [],
   });
   const serve = toNodeHandler((request) => proxy.fetch(request));
   const server: Server = createServer((incoming, outgoing) => {

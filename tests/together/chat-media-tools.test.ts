@@ -1,5 +1,6 @@
 import { type Client, createClient, defineTool, type RecordStorage, type Tool } from "@sluice/core";
-import { once, onceObject } from "@sluice/durable";
+import { idempotency } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import { createEmulator } from "@sluice/emulator";
 import { imageTool, videoTool } from "@sluice/media";
 import {
@@ -11,7 +12,6 @@ import {
 } from "@sluice/stores";
 import { createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createObjectHost } from "../support/object-host.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 /* A picture and a film that are asked for in a chat, before the emulator. */
@@ -324,21 +324,19 @@ describe("videoTool", () => {
   });
 });
 
-/** A proxy that offers `once`, before the gateway. */
+/** A proxy with `idempotency()`, before the gateway. */
 function proxyOf({ send }: Gateway): Send {
-  const way = { baseURL: "https://gateway.example", apiKey: () => "sk-emulator", fetch: send };
-  const objects: ReturnType<typeof createObjectHost> = createObjectHost(
-    onceObject<unknown>({ ...way, namespace: () => objects.namespace }),
-    {},
-  );
   const proxy = createProxy({
-    ...way,
+    baseURL: "https://gateway.example",
+    apiKey: () => "sk-emulator",
+    fetch: send,
     authenticate: () => ({ id: "user-1" }),
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: ["https://app.example"],
     models: { "alpha-v4.1-flash": {}, [picture.model]: {} },
     routes: ["chat", "images"],
-    plugins: [once(() => objects.namespace)],
+    host: nodeHost({ file: ":memory:" }),
+    plugins: [idempotency()],
   });
   return (request) => proxy.fetch(request);
 }

@@ -1,13 +1,13 @@
 import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
 import { createClient } from "@sluice/core";
-import { once, onceObject } from "@sluice/durable";
+import { idempotency } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import { createEmulator } from "@sluice/emulator";
 import { createMcpServer } from "@sluice/mcp";
 import { createProxy } from "@sluice/worker-proxy";
 import { expect, test, vi } from "vitest";
-import { createObjectHost } from "../support/object-host.ts";
 
-/* An agent behind a proxy with `once`: a call that is repeated is paid for once, and gets its picture or its task. */
+/* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its picture or its task. */
 
 /** Connects an agent to a server behind a proxy, whose first answers are lost on their way. */
 async function agentBehindProxy({ lost }: { lost: number }) {
@@ -21,8 +21,6 @@ async function agentBehindProxy({ lost }: { lost: number }) {
       return emulator.fetch(request);
     },
   };
-  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
-  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
   const proxy = createProxy({
     ...way,
     authenticate: () => ({ id: "agent" }),
@@ -30,7 +28,8 @@ async function agentBehindProxy({ lost }: { lost: number }) {
     origins: [],
     models: { "beta3.0-video": {}, "gamma-image-5-0-260128": {} },
     routes: ["images", "videos"],
-    plugins: [once(() => objects.namespace)],
+    host: nodeHost({ file: ":memory:" }),
+    plugins: [idempotency()],
   });
   let left = lost;
   const client = createClient({
