@@ -1,9 +1,9 @@
 import { createStudioWorker } from "./studio-worker.ts";
 
-const studio = createStudioWorker();
+const { proxy, Sluice } = createStudioWorker();
 
-/** Classes of the objects, under the names that wrangler.jsonc binds. */
-export const { StreamLog, MediaIndex, VideoWatch } = studio;
+/** The class of the objects, under the name that wrangler.jsonc binds. */
+export { Sluice };
 
 /** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
-export default { fetch: studio.fetch };
+export default proxy;

@@ -40,7 +40,7 @@ async function startWorld() {
   app.answers((response) => void response.writeHead(204).end());
   const proxy = await startMediaProxy({}, gateway.url, {
     fixture: "durable/test/fixture/whole-worker.ts",
-    objects: { VIDEO_WATCH: "VideoWatch" },
+    objects: { SLUICE: "Sluice" },
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,

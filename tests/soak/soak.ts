@@ -51,7 +51,7 @@ export async function soak(minutes: number): Promise<string[]> {
   const worker = await startWorkerd({
     code: await bundle("../tests/soak/worker.ts"),
     texts: { UPSTREAM: gateway.url, GATEWAY_API_KEY: KEY },
-    objects: { STREAM_LOG: "StreamLog" },
+    objects: { SLUICE: "Sluice" },
     isInspected: true,
   });
   const address = `http://127.0.0.1:${worker.port}`;

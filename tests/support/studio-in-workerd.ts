@@ -91,11 +91,7 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
   };
 }
 
-const objects = {
-  STREAM_LOG: "StreamLog",
-  VIDEO_WATCH: "VideoWatch",
-  MEDIA_INDEX: "MediaIndex",
-};
+const objects = { SLUICE: "Sluice" };
 
 let next = 30_000 + (process.pid % 250) * 8;
 

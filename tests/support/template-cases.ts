@@ -22,7 +22,7 @@ export const closing: readonly Closing[] = [
 ];
 export const closingWithObjects: readonly Closing[] = [
   ...closing,
-  ...["BUDGET", "VIDEO_WATCH"].map((binding) => [{}, [binding], `env.${binding}`] as const),
+  [{}, ["SLUICE"], "env.SLUICE"],
 ];
 const changedKeys = {
   GATEWAY_API_KEY: "sk-withdrawn",
@@ -68,7 +68,7 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
       const { ask, logs } = deployed.other(index);
       expect((await ask(undefined, "/health")).status).toBe(503);
       await expect.poll(() => logs.join("\n")).toContain(named);
-      const isOfVideos = /POLL_LIMITER|VIDEO_WATCH/.test(named);
+      const isOfVideos = /POLL_LIMITER/.test(named);
       const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(deployed.emulator.requests).toEqual([]);

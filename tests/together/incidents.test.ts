@@ -16,7 +16,7 @@ beforeEach(async () => {
   served = await serve(emulator, { port: 0 });
   proxy = await startDurableProxy({
     fixture: "durable/test/fixture/logged-proxy.ts",
-    objects: { STREAM_LOG: "StreamLog", ONCE: "Once", BUDGET: "Budget" },
+    objects: { SLUICE: "Sluice" },
     texts: { UPSTREAM: served.url },
   });
 });

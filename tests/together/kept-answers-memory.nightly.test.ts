@@ -14,7 +14,7 @@ test("an answer that was stopped leaves nothing in the memory of the Worker", as
   const worker = await startWorkerd({
     code: await bundle("../tests/soak/worker.ts"),
     texts: { UPSTREAM: gateway.url, GATEWAY_API_KEY: KEY },
-    objects: { STREAM_LOG: "StreamLog" },
+    objects: { SLUICE: "Sluice" },
     isInspected: true,
   });
   onTestFinished(async () => {

@@ -1,6 +1,6 @@
 /*
  * Makes answers resumable in a Service Worker, for as long as it runs: each answer has an id, each of its events too, and
- * a reader can begin behind any event. `@sluice/durable` does it on a server.
+ * a reader can begin behind any event. `resumableStreams()` of `@sluice/durable` does it on a server.
  */
 
 /** An answer of the model, as far as it has come. */

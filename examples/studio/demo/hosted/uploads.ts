@@ -1,6 +1,6 @@
 /*
  * Files that the user chose, in the browser's cache: a file stays until the browser deletes the page's data.
- * `mediaStore` of `@sluice/durable` does it on a server.
+ * `fileStore()` of `@sluice/durable` does it on a server.
  */
 
 /** The time for which a link is said to work, in milliseconds. */

@@ -3,7 +3,7 @@ import { saveFile } from "@/components/sluice/save-file";
 import type { Work } from "../feed.js";
 import { type Files, packageFiles, versionOf } from "./packages.js";
 import { proxyAt, type Server } from "./parts.js";
-import { durable, snippet, type Target } from "./snippet.js";
+import { snippet, stored, type Target } from "./snippet.js";
 
 /** A folder that runs after `npm install`. */
 export interface Project {
@@ -215,7 +215,7 @@ function curl(work: Work): Parts {
 const WORKER = "http://127.0.0.1:8787";
 
 function worker(work: Work): Parts {
-  const object = work.room === "chat" || work.room === "videos" ? durable[work.room] : undefined;
+  const isStored = work.room in stored;
   const config = {
     name: "sluice-worker",
     main: "worker.ts",
@@ -224,13 +224,13 @@ function worker(work: Work): Parts {
     // a client that leaves ends the gateway's work, too
     compatibility_flags: ["enable_request_signal"],
     secrets: { required: ["GATEWAY_URL", "GATEWAY_API_KEY"] },
-    ...(object && {
-      durable_objects: { bindings: [{ name: object.binding, class_name: object.className }] },
-      migrations: [{ tag: "v1", new_sqlite_classes: [object.className] }],
+    ...(isStored && {
+      durable_objects: { bindings: [{ name: "SLUICE", class_name: "Sluice" }] },
+      migrations: [{ tag: "v1", new_sqlite_classes: ["Sluice"] }],
     }),
   };
   return {
-    packages: ["core", "worker-proxy", ...(object ? ["durable"] : [])],
+    packages: ["core", "worker-proxy", ...(isStored ? ["durable"] : [])],
     tools: ["@types/node", "typescript", "wrangler"],
     scripts: { dev: `${emulatorFor(work)} wrangler dev`, ask: "node ask.ts", types: "tsc -p ." },
     run: "npm run dev",

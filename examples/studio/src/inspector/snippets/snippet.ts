@@ -123,66 +123,54 @@ ${key}  -H 'content-type: application/json' \\
 
 const PROXY = "@sluice/worker-proxy";
 
-/** Durable Objects of the Workers that have one: the code, and its entry in `wrangler.jsonc`. */
-export const durable = {
+/** Plugins of the Workers that have one. They store data in a Durable Object of each user. */
+export const stored = {
   chat: {
-    binding: "STREAM_LOG",
-    className: "StreamLog",
-    names: ["streamLog", "streamLogObject"],
-    object:
-      "export const StreamLog =\n  streamLogObject<Env>({\n    ...options,\n    namespace: (env) => env.STREAM_LOG,\n  });",
-    note: "// keeps each answer, so that a reload reads on",
-    extension: "streamLog((env) => env.STREAM_LOG)",
+    plugin: "resumableStreams",
+    note: "// stores each response, so that a reload reads on",
   },
   videos: {
-    binding: "VIDEO_WATCH",
-    className: "VideoWatch",
-    names: ["videoEvents", "videoWatch"],
-    object: "export const VideoWatch = videoWatch<Env>(options);",
+    plugin: "videoWatch",
     note: "// polls each task once for all tabs",
-    extension: "videoEvents((env) => env.VIDEO_WATCH)",
   },
 };
 
 /** Writes the Worker that adds the key to the requests of a room. */
 function workerOf(work: Work): string {
-  const extra = work.room === "chat" || work.room === "videos" ? durable[work.room] : undefined;
+  const extra = work.room === "chat" || work.room === "videos" ? stored[work.room] : undefined;
   const models = modelsOf(work);
   const imports = extra
-    ? `${importOf(["type ObjectNamespace", ...extra.names], "@sluice/durable")}
-${importOf(["createProxy", "type ProxyOptions"], PROXY)}`
+    ? `${importOf([extra.plugin], "@sluice/durable")}
+${importOf(["cloudflareHost", "type DurableObjectNamespace", "durableObject"], "@sluice/durable/cloudflare")}
+${importOf(["createProxy"], PROXY)}`
     : importOf(["createProxy"], PROXY);
-  const env = extra ? "env: Env" : "env";
-  const options = `  baseURL: (${env}) => env.GATEWAY_URL,
-  apiKey: (${env}) => env.GATEWAY_API_KEY,
+  const host = extra
+    ? `  host: cloudflareHost((env) => env.SLUICE),
+  ${extra.note}
+  plugins: [${extra.plugin}()],
+`
+    : "";
+  const proxy = `createProxy<Env>({
+  baseURL: (env) => env.GATEWAY_URL,
+  apiKey: (env) => env.GATEWAY_API_KEY,
   authenticate: "public", // your sign-in check
   origins: ["https://app.example.com"],
   routes: [${JSON.stringify(work.room)}],
   models: ${literal(models, 1)},
-${work.room === "assets" ? `  gateway: { assetLookup: "/gamma/asset/GetAsset" },\n` : ""}`;
-  const proxy = extra
-    ? `const options = {
-${options}} satisfies ProxyOptions<Env>;
-
-${extra.note}
-${extra.object}
-
-export default createProxy<Env>({
-  ...options,
-  plugins: [${extra.extension}],
-});
-`
-    : `export default createProxy<Env>({
-${options}});
+${work.room === "assets" ? `  gateway: { assetLookup: "/gamma/asset/GetAsset" },
+` : ""}${host}});
 `;
   return `${imports}
 
 interface Env {
   GATEWAY_URL: string;
   GATEWAY_API_KEY: string;
-${extra ? `  ${extra.binding}: ObjectNamespace;\n` : ""}}
+${extra ? "  SLUICE: DurableObjectNamespace;\n" : ""}}
 
-${proxy}`;
+${extra ? `const proxy = ${proxy}
+export const Sluice = durableObject(proxy);
+export default proxy;
+` : `export default ${proxy}`}`;
 }
 
 /** The models that the proxy lets through; of assets, also their group. */
