@@ -82,6 +82,8 @@ export interface HostContext {
   readonly key: string;
   /** The environment that `createProxy` passes to its options. */
   readonly env: unknown;
+  /** Aborts when the reader of a source has left, when a job took too long, and when the host closes. */
+  readonly signal: AbortSignal;
   /**
    * Calls the listener after commits of this key that published, and whenever some may have been missed. Calls can be
    * merged. Returns a function that removes the listener.
