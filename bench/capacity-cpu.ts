@@ -48,8 +48,8 @@ export async function cpuOf(): Promise<ReadonlyMap<string, number>> {
       ["the proxy, a short answer", short],
       ["the proxy, an answer of 30 s", await cpuWith({}, upstream, STREAMS, "streams")],
       ["a budget, 0 open", Math.max(0, budget - short)],
-      ["a kept answer", await cpuWith({ streamLog: true }, upstream, STREAMS, "streams")],
-      ["a remembered create", await cpuWith({ once: true }, upstream, SHORT, "creates")],
+      ["a stored response", await cpuWith({ resumable: true }, upstream, STREAMS, "streams")],
+      ["an idempotent request", await cpuWith({ idempotent: true }, upstream, SHORT, "creates")],
     ]);
   } finally {
     gateway.close();
@@ -68,7 +68,7 @@ async function cpuWith(
     values: {
       OPTIONS: { models: ["delta-5.3", "gamma-image-5-0-260128"], routes: ["chat", "images"] },
     },
-    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+    objects: { SLUICE: "Sluice" },
   });
   const usedMs = () => {
     const stat = readFileSync(`/proc/${proxy.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];

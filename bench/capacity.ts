@@ -96,8 +96,8 @@ function tableOfUses(): string {
 }
 
 function tableOfUsers(): string {
-  const budgets = 3 * priceFor("a budget, 10,000 open");
-  const kept = priceFor("a kept answer");
+  const budgets = 3 * priceFor("a budget");
+  const kept = priceFor("a stored response");
   const film = priceFor("a film of a minute that is watched", "its end and its notice", "its copy");
   const rows = [1000, 100_000, 10_000_000].map((users) => {
     const answers = users * ANSWERS;
@@ -117,7 +117,7 @@ function tableOfUsers(): string {
     "answers a second, at the peak",
     "proxy",
     "3 budgets",
-    "kept answers",
+    "stored responses",
     "a film each",
   ];
   return `${tableOf(head, rows)}\n\nDollars a month, for ${ANSWERS} answers of 30 s for each user and day, each column on top of the ones before it. The peak is ${PEAK} times the average.`;

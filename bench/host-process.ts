@@ -1,47 +1,35 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Budget, budget, type ObjectNamespace, streamLog, streamLogObject } from "@sluice/durable";
-import { openObjects as openFile } from "@sluice/durable/node";
-import { openObjects as openPostgres } from "@sluice/durable/postgres";
+import { budget, resumableStreams } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
+import { postgresHost } from "@sluice/durable/postgres";
 import { createProxy } from "@sluice/worker-proxy";
+import pg from "pg";
 
 /*
- * One process of hosts.ts: the proxy with kept and metered answers, and its objects in a file or in Postgres. It sends its
- * port, and answers each message with the queries that it has made.
+ * One process of hosts.ts: the proxy with stored and metered responses, and its rows in a file or in Postgres. It sends its
+ * port, and responds to each message with the number of queries that it has sent.
  */
-
-interface Env {
-  readonly BUDGET: ObjectNamespace;
-  readonly STREAM_LOG: ObjectNamespace;
-}
 
 const [gateway = "", place = "", schema = ""] = process.argv.slice(2);
 let queries = 0;
-const meter = budget<Env>({
-  namespace: (env) => env.BUDGET,
-  limits: { user: 1e12 },
-  windowMs: 86_400_000,
-  reserveFor: () => 1000,
-});
-const options = {
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function count(this: pg.Client, ...given: unknown[]) {
+  queries += 1;
+  return Reflect.apply(query, this, given);
+} as typeof query;
+const proxy = createProxy<unknown>({
   baseURL: gateway,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
   limits: { maxStreamsPerUser: 1000 },
-};
-const namespace = (env: Env) => env.STREAM_LOG;
-const objects = { BUDGET: Budget, STREAM_LOG: streamLogObject<Env>({ ...options, meter, namespace }) };
-const debug = () => {
-  queries += 1;
-};
-const { env } = place.startsWith("postgres:")
-  ? await openPostgres({ url: place, schema, connection: { debug }, env: {}, objects })
-  : openFile({ file: place, env: {}, objects });
-const proxy = createProxy<Env>({
-  ...options,
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  plugins: [meter, streamLog(namespace)],
+  host: place.startsWith("postgres:") ? postgresHost({ url: place, schema }) : nodeHost({ file: place }),
+  plugins: [
+    budget({ limits: { user: 1e12 }, windowMs: 86_400_000, reserve: () => 1000 }),
+    resumableStreams(),
+  ],
 });
 
 const server = createServer((incoming, outgoing) => {
@@ -60,7 +48,7 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promi
   const { method = "GET", url = "/" } = incoming;
   const headers = incoming.headers as Record<string, string>;
   const init = { method, headers, signal: client.signal, body: body || null };
-  const response = await proxy.fetch(new Request(`http://127.0.0.1${url}`, init), env);
+  const response = await proxy.fetch(new Request(`http://127.0.0.1${url}`, init));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   for await (const piece of response.body ?? []) outgoing.write(piece);
   outgoing.end();

@@ -11,9 +11,9 @@ import { startGateway } from "./start-gateway.ts";
 import { tableOf } from "./topic.ts";
 
 /*
- * What a kept and metered answer costs on each host: for each process 40 at once of 100 events, one each 50 ms, and 160
+ * What a stored and metered response costs on each host: for each process 40 at once of 100 events, one each 50 ms, and 160
  * that come at once, asked for by 32 clients one after the other. Each is begun, left, and read to its end: by the same
- * process, or by the next one, which gets it from the first. CPU is that of all processes of a host, with Postgres, whose
+ * process, or by the next one. CPU is that of all processes of a host, with Postgres, whose
  * disk is not waited for. Figures are medians of rounds in which all take turns, and ratios of the same round.
  *
  *     pnpm build && node bench/hosts.ts [paced|short]
@@ -33,22 +33,23 @@ interface Host {
 }
 
 const worker = `import { createProxy } from "@sluice/worker-proxy";
-import { Budget, budget, streamLog, streamLogObject } from "@sluice/durable";
-export { Budget };
-const options = {
+import { budget, resumableStreams } from "@sluice/durable";
+import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
+const proxy = createProxy({
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
   limits: { maxStreamsPerUser: 1000 },
-};
-const meter = budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 });
-export const StreamLog = streamLogObject({ ...options, meter, namespace: (env) => env.STREAM_LOG });
-export default createProxy({
-  ...options,
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  plugins: [meter, streamLog((env) => env.STREAM_LOG)],
-});`;
+  host: cloudflareHost((env) => env.SLUICE),
+  plugins: [
+    budget({ limits: { user: 1e12 }, windowMs: 86_400_000, reserve: () => 1000 }),
+    resumableStreams(),
+  ],
+});
+export const Sluice = durableObject(proxy);
+export default proxy;`;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const folder = mkdtempSync(join(tmpdir(), "sluice-hosts-"));
@@ -61,7 +62,7 @@ const workerd = await startWorker({
   name: "hosts",
   source: worker,
   gateway: gateway.address,
-  objects: { STREAM_LOG: "StreamLog", BUDGET: "Budget" },
+  objects: { SLUICE: "Sluice" },
 });
 closings.push(() => workerd.close());
 const inWorkerd: Host = {

@@ -49,7 +49,7 @@ async function startProxy(plan: object): Promise<Workerd> {
     code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: JSON.stringify(plan) }),
     texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-load-0123456789" },
     values: { OPTIONS: { limits: { maxStreamsPerUser: 10 } } },
-    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+    objects: { SLUICE: "Sluice" },
     isInspected: true,
   });
 }
@@ -126,7 +126,7 @@ async function outage(proxy: Workerd): Promise<readonly string[]> {
 
 for (const [name, plan] of [
   ["streams", {}],
-  ["kept answers", { streamLog: true }],
+  ["kept answers", { resumable: true }],
 ] as const) {
   const proxy = await startProxy(plan);
   await ask(proxy, "first", false);

@@ -57,7 +57,7 @@ const proxy = {
   code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: "{}" }),
   texts: { UPSTREAM, GATEWAY_API_KEY: "a-key-for-the-bench-0123456789" },
   values: { OPTIONS: { limits: { maxBodyBytes: SIZE } } },
-  objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
+  objects: { SLUICE: "Sluice" },
 };
 
 console.log(`${SIZE / MB} MB of       | CPU parse+stringify / proxy, ratio | peak memory, ratio  | status`);

@@ -23,8 +23,6 @@ import { aliasSources } from "./source-aliases.ts";
 const WORKERS = [
   ["template", "worker", "wrangler.jsonc"],
   ["durable", "worker", "wrangler.durable.jsonc"],
-  ["objects", "worker", "wrangler.objects.jsonc"],
-  ["front", "worker", "wrangler.front.jsonc"],
   ["studio", "studio", "wrangler.jsonc"],
   ["worker-client", "worker-client", "wrangler.jsonc"],
 ] as const;
@@ -33,9 +31,10 @@ const WORKERS = [
 const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ["`jose`: signatures and claims of tokens", /\/jose\//],
   ["sign-in (`/auth`)", /worker-proxy\/src\/auth/],
-  ["budgets (`@sluice/durable`)", /durable\/src\/budget/],
-  ["watched videos (`@sluice/durable`)", /durable\/src\/(?:video-watch|notices)|job-event/],
-  ["what all objects share (`@sluice/durable`)", /durable\/src\/objects/],
+  ["budgets (`@sluice/durable`)", /durable\/src\/budgets/],
+  ["streams and idempotency (`@sluice/durable`)", /durable\/src\/(?:streams|idempotency|jobs)/],
+  ["watched videos (`@sluice/durable`)", /durable\/src\/(?:videos|webhooks)/],
+  ["the host, which all plugins share (`@sluice/durable`)", /durable\/src\/host/],
   ["the checks: paths, origins, users, models, fields, caps, ids", /worker-proxy\/src\/checks/],
   [
     "the gateway: passing answers on, reading them, keys, polls",

@@ -4,15 +4,15 @@ import { startGateway } from "./start-gateway.ts";
 import { tableOf } from "./topic.ts";
 
 /*
- * The CPU that a kept answer costs, of the whole workerd process: 100 answers at once of 100 events, one each 50 ms.
+ * The CPU that a stored response costs, of the whole workerd process: 100 responses at once of 100 events, one each 50 ms.
  * Beside it a Worker that passes everything on, the proxy without objects, and a Durable Object that passes everything
- * on, one that reads and writes each piece, and one that also writes the rows of an answer. Figures are ratios of medians
+ * on, one that reads and writes each piece, and one that also writes the rows of a response. Figures are ratios of medians
  * of rounds in which all take turns.
  *
- *     pnpm build && node bench/kept-answers.ts
+ *     pnpm build && node bench/stored-streams.ts
  */
 
-const ANSWERS = 100;
+const RESPONSES = 100;
 
 const bareObject = `export class Bare {
   constructor(state, env) { this.env = env; }
@@ -44,7 +44,7 @@ const readingObject = `export class Bare {
 }
 export default { fetch(request, env) { return env.BARE.get(env.BARE.newUniqueId()).fetch(request); } };`;
 
-/** The same, with the rows that a kept answer has in its own object. */
+/** The same, with the fewest rows that a stored response can have. */
 const writingObject = readingObject
   .replace("{ this.env = env; }", "{ this.env = env; this.storage = state.storage; }")
   .replace(
@@ -64,26 +64,25 @@ const writingObject = readingObject
       }`,
   );
 
-const keptWith = (meter: string) => `import { createProxy } from "@sluice/worker-proxy";
-import { Budget, budget, streamLog, streamLogObject } from "@sluice/durable";
-export { Budget };
-const options = {
+const storedWith = (plugins: string) => `import { createProxy } from "@sluice/worker-proxy";
+import { budget, resumableStreams } from "@sluice/durable";
+import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
+const proxy = createProxy({
   baseURL: (env) => env.GATEWAY,
   apiKey: () => "sk-a-key-for-the-bench-0123456789",
   limits: { maxStreamsPerUser: 1000 },
-};
-const meter = ${meter};
-export const StreamLog = streamLogObject({ ...options, meter, keptPerUser: 1_000_000, namespace: (env) => env.STREAM_LOG });
-export default createProxy({
-  ...options,
   secret: () => "a-secret-for-the-bench-0123456789abcdef",
   authenticate: (request) => request.headers.get("authorization") === "Bearer user" ? { id: "user" } : null,
   origins: ["https://app.example"],
   models: ["delta-5.3"],
-  plugins: [...(meter ? [meter] : []), streamLog((env) => env.STREAM_LOG)],
-});`;
-const meter = `budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 })`;
-const durable = { STREAM_LOG: "StreamLog", BUDGET: "Budget" };
+  host: cloudflareHost((env) => env.SLUICE),
+  plugins: [${plugins}],
+});
+export const Sluice = durableObject(proxy);
+export default proxy;`;
+const streams = "resumableStreams({ maxPerUser: 1_000_000 })";
+const budget = "budget({ limits: { user: 1e12 }, windowMs: 86_400_000, reserve: () => 1000 })";
+const durable = { SLUICE: "Sluice" };
 
 const programs = {
   "bare Worker": { source: sources.bare, objects: {} },
@@ -91,8 +90,8 @@ const programs = {
   "bare object": { source: bareObject, objects: { BARE: "Bare" } },
   "object that reads": { source: readingObject, objects: { BARE: "Bare" } },
   "object that writes rows": { source: writingObject, objects: { BARE: "Bare" } },
-  kept: { source: keptWith("undefined"), objects: durable },
-  "kept, with a budget": { source: keptWith(meter), objects: durable },
+  stored: { source: storedWith(streams), objects: durable },
+  "stored, with a budget": { source: storedWith(`${budget}, ${streams}`), objects: durable },
 };
 type Name = keyof typeof programs;
 const names = Object.keys(programs) as Name[];
@@ -105,7 +104,7 @@ const cpu = await inTurns(
   names,
   async (name) => {
     const before = sides[name].cpuMs();
-    await Promise.all(Array.from({ length: ANSWERS }, () => ask(sides[name], "paced", "last")));
+    await Promise.all(Array.from({ length: RESPONSES }, () => ask(sides[name], "paced", "last")));
     return sides[name].cpuMs() - before;
   },
   { rounds: 5, warmUps: 1, budgetMs: 120_000 },
@@ -116,8 +115,8 @@ const columns = {
   "CPU ÷ bare Worker": columnOf((name) => ratioOf(cpu[name], cpu["bare Worker"])),
   "CPU ÷ bare object": columnOf((name) => ratioOf(cpu[name], cpu["bare object"])),
   "CPU ÷ object that reads": columnOf((name) => ratioOf(cpu[name], cpu["object that reads"])),
-  "ms of CPU for an answer": columnOf((name) =>
-    (cpu[name].reduce((sum, ms) => sum + ms, 0) / cpu[name].length / ANSWERS).toFixed(2),
+  "ms of CPU for a response": columnOf((name) =>
+    (cpu[name].reduce((sum, ms) => sum + ms, 0) / cpu[name].length / RESPONSES).toFixed(2),
   ),
 };
 console.log(tableOf("in workerd", columns));
