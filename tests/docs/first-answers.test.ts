@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
 import { expect, test } from "vitest";
-import { demoPrompts, devicePrompts } from "../../examples/studio/demo/prompts.ts";
+import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 
 /* A reader sends the questions of the docs, the README files, the templates and the studio to the emulator first. */
 
@@ -33,7 +33,7 @@ const files = execFileSync(
 const written = files.flatMap((name) => questionsIn(readFileSync(join(root, name), "utf8")));
 const offered = demoPrompts.filter(({ room }) => room === "chat").map(({ prompt }) => prompt);
 // a text with a placeholder is no question yet, and one with a fault is the question without it
-const questions = [...written, ...offered, ...devicePrompts]
+const questions = [...written, ...offered]
   .filter((text) => !/\$\{|<[a-z]+>|…/.test(text))
   .map((text) => text.replace(/\[\[.*?\]\]/g, "").trim())
   .filter((text) => text !== "");

@@ -180,14 +180,6 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await page.getByText("Answered by the Worker alone").waitFor();
   });
 
-  test("An address of the room for devices, which needs a server, opens the chat", async () => {
-    await page.goto(`${site.address}#/devices`);
-    await field("Message").waitFor();
-    expect(await page.getByRole("link", { name: "Devices", exact: true }).count()).toBe(0);
-    await page.goto(`${site.address}?user=ada&device=phone`);
-    await field("Message").waitFor();
-  });
-
   test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
     await ask(question.abilities);
     await answer().locator("p").first().waitFor();

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { findProblems } from "../support/axe.ts";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
-const rooms = ["Chat", "Images", "Videos", "Assets", "Devices"] as const;
+const rooms = ["Chat", "Images", "Videos", "Assets"] as const;
 /** Wide enough for the inspector. */
 const WIDTH = 1280;
 

@@ -1,13 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Objects, openObjects } from "@sluice/durable/node";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createProxy } from "@sluice/worker-proxy";
 import { type ProxyEnv, options as proxyOptions } from "../../examples/studio/proxy-options.ts";
-import { devicesProxy, nameIn } from "../../examples/studio/studio-worker.ts";
-import { Conversations, StreamLog } from "../../examples/studio/worker.ts";
 
 const dist = fileURLToPath(new URL("../../examples/studio/dist/", import.meta.url));
 const KEY = "sk-quick-studio";
@@ -25,40 +22,27 @@ export interface QuickStudio {
 export interface QuickStudioOptions extends Omit<EmulatorOptions, "apiKeys"> {
   /** PNG that is served for every file of the gateway. @default the emulator's pictures and videos, which take time */
   readonly picture?: Uint8Array<ArrayBuffer>;
-  /** Says if the objects of the room "Devices" are there, in this process. @default false */
-  readonly hasDevices?: boolean;
 }
 
 /** Starts it, after the build. */
-export async function startQuickStudio({
-  picture,
-  hasDevices = false,
-  ...options
-}: QuickStudioOptions): Promise<QuickStudio> {
+export async function startQuickStudio({ picture, ...options }: QuickStudioOptions): Promise<QuickStudio> {
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
   const gateway = await serve(picture ? withPicture(emulator, picture) : emulator, { port: 0 });
   // the page's clock is ahead: a reply of a moment ago is hours old
   const worker = createProxy<ProxyEnv>({ ...proxyOptions, plugins: [] });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
-  const classes = { STREAM_LOG: StreamLog, CONVERSATIONS: Conversations };
-  let objects: Objects<typeof env, keyof typeof classes> | undefined;
-  const answer = (request: Request) =>
-    objects && nameIn(request) !== undefined
-      ? devicesProxy.fetch(request, objects.env)
-      : worker.fetch(request, env);
   const site = await serve(
     {
       ...emulator,
       fetch: async (input) => {
         const request = input as Request;
         const { pathname } = new URL(request.url);
-        return (await serveAsset(pathname)) ?? answer(request);
+        return (await serveAsset(pathname)) ?? worker.fetch(request, env);
       },
     },
     { port: 0 },
   );
   env.ORIGINS = site.url;
-  if (hasDevices) objects = openObjects({ file: ":memory:", env, objects: classes });
   return {
     address: site.url,
     emulator,
@@ -67,7 +51,6 @@ export async function startQuickStudio({
         .filter((request) => request.method === "POST" && request.path === path)
         .map(({ body }) => body),
     async close() {
-      await objects?.close(0);
       await Promise.all([site.close(), gateway.close()]);
     },
   };

@@ -177,6 +177,3 @@ export const demoPrompts: readonly DemoPrompt[] = [
     ratio: "16:9",
   },
 ];
-
-/** Questions of the room "Devices". */
-export const devicePrompts = ["What are server-sent events?", 'Use the tool make_image for "a reef at dawn"'];

@@ -7,7 +7,7 @@ import { ErrorBoundary } from "react-error-boundary";
 import { Button } from "@/components/sluice/button";
 import { HostedGate } from "../demo/hosted/gate.js";
 import { client } from "./client.js";
-import { hasRoom, preloadRoom, RouteContext, routeOf, useRooms } from "./rooms.js";
+import { preloadRoom, RouteContext, routeOf, useRooms } from "./rooms.js";
 import { Shell } from "./shell/shell.js";
 import { roomWords } from "./words.js";
 
@@ -15,29 +15,22 @@ import { roomWords } from "./words.js";
 const hasDevtools = import.meta.env.DEV && new URLSearchParams(location.search).has("devtools");
 
 const root = createRoot(document.getElementById("root") as HTMLElement);
-if (isDevice()) void import("./devices/device.js").then(({ DevicePage }) => root.render(<DevicePage />));
 // until then index.html shows the frame: the page is never empty
-else
-  void preloadRoom(routeOf(location.hash).room).then(() =>
-    // in slices: the page scrolls and takes clicks meanwhile
-    startTransition(() =>
-      root.render(
-        <StrictMode>
-          <GatewayProvider client={client}>
-            <HostedGate>
-              <App />
-            </HostedGate>
-            {hasDevtools && <SluiceDevtools />}
-          </GatewayProvider>
-        </StrictMode>,
-      ),
+void preloadRoom(routeOf(location.hash).room).then(() =>
+  // in slices: the page scrolls and takes clicks meanwhile
+  startTransition(() =>
+    root.render(
+      <StrictMode>
+        <GatewayProvider client={client}>
+          <HostedGate>
+            <App />
+          </HostedGate>
+          {hasDevtools && <SluiceDevtools />}
+        </GatewayProvider>
+      </StrictMode>,
     ),
-  );
-
-/** Says if this is the page of a device in the room "Devices", and not the studio. */
-function isDevice(): boolean {
-  return hasRoom("devices") && new URLSearchParams(location.search).has("device");
-}
+  ),
+);
 
 /** The rooms of the studio, in their frame. A room that is left keeps its state and its place. */
 function App() {

@@ -1,4 +1,3 @@
-import type { ChatMessage } from "@sluice/react";
 import type { VideoState } from "../../../labs/registry/components/sluice/video-progress.js";
 import type { Words } from "./words.js";
 
@@ -100,40 +99,3 @@ export function lostFilesWords(names: readonly string[]): string {
 
 /** Says that a request was refused for its size. */
 export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };
-
-/** Says who wrote a message. */
-export function authorWords({ origin }: Pick<ChatMessage, "origin">): string {
-  if (origin === "server") return "Server";
-  return origin === "another-device" ? "Other device" : "This device";
-}
-
-/** State of a device, as far as it can be said. */
-interface DeviceState {
-  readonly isOffline: boolean;
-  readonly isWorking: boolean;
-  readonly isSyncing: boolean;
-}
-
-/** Says how it stands between a device and the server; nothing while all is well. */
-export function deviceWords({ isOffline, isWorking, isSyncing }: DeviceState): string {
-  if (isOffline) return isSyncing ? "Offline. Not all is sent." : "Offline";
-  if (isWorking) return "The server is working…";
-  return isSyncing ? "Syncing…" : "";
-}
-
-/** Says of a device without a page that nothing of it runs. */
-export const DEVICE_CLOSED = "Closed. The server goes on.";
-
-/** Says that the sign-in is none. */
-export const NO_PASSWORD = "There is no password: each name is believed. Your app has its own sign-in.";
-
-/** Names the button that cuts the network of a device, or mends it. */
-export function networkWords(isOffline: boolean): string {
-  return isOffline ? "Go online" : "Go offline";
-}
-
-/** Says before the sign-in what the devices show. */
-export const DEVICES_INTRO = "One conversation on a laptop and a phone. It goes on when both are closed.";
-
-/** Names the place of a room's code that is not written from settings. */
-export const NO_CODE = "The code of this room is in examples/devices.";

@@ -10,20 +10,11 @@ import {
 } from "react";
 import { navigate, useHashLocation } from "wouter/use-hash-location";
 import { isAnswering } from "./inspector/feed.js";
-import { isHosted } from "./server.js";
 
-export type RoomName = "chat" | "images" | "videos" | "assets" | "devices";
+export type RoomName = "chat" | "images" | "videos" | "assets";
 
-/** The rooms, as the address names them. The devices need a server where they meet, which a hosted page does not have. */
-const roomNames: readonly RoomName[] = [
-  ...(["chat", "images", "videos", "assets"] as const),
-  ...(isHosted ? [] : (["devices"] as const)),
-];
-
-/** Says if this page has a room. */
-export function hasRoom(room: RoomName): boolean {
-  return roomNames.includes(room);
-}
+/** The rooms, as the address names them. */
+const roomNames: readonly RoomName[] = ["chat", "images", "videos", "assets"];
 
 /** A place in the studio. */
 export interface Route {
@@ -80,7 +71,6 @@ const scripts: Readonly<Record<RoomName, () => Promise<ComponentType>>> = {
   images: async () => (await import("./images/images-room.js")).ImagesRoom,
   videos: async () => (await import("./videos/videos-room.js")).VideosRoom,
   assets: async () => (await import("./assets/assets-room.js")).AssetsRoom,
-  devices: async () => (await import("./devices/devices-room.js")).DevicesRoom,
 };
 
 const loaded = new Map<RoomName, ComponentType>();

@@ -183,9 +183,6 @@ export function costWords(cost: ShownCost): string | undefined {
   return costText(cost, imaginary);
 }
 
-/** The state of a tool call. */
-export { toolStates as toolWords } from "../../../labs/registry/components/sluice/words.js";
-
 /** Says that a room, or a part of one, is not there. */
 export const roomWords = {
   failed: "This room has failed.",

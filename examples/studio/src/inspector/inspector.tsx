@@ -7,7 +7,7 @@ import { CopyButton } from "@/components/sluice/copy-button";
 import { Highlighted } from "@/components/sluice/highlighted-code";
 import { keptAtom, useOnline } from "../browser.js";
 import { client } from "../client.js";
-import { codeWords, NO_CODE } from "../room-words.js";
+import { codeWords } from "../room-words.js";
 import { isHosted } from "../server.js";
 import { inspectorView } from "../shell/commands.js";
 import { toast } from "../ui/popups.js";
@@ -57,7 +57,7 @@ const READERS_WORKER = "https://app.example.com/api";
 function CodeView() {
   const shown = useStore(inspected);
   const target = useStore(chosenTarget);
-  if (!shown) return <p className="p-4 text-sm text-muted">{NO_CODE}</p>;
+  if (!shown) return null;
   const code = snippet(shown.work, target, proxyAt(isHosted ? READERS_WORKER : client.baseURL));
   return (
     <>

@@ -5,7 +5,6 @@ import {
   Image,
   MessageSquare,
   Monitor,
-  MonitorSmartphone,
   Moon,
   PanelLeft,
   PanelRight,
@@ -15,7 +14,7 @@ import {
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { IconButton } from "@/components/sluice/button";
-import { hasRoom, hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../rooms.js";
+import { hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../rooms.js";
 import { later } from "../ui/later.js";
 import {
   inspectorIsOpen,
@@ -37,7 +36,6 @@ const rooms: readonly { readonly room: RoomName; readonly label: string; readonl
   { room: "images", label: "Images", Icon: Image },
   { room: "videos", label: "Videos", Icon: Clapperboard },
   { room: "assets", label: "Assets", Icon: Box },
-  { room: "devices", label: "Devices", Icon: MonitorSmartphone },
 ];
 
 const row =
@@ -74,22 +72,20 @@ export function Rail() {
         </button>
       </div>
       <div className="border-t pt-2">
-        {rooms
-          .filter(({ room: name }) => hasRoom(name))
-          .map(({ room: name, label, Icon }) => (
-            <a
-              key={name}
-              className={row}
-              href={hrefOf({ room: name })}
-              aria-current={name === room && !id ? "page" : undefined}
-              onClick={close}
-              onPointerEnter={() => void preloadRoom(name)}
-              onFocus={() => void preloadRoom(name)}
-            >
-              <Icon aria-hidden />
-              {label}
-            </a>
-          ))}
+        {rooms.map(({ room: name, label, Icon }) => (
+          <a
+            key={name}
+            className={row}
+            href={hrefOf({ room: name })}
+            aria-current={name === room && !id ? "page" : undefined}
+            onClick={close}
+            onPointerEnter={() => void preloadRoom(name)}
+            onFocus={() => void preloadRoom(name)}
+          >
+            <Icon aria-hidden />
+            {label}
+          </a>
+        ))}
       </div>
       <section aria-label="Chats" className="min-h-24 grow overflow-y-auto border-t pt-2">
         <History />
