@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { behaviours } from "../everywhere/behaviours/index.js";
 import { settings, typescripts } from "../everywhere/compilers.ts";
-import { devicePair, deviceSteps } from "../everywhere/devices.ts";
 import { tableUnder } from "../everywhere/page.ts";
 import { places } from "../everywhere/places.ts";
 import { copyBehaviours, packInto } from "../everywhere/project.ts";
@@ -27,13 +26,6 @@ describe("docs/supported-platforms.md", () => {
     expect(rows.map(([version]) => version)).toEqual(
       typescripts.map((name) => expect.stringMatching(new RegExp(`^${name}(\\.|$)`))),
     );
-  });
-
-  test("has a row for Chromium with Firefox as two devices", () => {
-    const [head, ...rows] = tableUnder("Devices");
-    expect(head).toEqual(["first", "second", ...deviceSteps]);
-    const [first, second] = devicePair.map(({ name }) => expect.stringMatching(new RegExp(`^${name} `)));
-    expect(rows).toEqual([[first, second, ...deviceSteps.map(() => "✓")]]);
   });
 
   test("names no failure", () => {

@@ -4,7 +4,6 @@ import { pnpm, run } from "../../scripts/tarballs.ts";
 import { behaviours } from "./behaviours/index.js";
 import { bundlers, installForBundlers, tryBundler } from "./bundlers.ts";
 import { compile, copyProgram, settings, typescripts } from "./compilers.ts";
-import { checkDevices, devicePair, deviceSteps } from "./devices.ts";
 import { checkForJSR, checkWithDeno, installEverywhere, type Outcome } from "./installs.ts";
 import { nextVersion } from "./next.ts";
 import { type Row, tableUnder, writeTable } from "./page.ts";
@@ -17,7 +16,7 @@ import { startServers } from "./servers.ts";
  * Runs the packed packages everywhere, and writes the tables of `docs/supported-platforms.md`. Build first. Needs the npm
  * registry. A place that this machine lacks is skipped, with what to install.
  *
- *   --only places | devices | bundlers | types | installs   runs one part
+ *   --only places | bundlers | types | installs   runs one part
  *   --place <text>                     runs the places whose name has this text; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
@@ -45,7 +44,6 @@ installProject(app, tarballs, {
 });
 
 if (wants("places")) await runPlaces();
-if (wants("devices")) await runDevices();
 if (wants("bundlers")) await runBundlers();
 if (wants("types")) runTypes();
 if (wants("installs")) runInstalls();
@@ -114,15 +112,6 @@ async function runOnReact18(browsers: readonly Place[]): Promise<Row[]> {
     servers.close();
     pages.close();
   }
-}
-
-async function runDevices(): Promise<void> {
-  const lacking = devicePair.find(({ version }) => version() === undefined);
-  if (lacking) return console.log(`skipped  devices: install ${lacking.needs}`);
-  const pair = devicePair.map(({ name, version }) => `${name} ${version()}`);
-  const problems = await checkDevices(app);
-  const cells = problems.map((problem, at) => cellOf(`devices, ${deviceSteps[at]}`, problem));
-  writeTable("Devices", ["first", "second", ...deviceSteps], [[...pair, ...cells]], date);
 }
 
 async function runBundlers(): Promise<void> {
