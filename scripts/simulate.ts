@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { loadDevices, loadSimulation, loadUploads, type Sources } from "../tests/simulation/bundle.ts";
+import { loadSimulation, loadUploads, type Sources } from "../tests/simulation/bundle.ts";
 import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs.ts";
 
 /*
@@ -10,7 +10,6 @@ import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs
  *   pnpm simulate --seeds 10000             10,000 scenarios
  *   pnpm simulate --seed 7 --seeds 1        one scenario again
  *   pnpm simulate --uploads --seeds 1000    1,000 scenarios of uploads
- *   pnpm simulate --devices --seeds 1000    1,000 scenarios of several devices
  *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
  *                                           (tests/simulation/bugs; a patch that no longer applies is skipped)
  *
@@ -22,7 +21,6 @@ const { values } = parseArgs({
     seeds: { type: "string" },
     seed: { type: "string", default: "1" },
     uploads: { type: "boolean", default: false },
-    devices: { type: "boolean", default: false },
     "put-back": { type: "boolean", default: false },
     only: { type: "string", default: "" },
     trace: { type: "string" },
@@ -49,7 +47,6 @@ const kinds: readonly (readonly [string, RegExp])[] = [
 
 if (values["put-back"]) await putBack(Number(values.seeds ?? 2000));
 else if (values.uploads) await runUploads(Number(values.seeds ?? 1000));
-else if (values.devices) await runDevices(Number(values.seeds ?? 1000));
 else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
@@ -81,27 +78,8 @@ async function runUploads(seeds: number): Promise<void> {
   if (failing.length > 0) process.exitCode = 1;
 }
 
-async function runDevices(seeds: number): Promise<void> {
-  const { searchDevices, findShortestDevices, simulateDevices, createDevicePlan } = await loadDevices();
-  if (values.trace)
-    writeFileSync(values.trace, (await simulateDevices(createDevicePlan(first))).trace.join("\n"));
-  const startedAt = process.cpuUsage();
-  const figures = await searchDevices(first, seeds);
-  const days = (figures.simulatedMs / 86_400_000).toFixed(1);
-  console.log(`${figures.seeds} simulations, ${days} days, ${figures.steps} steps, ${figures.events} events`);
-  console.log(`${measureCPUSeconds(startedAt)} s of CPU`);
-  print(figures.counts);
-  for (const [kind, failing] of figures.failing) {
-    console.log(`\n${failing.length} simulations: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
-    const { plan, run } = await findShortestDevices(failing[0] as number);
-    console.log(`seed ${plan.seed}: ${plan.clocks.length} devices, ${plan.proxy}, whenBusy ${plan.whenBusy}`);
-    console.log(run.trace.filter((line) => !line.includes("s  · ")).join("\n"));
-  }
-  if (figures.failing.size > 0) process.exitCode = 1;
-}
-
 async function putBack(seeds: number): Promise<void> {
-  const look = { simulations: lookInSimulations, devices: lookInDevices, uploads: lookInUploads };
+  const look = { simulations: lookInSimulations, uploads: lookInUploads };
   const tree = createScratchTree();
   process.on("exit", tree.remove);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
@@ -128,15 +106,6 @@ async function lookInSimulations(sources: Sources, seeds: number): Promise<strin
   return seed === undefined
     ? undefined
     : `seed ${seed}, ${(await findShortest(seed)).plan.steps.length} steps: ${kind}`;
-}
-
-async function lookInDevices(sources: Sources, seeds: number): Promise<string | undefined> {
-  const { searchDevices, findShortestDevices } = await loadDevices(sources);
-  const { failing } = await searchDevices(first, seeds, () => true);
-  const [[kind, [seed]] = ["", []]] = [...failing];
-  return seed === undefined
-    ? undefined
-    : `seed ${seed}, ${(await findShortestDevices(seed)).plan.steps.length} steps: ${kind}`;
 }
 
 async function lookInUploads(sources: Sources, seeds: number): Promise<string | undefined> {

@@ -41,7 +41,6 @@ const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> 
   nightly: [
     ["simulate", "--seeds", "10000"],
     ["simulate", "--uploads", "--seeds", "1000"],
-    ["simulate", "--devices", "--seeds", "10000"],
     ["simulate", "--put-back"],
     ["soak", "--minutes", "10"],
     ["mutate", "packages/core/src", "--sample", "20"],
@@ -58,7 +57,7 @@ const searches: readonly { readonly runs: string; readonly args: readonly string
   { runs: "2000", args: ["--project", "worker-proxy", "fuzz"] },
   {
     runs: "400",
-    args: ["--project", "simulation", "simulation.test", "device-simulation", "upload-simulation"],
+    args: ["--project", "simulation", "simulation.test", "upload-simulation"],
   },
 ];
 /** Number of failed files above which a second run is pointless. */

@@ -11,13 +11,6 @@ import type { TreeCode } from "./tree-code.js";
 /** Other texts of source files, by their path from the root of the repository. */
 export type Sources = ReadonlyMap<string, string>;
 
-/** A change of one source file: replaces the single occurrence of `find`. */
-interface SourceChange {
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
 /** A plan with one reply, which runs before all others. */
 const firstPlan: Plan = {
   seed: 0,
@@ -54,47 +47,9 @@ export async function loadUploads(
   return loadBuilt<typeof import("./upload-simulation.js")>(sources, "upload-simulation.ts");
 }
 
-/** Lines of a stream that nothing happens on come less often: a week of them would be all that a simulation does. */
-const quieter: readonly SourceChange[] = [
-  {
-    file: "labs/sync/src/server/event-stream.ts",
-    find: "BEAT_MS = 15_000",
-    replace: "BEAT_MS = 300_000",
-  },
-  {
-    file: "labs/sync/src/client/remote/follow.ts",
-    find: "SILENCE_MS = 45_000",
-    replace: "SILENCE_MS = 900_000",
-  },
-];
-
-/** Builds the simulations of devices, and loads them. */
-export async function loadDevices(
-  sources: Sources = new Map(),
-): Promise<typeof import("./device-search.js")> {
-  const all = new Map(sources);
-  for (const { file, find, replace } of quieter) {
-    const text = all.get(file) ?? readFileSync(join(root, file), "utf8");
-    if (text.split(find).length !== 2) throw new Error(`${file} must contain this once: ${find}`);
-    all.set(
-      file,
-      text.replace(find, () => replace),
-    );
-  }
-  return loadBuilt<typeof import("./device-search.js")>(all, "device-search.ts", async (built) => {
-    // what modules make once, such as the origin of ids, is there in all simulations then
-    for (const [storage, runsOn] of [
-      ["model", "device"],
-      ["real", "device"],
-      ["real", "server"],
-    ] as const)
-      await built.simulateDevices({
-        ...built.createDevicePlan(0),
-        storage,
-        runsOn,
-        steps: [{ afterMs: 0, do: "send", tab: 0, nth: 0 }],
-      });
-  });
+/** Builds the simulation of devices, and loads it. */
+export async function loadDevices(): Promise<typeof import("./device-simulation.js")> {
+  return loadBuilt<typeof import("./device-simulation.js")>(new Map(), "device-simulation.ts");
 }
 
 /** Builds an entry, and loads it. `prepare` is called before its files are removed, for an entry with trees. */

@@ -15,17 +15,14 @@ afterEach(() => simulation?.restore());
 const HOUR_MS = 3_600_000;
 
 /** Opens a simulation with one page on each device, and waits until they have read. */
-async function createDevices(
-  options: { clocks?: readonly number[]; proxy?: ProxyMode; storage?: "real" } = {},
-) {
-  const { clocks = [0, 0], proxy = "kept", storage } = options;
-  const created = built.createDeviceSimulation({
-    seed: 1,
-    clocks,
-    whenBusy: "queue",
-    proxy,
-    ...(storage && { storage }),
-  });
+async function createDevices({
+  clocks = [0, 0],
+  proxy = "kept",
+}: {
+  clocks?: readonly number[];
+  proxy?: ProxyMode;
+} = {}) {
+  const created = built.createDeviceSimulation({ seed: 1, clocks, proxy });
   simulation = created;
   const tabs = clocks.map((_, nth) => created.open(nth)) as [DeviceTab, DeviceTab, DeviceTab];
   await wait(1000);
@@ -179,9 +176,9 @@ describe("A queue that waits for the user", () => {
 
   test("asks the server for no lease, however long its pages are open", async () => {
     const { simulation } = await openWaiting();
-    const { asked } = simulation.server;
+    const { requests } = simulation.countOnServer();
     await wait(HOUR_MS);
-    expect([simulation.server.asked - asked, simulation.server.leases.size]).toEqual([0, 0]);
+    expect(simulation.countOnServer()).toMatchObject({ requests, leases: 0 });
   });
 
   test("is sent once after the retry that both devices press at once", async () => {
@@ -279,7 +276,7 @@ describe("A device that is cut off", () => {
     call(one, (chat) => chat.send(LONG));
     const queued = call(one, (chat) => chat.send("Queued"));
     await wait(500);
-    built.setOnline(simulation, one.device, false);
+    simulation.setOnline(one.device, false);
     return { simulation, one, other, queued };
   }
 
@@ -305,7 +302,7 @@ describe("A device that is cut off", () => {
     await wait(90_000);
     expect(listContents(other)).toContain("Queued");
     expect(queued.result).toBeUndefined();
-    built.setOnline(simulation, one.device, true);
+    simulation.setOnline(one.device, true);
     await wait(10_000);
     expect(queued.result).toMatchObject({ outcome: "truncated", error: { name: "ElsewhereError" } });
     expect(listContents(one)).toEqual(listContents(other));
@@ -318,7 +315,7 @@ describe("A device that is cut off", () => {
     one.page.run(() => one.chat.stop());
     await wait(5000);
     expect(queued.result).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
-    built.setOnline(simulation, one.device, true);
+    simulation.setOnline(one.device, true);
     await wait(120_000);
     for (const tab of [one, other]) {
       expect(tab.chat.getSnapshot().queued).toEqual([]);
@@ -336,7 +333,7 @@ describe("A device that is cut off", () => {
     expect(queued.result?.error?.message).toMatch(/another one may still send it/);
     expect(one.chat.getSnapshot()).toMatchObject({ queued: [], syncError: expect.any(Error) });
     expect(listContents(other)).toContain("Queued");
-    built.setOnline(simulation, one.device, true);
+    simulation.setOnline(one.device, true);
     await wait(10_000);
     expect(listContents(one)).toEqual(listContents(other));
     expect(countBilled()).toHaveLength(2);
@@ -368,14 +365,14 @@ describe("A device that is cut off", () => {
     call(laptop, (chat) => chat.send("Go [asked]"));
     await wait(5000);
     const [action] = laptop.chat.getSnapshot().pendingActions;
-    built.setOnline(simulation as DeviceSimulation, phone.device, false);
+    simulation?.setOnline(phone.device, false);
     call(laptop, (chat) => chat.addToolOutput(action?.toolCallId ?? "none", "yes"));
     await wait(5000);
     call(phone, (chat) => chat.send("From the phone"));
     await wait(7 * 24 * HOUR_MS);
     call(laptop, (chat) => chat.send("From the laptop"));
     await wait(5000);
-    built.setOnline(simulation as DeviceSimulation, phone.device, true);
+    simulation?.setOnline(phone.device, true);
     await wait(60_000);
     for (const { chat } of [phone, laptop]) {
       const thread = chat.getThread().map(({ message }) => message);
@@ -394,90 +391,15 @@ describe("A device that is cut off", () => {
     } = await createDevices();
     call(phone, (chat) => chat.send("Hello"));
     await wait(5000);
-    built.setOnline(simulation as DeviceSimulation, phone.device, false);
+    simulation?.setOnline(phone.device, false);
     laptop.page.run(() => laptop.chat.reset());
     await wait(1000);
     call(phone, (chat) => chat.send("Later"));
     await wait(HOUR_MS);
-    built.setOnline(simulation as DeviceSimulation, phone.device, true);
+    simulation?.setOnline(phone.device, true);
     await wait(10_000);
     expect(listContents(phone)).toEqual(listContents(laptop));
     expect(listContents(laptop)[0]).toBe("Later");
-  });
-});
-
-describe("A page that is closed", () => {
-  /** Closes the page of a tab in the task of a click, as a browser does: what outlives it alone still arrives. */
-  async function leaveAfter(tab: DeviceTab, act: (chat: ChatStore) => unknown): Promise<void> {
-    tab.page.run(() => {
-      act(tab.chat);
-      tab.page.window.dispatchEvent(new Event("pagehide"));
-    });
-    await wait(0);
-    simulation?.close(tab, true);
-  }
-
-  test("stops the answer of another device in its last task", async () => {
-    const {
-      tabs: [one, other],
-    } = await createDevices({ storage: "real" });
-    call(other, (chat) => chat.send(LONG));
-    await waitUntil(() => getLast(one)?.content !== "" && getLast(one)?.role === "assistant");
-    await leaveAfter(one, (chat) => chat.stop());
-    await wait(1000);
-    expect(getLast(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
-    expect(other.chat.getSnapshot().status).toBe("ready");
-  });
-
-  test("takes its queued message back in its last task, and no other device sends that", async () => {
-    const {
-      simulation,
-      tabs: [one, other],
-    } = await createDevices({ storage: "real" });
-    call(one, (chat) => chat.send(LONG));
-    call(one, (chat) => chat.send("Queued"));
-    await wait(500);
-    expect(other.chat.getSnapshot().queued).toMatchObject([{ content: "Queued" }]);
-    await leaveAfter(one, (chat) => chat.stop());
-    await wait(1000);
-    expect(other.chat.getSnapshot().queued).toEqual([]);
-    expect(getLast(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
-    // its leases are free in the request with this header, so no device acts before it, and no device waits for a
-    // closed page
-    expect(simulation.kept.leasesOf(one.page)).toBe(0);
-    const asked = simulation.network.exchanges.filter(({ page }) => page === one.page);
-    expect(asked.filter(({ path, method }) => path.endsWith("/leases") && method === "DELETE")).toEqual([]);
-    const bodies = asked.flatMap(({ path, body }) => (path.endsWith("/records") && body ? [body] : []));
-    const { changes, release } = JSON.parse(bodies.findLast((body) => body.includes("release")) ?? "{}");
-    const withdrawn = Object.keys(changes).find((key) => key.startsWith("/queued/"));
-    expect(changes[withdrawn ?? ""]).toMatchObject({ value: null });
-    expect(release).toEqual(expect.arrayContaining([withdrawn, expect.stringMatching(/^[^/]/)]));
-    await wait(120_000);
-    expect(listContents(other)).not.toContain("Queued");
-    expect(countBilled()).toHaveLength(1);
-  });
-
-  test("shows the other devices what was sent in its last task", async () => {
-    const {
-      tabs: [one, other],
-    } = await createDevices({ storage: "real" });
-    await leaveAfter(one, (chat) => void chat.send("Hello"));
-    await wait(1000);
-    expect(listContents(other)).toContain("Hello");
-  });
-
-  test("leaves what is too large for its last request to the next page of its device", async () => {
-    const {
-      simulation,
-      tabs: [one, other],
-    } = await createDevices({ storage: "real" });
-    const long = "All of it. ".repeat(7000);
-    await leaveAfter(one, (chat) => void chat.send(long));
-    await wait(1000);
-    expect(listContents(other)).toEqual([]);
-    simulation.open(0);
-    await waitUntil(() => listContents(other).length > 0);
-    expect(listContents(other)).toContain(long);
   });
 });
 
@@ -520,11 +442,11 @@ describe("The server of a chat", () => {
       tabs: [one],
     } = await createDevices();
     const count = async (question: string) => {
-      const before = simulation.server.version;
-      const asked = simulation.server.asked;
+      const before = simulation.countOnServer();
       call(one, (chat) => chat.send(question));
       await wait(10_000);
-      return { records: simulation.server.version - before, leases: simulation.server.asked - asked };
+      const { requests, writes } = simulation.countOnServer();
+      return { records: writes - before.writes, leases: requests - before.requests };
     };
     const first = await count("First");
     one.page.run(() =>
@@ -540,8 +462,7 @@ describe("The server of a chat", () => {
       tabs: [one],
     } = await createDevices();
     const message = { role: "assistant", content: "By night", outcome: "complete", createdAt: 1 };
-    const text = JSON.stringify({ message, parent: null, revision: 1, by: "server" });
-    simulation.server.write(new Map([["night", { text, seen: 0 }]]), "the server");
+    simulation.writeOnServer("night", { message, parent: null, revision: 1, by: "server" });
     await wait(1000);
     expect(getLast(one)).toMatchObject({ content: "By night", origin: "server" });
   });

@@ -113,7 +113,7 @@ function nameIn(path: string, body: Readonly<Record<string, unknown>>): string |
 }
 
 /** Checks histories as a gateway does: one result right behind each call, and a question or a result at the end. */
-export function sendsSoundHistories({ gateway }: Pick<Simulation, "gateway">): string | undefined {
+function sendsSoundHistories({ gateway }: Pick<Simulation, "gateway">): string | undefined {
   for (const messages of listHistories(gateway.calls)) {
     let open: string[] = [];
     for (const { role, content, tool_calls, tool_call_id } of messages) {
@@ -153,7 +153,7 @@ function sendsForAReason({ gateway, locks, disk, tabs, reasons }: Simulation): s
 }
 
 /** Checks that no request is billed more often than there are reasons to repeat it. */
-export function billsForAReason(gateway: Simulation["gateway"], reasons: number): string | undefined {
+function billsForAReason(gateway: Simulation["gateway"], reasons: number): string | undefined {
   const billed = gateway.calls.filter(({ isBilled }) => isBilled);
   const counts = new Map<string, number>();
   for (const messages of listHistories(billed)) {
@@ -176,7 +176,7 @@ function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: Simulat
 }
 
 /** Checks that stored replies are billed again only if the user requested it. */
-export function billsAnswersOnce(gateway: Simulation["gateway"], asked: number): string | undefined {
+function billsAnswersOnce(gateway: Simulation["gateway"], asked: number): string | undefined {
   const last = new Map<string, number>();
   let repeated = 0;
   for (const { at, body } of gateway.calls.filter(
@@ -310,12 +310,12 @@ function showsTheSame({ tabs, locks, disk }: Simulation): string | undefined {
 }
 
 /** Only the requesting tab may know about a reply that never began. */
-export function isFilled({ role, content, toolCalls = [] }: ChatMessage): boolean {
+function isFilled({ role, content, toolCalls = [] }: ChatMessage): boolean {
   return role === "user" || content !== "" || toolCalls.length > 0;
 }
 
 /** Returns what devices and tabs have to agree on in a message. */
-export function readContent({ id, role, content, outcome, toolCalls }: ChatMessage) {
+function readContent({ id, role, content, outcome, toolCalls }: ChatMessage) {
   const calls = toolCalls?.map(({ id, state }) => `${id} ${state}`);
   return JSON.stringify({ id, role, content, outcome, calls });
 }

@@ -8,7 +8,7 @@ export interface KnownBug {
   /** One sentence, in the first line of the patch. */
   readonly name: string;
   /** The kind of simulation that finds it. */
-  readonly search: "simulations" | "devices" | "uploads";
+  readonly search: "simulations" | "uploads";
   /** Path of the patch. */
   readonly patch: string;
 }
@@ -23,8 +23,8 @@ export function readKnownBugs(part = ""): KnownBug[] {
     .map((file): KnownBug => {
       const patch = join(folder, file);
       const [, name = "", search] = /^Bug: (.*)\nSearch: (.*)\n/.exec(readFileSync(patch, "utf8")) ?? [];
-      if (search !== "simulations" && search !== "devices" && search !== "uploads")
-        throw new Error(`${file} must begin with "Bug: …" and "Search: simulations", "devices" or "uploads"`);
+      if (search !== "simulations" && search !== "uploads")
+        throw new Error(`${file} must begin with "Bug: …" and "Search: simulations" or "uploads"`);
       return { name, search, patch };
     })
     .filter(({ name }) => name.includes(part));

@@ -32,8 +32,6 @@ export interface Exchange {
   readonly path: string;
   readonly body: string | undefined;
   fault: NetworkFault | undefined;
-  /** True for a request that continues after its page is closed. */
-  readonly outlives: boolean;
   /** True once the server has got the request. */
   hasArrived: boolean;
   /** True once the server has responded, even if the response was lost. */
@@ -52,17 +50,12 @@ export interface Exchange {
   isWhole: boolean;
 }
 
-/**
- * Creates the network between the pages and a server.
- *
- * @param faultOf returns the fault of a connection to which none was given
- */
+/** Creates the network between the pages and a server. */
 export function createNetwork(
   timeline: Timeline,
   random: Random,
   serve: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
-  faultOf: (page: Page, path: string) => NetworkFault | undefined = () => undefined,
 ) {
   const exchanges: Exchange[] = [];
   const open = new Map<Exchange, (error: TypeError) => void>();
@@ -80,9 +73,8 @@ export function createNetwork(
     breakAll(isAffected: (exchange: Exchange) => boolean = () => true): void {
       for (const [exchange, fail] of [...open]) if (isAffected(exchange)) fail(reset());
     },
-    /** Breaks the connections of a lost page. After a clean close, keepalive requests survive. */
-    drop: (page: Page, isInPeace = false) =>
-      network.breakAll((exchange) => exchange.page === page && !(isInPeace && exchange.outlives)),
+    /** Breaks the connections of a lost page. */
+    drop: (page: Page) => network.breakAll((exchange) => exchange.page === page),
     fetchOf:
       (page: Page, purpose = "", to = "") =>
       async (request: Request) =>
@@ -97,16 +89,14 @@ export function createNetwork(
   ): Promise<Response> {
     const { page, to } = sender;
     const { method, url, headers } = request;
-    const path = new URL(url).pathname;
-    const { fault = faultOf(page, path), pieces = 0 } = armed.shift() ?? {};
+    const { fault, pieces = 0 } = armed.shift() ?? {};
     const exchange: Exchange = {
       ...sender,
       at: timeline.now(),
       method,
-      path,
+      path: new URL(url).pathname,
       body,
       fault,
-      outlives: request.keepalive,
       hasArrived: false,
       isAnswered: false,
       received: "",

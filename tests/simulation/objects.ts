@@ -59,12 +59,10 @@ export function createObjects<Name extends string>(
       [...objects]
         .filter(([name]) => name.startsWith(`${className}/`))
         .map(([name, { storage }]) => ({ name, storage })),
-    /** Loses the memory of one object that has any, or of all. */
-    crash(nth: number | "all"): void {
+    /** Loses the memory of one object that has any. */
+    crash(nth: number): void {
       const awake = [...objects].filter(([, { instance }]) => instance);
-      for (const [name, object] of nth === "all"
-        ? awake
-        : awake.slice(nth % Math.max(awake.length, 1)).slice(0, 1)) {
+      for (const [name, object] of awake.slice(nth % Math.max(awake.length, 1)).slice(0, 1)) {
         const { page } = object.instance as Instance;
         page.state = "gone";
         object.instance = undefined;

@@ -9,14 +9,12 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/durable";
-import { type ConversationsOptions, conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";
 import { getCurrentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { createRandom } from "./random.js";
-import { createRunner, type RunsListener } from "./runs.js";
 import { serveIn } from "./server.js";
 import { createKeptLog } from "./stored-log.js";
 import type { Timeline } from "./timeline.js";
@@ -34,13 +32,10 @@ interface Env {
   readonly purpose: string;
 }
 
-type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH" | "CONVERSATIONS";
+type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH";
 
 /** Parts of a plan that make a proxy. */
-interface ProxyPlan extends Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log"> {
-  readonly keepsConversations?: boolean | undefined;
-  readonly runs?: RunsListener | undefined;
-}
+type ProxyPlan = Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log">;
 
 /** Length of the windows of the budgets, in milliseconds. */
 export const WINDOW_MS = 3_600_000;
@@ -51,19 +46,10 @@ const RATE = 30;
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
  *
- * @param plan its `budget` is what the user may spend in one window, in tokens; with `keepsConversations` the proxy has
- *   `conversations()`, and lets devices ask more often; with `runs` the objects of conversations do turns, too
+ * @param plan its `budget` is what the user may spend in one window, in tokens
  */
 export function createProxyServer(
-  {
-    seed,
-    proxy: mode,
-    once: isOnce,
-    budget: most,
-    log: logFault,
-    keepsConversations = false,
-    runs,
-  }: ProxyPlan,
+  { seed, proxy: mode, once: isOnce, budget: most, log: logFault }: ProxyPlan,
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
@@ -96,13 +82,6 @@ export function createProxyServer(
     meter,
   });
   const VideoWatch = videoWatch<Env>(way);
-  const kept: ConversationsOptions<Env> = {
-    namespace: ({ purpose }) => createBinding("CONVERSATIONS", purpose),
-    ...(runs && { runner: createRunner(proxyOfObject, runs) }),
-  };
-  /** The proxies of the objects that do turns: each process has its own. */
-  const proxies = new WeakMap<Page, GatewayProxy<Env>>();
-  const Conversations = conversationsObject<Env>(kept);
   const objects = createObjects<ClassName>(
     timeline,
     createRandom(seed, "objects"),
@@ -111,7 +90,6 @@ export function createProxyServer(
       ONCE: (state, page) => new Once(state, { purpose: page.name }),
       STREAM_LOG: (state, page) => new StreamLog(state, { purpose: page.name }),
       VIDEO_WATCH: (state, page) => new VideoWatch(state, { purpose: page.name }),
-      CONVERSATIONS: (state, page) => new Conversations(state, { purpose: page.name }),
     },
     upstream.drop,
     log,
@@ -177,17 +155,8 @@ export function createProxyServer(
               videoEvents<Env>(({ purpose }) => createBinding("VIDEO_WATCH", purpose)),
             ]
           : []),
-        ...(keepsConversations ? [conversations<Env>(kept)] : []),
       ],
     });
-  }
-
-  /** Returns the proxy in the process of the object whose code runs now. */
-  function proxyOfObject(): GatewayProxy<Env> {
-    const page = getCurrentPage() as Page;
-    const known = proxies.get(page) ?? createOwnProxy();
-    proxies.set(page, known);
-    return known;
   }
 
   function createBinding(name: ClassName, purpose: string): ObjectNamespace {
@@ -198,7 +167,7 @@ export function createProxyServer(
     const minute = Math.floor(timeline.now() / 60_000);
     if (minute !== counted.minute) counted = { minute, requests: 0 };
     counted.requests += 1;
-    return { success: counted.requests <= (keepsConversations ? 100 * RATE : RATE) };
+    return { success: counted.requests <= RATE };
   }
 }
 

@@ -1,11 +1,10 @@
-import type { Client, RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
 import type { SharedDevices, SyncStatus } from "@sluice/core/internal";
 import { joinRecords, type OpenDevices } from "@sluice/stores/internal";
 import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
 import type { Page } from "./page.js";
 import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
-import type { KeptEvent } from "./withdrawals.js";
 
 /*
  * A server that keeps records for several devices, and the storage of a device over it: the contract that a chat relies
@@ -28,13 +27,13 @@ const OFFLINE = new TypeError("fetch failed");
 
 type Texts = ReadonlyMap<string, string | undefined>;
 /** The side of a device that the server tells of changes. */
-export interface Follower {
+interface Follower {
   hear(act: () => void): void;
   told(what: "records" | "locks"): void;
   passed(texts: Texts): void;
 }
 
-export interface Versioned {
+interface Versioned {
   readonly version: number;
   readonly text: string | undefined;
 }
@@ -44,26 +43,20 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
   const records = new Map<string, Versioned>();
   const leases = new Map<string, { readonly page: Page; until: number }>();
   const devices = new Set<Follower>();
-  const events: KeptEvent[] = [];
   let version = 0;
   const server = {
     records,
     leases,
     devices,
-    events: () => events,
     /** Number of requests for a lease, renewals among them. */
     asked: 0,
-    leasesOf: (page: Page) => [...leases.values()].filter((lease) => lease.page === page).length,
     get version() {
       return version;
     },
     readSince: (since: number): ReadonlyMap<string, Versioned> =>
       new Map([...records].filter(([, record]) => record.version > since)),
     /** Writes each record whose last version the device has seen. Returns the records that have changed since. */
-    write(
-      changes: ReadonlyMap<string, { readonly text: string | undefined; readonly seen: number }>,
-      device: string,
-    ) {
+    write(changes: ReadonlyMap<string, { readonly text: string | undefined; readonly seen: number }>) {
       const kept = new Map<string, Versioned>();
       const taken = new Map<string, number>();
       for (const [key, { text, seen }] of changes) {
@@ -75,14 +68,13 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
           records.set(key, { version, text });
           taken.set(key, version);
         }
-        if (taken.has(key)) note("write", device, key, text === undefined ? text : JSON.parse(text));
       }
       log(`server: takes ${[...taken.keys()]}${kept.size ? `, keeps ${[...kept.keys()]}` : ""}`);
       tell("records");
       return { taken, kept };
     },
     /** Gives or renews a lease. */
-    lease(name: string, page: Page, device: string): boolean {
+    lease(name: string, page: Page): boolean {
       server.asked += 1;
       const known = leases.get(name);
       const isFree = !known || known.until <= timeline.now();
@@ -93,13 +85,11 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
       else {
         leases.set(name, { page, until });
         watchEnd(name);
-        note("lease", device, name);
       }
       return true;
     },
-    giveBack(name: string, page: Page, device: string): void {
+    giveBack(name: string, page: Page): void {
       if (leases.get(name)?.page !== page) return;
-      note("give back", device, name);
       log(`server: lease ${name} of ${page.name} is given back`);
       leases.delete(name);
       tell("locks");
@@ -109,10 +99,6 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     },
   };
   return server;
-
-  function note(did: KeptEvent["did"], device: string, key: string, record?: unknown): void {
-    events.push({ at: timeline.now(), device, did, key, record });
-  }
 
   function tell(what: "records" | "locks"): void {
     for (const device of devices) device.hear(() => device.told(what));
@@ -131,35 +117,18 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
   }
 }
 
-export type SharedServer = ReturnType<typeof createSharedServer>;
+type SharedServer = ReturnType<typeof createSharedServer>;
 
-/** A device, whatever its storage. */
+/** A device of the user. */
 export interface Device {
   readonly id: string;
-  /** Records of the chat on the device. */
-  readonly local: ReadonlyMap<string, string>;
-  /** Keys of unsent records. */
-  readonly dirty: ReadonlySet<string>;
   readonly pages: Set<Page>;
   /** True while the server can be reached. */
   isOnline: boolean;
   /** Number of upcoming requests whose responses are lost. */
   answersLost: number;
-  /** True while each request takes seconds. */
-  isSlow: boolean;
   goOnline(): void;
-  createStorage(page: Page, client: Client): RecordStorage;
-  /** Number of listeners of a page. */
-  watchersOf(page: Page): number;
-}
-
-/** The chat as the server has it. */
-export interface KeptChat {
-  readonly records: ReadonlyMap<string, Versioned>;
-  /** Number of leases that a page may hold. */
-  leasesOf(page: Page): number;
-  /** Lists the writes and leases of all devices, oldest first. */
-  events(): readonly KeptEvent[];
+  createStorage(page: Page): RecordStorage;
 }
 
 interface Watcher {
@@ -196,12 +165,9 @@ export function createDevice(
   let failure: Error | undefined;
   const device = {
     id,
-    local,
-    dirty,
     pages,
     isOnline: true,
     answersLost: 0,
-    isSlow: false,
     hear(act: () => void): void {
       if (device.isOnline) timeline.after(delay(), () => device.isOnline && act());
     },
@@ -222,8 +188,6 @@ export function createDevice(
       device.told("records");
     },
     createStorage,
-    watchersOf: (page: Page) =>
-      [...watchers, ...lockListeners, ...statusListeners].filter((each) => each.page === page).length,
   };
   server.devices.add(device);
   return device;
@@ -337,7 +301,7 @@ export function createDevice(
     const sent = new Map(
       [...dirty].map((key) => [key, { text: local.get(key), seen: seen.get(key) ?? 0 }] as const),
     );
-    const { taken, kept } = await request(() => server.write(sent, id));
+    const { taken, kept } = await request(() => server.write(sent));
     for (const [key, version] of taken) {
       // a newer copy was read before this response, and its merge result must still be sent
       if (version < (seen.get(key) ?? 0)) continue;
@@ -378,7 +342,7 @@ export function createDevice(
     const key = `${page.id} ${name}`;
     await runInPage(page, Promise.resolve(ending.get(key)));
     let sentAt = timeline.now();
-    const asking = request(() => server.lease(name, page, id));
+    const asking = request(() => server.lease(name, page));
     asked.add(asking);
     const forget = () => void asked.delete(asking);
     asking.then(forget, forget);
@@ -410,7 +374,7 @@ export function createDevice(
         await (working ?? page.clock.sleep(AGAIN_MS));
       await runInPage(
         page,
-        request(() => server.giveBack(name, page, id)).catch(() => {}),
+        request(() => server.giveBack(name, page)).catch(() => {}),
       );
     }
 
@@ -421,7 +385,7 @@ export function createDevice(
         const at = timeline.now();
         const isRenewed = await runInPage(
           page,
-          request(() => server.lease(name, page, id)),
+          request(() => server.lease(name, page)),
         ).catch(() => undefined);
         if (isRenewed === false) isOver = true;
         if (isRenewed && isHeld()) sentAt = at;
@@ -464,7 +428,7 @@ export function createDevice(
   }
 
   function delay(): number {
-    return device.isSlow ? pickBetween(random, 500, 4000) : pickBetween(random, 5, 60);
+    return pickBetween(random, 5, 60);
   }
 
   function rejectOffline(): Error | undefined {
