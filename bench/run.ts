@@ -12,7 +12,7 @@ import type { Report } from "./topic.ts";
  */
 
 const topics =
-  "stream runtimes large-frame http heap streams-at-once partial-json react poller opening sizes loaded proxy".split(
+  "stream runtimes large-frame http heap streams-at-once partial-json react poller sizes loaded proxy".split(
     " ",
   );
 const quotes = ["../docs/performance.md"];
