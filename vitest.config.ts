@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
-import sync from "./labs/sync/vitest.config.ts";
 import durable from "./packages/durable/vitest.config.ts";
 import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts";
 import emulator from "./packages/emulator/vitest.config.ts";
@@ -61,7 +60,7 @@ function limitTime(project: ViteUserConfig): ViteUserConfig {
 }
 
 /** True for tests that have objects in their own process. */
-const hasObjects = ({ test }: ViteUserConfig) => /^(?:durable-|lab sync )/.test(String(test?.name));
+const hasObjects = ({ test }: ViteUserConfig) => /^durable-/.test(String(test?.name));
 /** Tests that ask their platform for something: streams, bodies, files, storage, locks. */
 const coreOnPlatforms = ["packages/core/test/platform/*.test.ts"];
 /** Tests of what only a browser has. */
@@ -94,7 +93,7 @@ const inChromium = (executablePath: string) => ({
  */
 function checkLeaks(project: ViteUserConfig): ViteUserConfig {
   const isInNode = !project.test?.browser && !project.plugins?.flat().some(isWorkerd);
-  if (!isInNode || /^(?:durable-|lab sync )on/.test(String(project.test?.name))) return project;
+  if (!isInNode || /^durable-on/.test(String(project.test?.name))) return project;
   const setupFiles = [
     support("leaks"),
     ...(needsBuild(String(project.test?.name)) ? [support("built")] : []),
@@ -114,12 +113,6 @@ const since: Readonly<Record<string, Tier>> = {
   "durable-on-postgres": "ci",
   "durable-on-node nightly": "nightly",
   "durable-on-postgres nightly": "nightly",
-  "lab sync server": "ci",
-  "lab sync in workerd": "ci",
-  "lab sync on node": "ci",
-  "lab sync on postgres": "ci",
-  "lab sync on node nightly": "nightly",
-  "lab sync on postgres nightly": "nightly",
   clients: "nightly",
   recipes: "nightly",
   // no package needs a lab
@@ -248,7 +241,6 @@ const projects: ViteUserConfig[] = [
     otel,
     ...(proxy.test?.projects ?? []),
     ...(durable.test?.projects ?? []),
-    ...(sync.test?.projects ?? []),
   ].map((project) =>
     mergeConfig(
       project as ViteUserConfig,

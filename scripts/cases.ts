@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { readKnownBugs } from "../tests/simulation/known-bugs.ts";
 
 /*
- * Lists what the tests show, from their titles: the numbered threats to the proxy and to `labs/sync`, and the faults that
- * chats, tasks and uploads survive.
+ * Lists what the tests show, from their titles: the numbered threats to the proxy, and the faults that chats, tasks and
+ * uploads survive.
  *
  *   pnpm cases               all of them
  *   pnpm cases 28            one threat
@@ -12,11 +12,7 @@ import { readKnownBugs } from "../tests/simulation/known-bugs.ts";
  */
 
 const root = join(import.meta.dirname, "..");
-const withThreats = [
-  "packages/{worker-proxy,durable,mcp}/test/*.test.ts",
-  "tests/*/*.test.ts",
-  "labs/sync/test/server/*.test.ts",
-];
+const withThreats = ["packages/{worker-proxy,durable,mcp}/test/*.test.ts", "tests/*/*.test.ts"];
 const withFaults = ["tests/simulation/*.test.ts", "tests/{pages,studio}/*{chaos,fire}*.test.ts"];
 /** A text that names cases: "case 1: …", "cases 82, 83: …, case 85: …". */
 const NAMED = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\bcases? \d+(?:(?:, | and )\d+)*: (?:(?!\1)[^\n\\]|\\.)*)\1/g;

@@ -7,7 +7,6 @@ export default defineConfig({
     "src/hosts/node/index.ts",
     "src/hosts/s3/index.ts",
     "src/hosts/postgres/index.ts",
-    "src/internal.ts",
     "src/testing/index.ts",
   ],
   format: "esm",

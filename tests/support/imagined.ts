@@ -16,7 +16,6 @@ declare global {
     GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
     AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
-    CONVERSATIONS: ObjectNamespace;
     MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
     WEBHOOK_URL: string; WEBHOOK_SECRET: string;
   }

@@ -91,12 +91,6 @@ export function afterEnd<Env = unknown, Of extends Ended = EndedTask>(
   };
 }
 
-/** Returns true for a follow-up that has nothing left to do, by the progress that {@link afterEnd} has saved. */
-export function isDone(progress: unknown, name: string): boolean {
-  const known = (progress as Record<string, Progress> | undefined)?.[name];
-  return known !== undefined && known.nextAt === undefined;
-}
-
 type Advancing<Env> = EndProgress<Env> & { readonly all: Record<string, Progress> };
 
 /** Tries a follow-up whose time has come, and keeps its letter where it is given up. */

@@ -31,28 +31,12 @@ export interface ObjectState {
   /** Holds all requests and alarms back until `work` is done. */
   blockConcurrencyWhile<T>(work: () => Promise<T>): Promise<T>;
   waitUntil(promise: Promise<unknown>): void;
-  /** Takes one end of a WebSocket, which stays open while the object sleeps; undefined on hosts without such sockets. */
-  acceptWebSocket?(socket: ObjectSocket): void;
-  /** Returns the sockets that are open, those that were taken before the object slept too. */
-  getWebSockets?(): ObjectSocket[];
-}
-
-/** An object's end of a WebSocket. */
-export interface ObjectSocket {
-  send(text: string): void;
-  close(code?: number, reason?: string): void;
-  /** Stores up to 2 KB with the socket, which are there when the object wakes. */
-  serializeAttachment(value: unknown): void;
-  deserializeAttachment(): unknown;
 }
 
 /** Methods of a Durable Object that the platform calls. */
 export interface DurableObjectHandlers {
   fetch(request: Request): Promise<Response>;
   alarm(): Promise<void>;
-  /** Called with each message of a socket that the object has taken. */
-  webSocketMessage?(socket: ObjectSocket, message: unknown): void;
-  webSocketClose?(socket: ObjectSocket): void;
 }
 
 /** A class of Durable Objects, to be exported by the Worker under the name that its configuration binds. */
@@ -65,14 +49,10 @@ export function classOf<Env>(
   return class {
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
-    readonly webSocketMessage?: NonNullable<DurableObjectHandlers["webSocketMessage"]>;
-    readonly webSocketClose?: NonNullable<DurableObjectHandlers["webSocketClose"]>;
     constructor(state: ObjectState, env: Env) {
-      const { fetch, alarm, webSocketMessage, webSocketClose } = open(state, env);
+      const { fetch, alarm } = open(state, env);
       this.fetch = fetch;
       this.alarm = alarm;
-      if (webSocketMessage) this.webSocketMessage = webSocketMessage;
-      if (webSocketClose) this.webSocketClose = webSocketClose;
     }
   };
 }

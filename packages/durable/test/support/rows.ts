@@ -45,10 +45,6 @@ export function countedState(state: ObjectState): { readonly state: ObjectState;
       storage,
       blockConcurrencyWhile: (work) => state.blockConcurrencyWhile(work),
       waitUntil: (work) => state.waitUntil(work),
-      ...(state.acceptWebSocket && {
-        acceptWebSocket: (socket) => state.acceptWebSocket?.(socket),
-        getWebSockets: () => state.getWebSockets?.() ?? [],
-      }),
     },
   };
 }
