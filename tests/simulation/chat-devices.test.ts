@@ -176,9 +176,9 @@ describe("A queue that waits for the user", () => {
 
   test("asks the server for no lease, however long its pages are open", async () => {
     const { simulation } = await openWaiting();
-    const { asked } = simulation.server;
+    const { requests } = simulation.countOnServer();
     await wait(HOUR_MS);
-    expect([simulation.server.asked - asked, simulation.server.leases.size]).toEqual([0, 0]);
+    expect(simulation.countOnServer()).toMatchObject({ requests, leases: 0 });
   });
 
   test("is sent once after the retry that both devices press at once", async () => {
@@ -442,11 +442,11 @@ describe("The server of a chat", () => {
       tabs: [one],
     } = await createDevices();
     const count = async (question: string) => {
-      const before = simulation.server.version;
-      const asked = simulation.server.asked;
+      const before = simulation.countOnServer();
       call(one, (chat) => chat.send(question));
       await wait(10_000);
-      return { records: simulation.server.version - before, leases: simulation.server.asked - asked };
+      const { requests, writes } = simulation.countOnServer();
+      return { records: writes - before.writes, leases: requests - before.requests };
     };
     const first = await count("First");
     one.page.run(() =>
@@ -462,8 +462,7 @@ describe("The server of a chat", () => {
       tabs: [one],
     } = await createDevices();
     const message = { role: "assistant", content: "By night", outcome: "complete", createdAt: 1 };
-    const text = JSON.stringify({ message, parent: null, revision: 1, by: "server" });
-    simulation.server.write(new Map([["night", { text, seen: 0 }]]));
+    simulation.writeOnServer("night", { message, parent: null, revision: 1, by: "server" });
     await wait(1000);
     expect(getLast(one)).toMatchObject({ content: "By night", origin: "server" });
   });

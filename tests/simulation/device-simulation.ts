@@ -69,7 +69,21 @@ export function createDeviceSimulation({ seed, clocks, proxy: mode }: DeviceSimu
   let opened = 0;
   /** Runs of tools, by the id of the call. */
   const toolRuns: string[] = [];
-  return { timeline, gateway, server, network, toolRuns, open, close, setOnline, restore };
+  return {
+    timeline,
+    gateway,
+    network,
+    toolRuns,
+    /** Counts requests for a lease, leases that are held, and writes. */
+    countOnServer: () => ({ requests: server.asked, leases: server.leases.size, writes: server.version }),
+    /** Writes a record that no device has sent. */
+    writeOnServer: (key: string, record: object) =>
+      void server.write(new Map([[key, { text: JSON.stringify(record), seen: 0 }]])),
+    open,
+    close,
+    setOnline,
+    restore,
+  };
 
   function serve(request: Request, exchange: Exchange): Promise<Response> {
     return (proxy ?? gateway).fetch(request, exchange);
