@@ -42,7 +42,11 @@ export function createLedger(timeline: Timeline) {
             if (call) call.isRefused = (output as { refused?: number } | null)?.refused !== undefined;
             return output;
           };
-          return { run: run as BoundHost["run"], start: bound.start.bind(bound), open: bound.open.bind(bound) };
+          return {
+            run: run as BoundHost["run"],
+            start: bound.start.bind(bound),
+            open: bound.open.bind(bound),
+          };
         };
       },
     });

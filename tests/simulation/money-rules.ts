@@ -67,7 +67,10 @@ function readAccounts({ ledger, upstream }: Proxy) {
     const amount = computeMax(exchange.path, exchange.body ?? "");
     const account = [...accounts.values()].find(
       ({ reserve, sent }) =>
-        !sent && reserve.amount === amount && reserve.purpose === exchange.purpose && reserve.at <= exchange.at,
+        !sent &&
+        reserve.amount === amount &&
+        reserve.purpose === exchange.purpose &&
+        reserve.at <= exchange.at,
     );
     if (account) account.sent = exchange;
     else unpaid ??= exchange;

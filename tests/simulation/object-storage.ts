@@ -60,9 +60,11 @@ export function createObjectStorage(
     },
     transaction(work) {
       open += 1;
-      const result = last.then(() => transact(work)).finally(() => {
-        open -= 1;
-      });
+      const result = last
+        .then(() => transact(work))
+        .finally(() => {
+          open -= 1;
+        });
       last = result.catch(() => {});
       return result;
     },

@@ -39,13 +39,7 @@ const RATE = 30;
  * @param plan its `budget` is what the user may spend in one window, in tokens
  */
 export function createProxyServer(
-  {
-    seed,
-    proxy: mode,
-    once: isOnce,
-    budget: most,
-    log: logFault,
-  }: ProxyPlan,
+  { seed, proxy: mode, once: isOnce, budget: most, log: logFault }: ProxyPlan,
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,

@@ -1,5 +1,5 @@
 import { resumableStreams } from "@sluice/durable";
-import { cloudflareHost, durableObject, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { createProxy } from "@sluice/worker-proxy";
 
 interface Env {

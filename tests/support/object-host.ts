@@ -125,7 +125,10 @@ function createState(
       sql: {
         exec(query, ...values) {
           assertAlive();
-          const rows = database.prepare(query).all(...(values as SQLInputValue[])) as Record<string, unknown>[];
+          const rows = database.prepare(query).all(...(values as SQLInputValue[])) as Record<
+            string,
+            unknown
+          >[];
           return { toArray: () => rows };
         },
       },

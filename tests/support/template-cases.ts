@@ -20,10 +20,7 @@ export const closing: readonly Closing[] = [
   [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_OLD: KEY }, [], "apiKey: "],
   ...["RATE_LIMITER", "POLL_LIMITER"].map((binding) => [{}, [binding], `env.${binding}`] as const),
 ];
-export const closingWithObjects: readonly Closing[] = [
-  ...closing,
-  [{}, ["SLUICE"], "env.SLUICE"],
-];
+export const closingWithObjects: readonly Closing[] = [...closing, [{}, ["SLUICE"], "env.SLUICE"]];
 const changedKeys = {
   GATEWAY_API_KEY: "sk-withdrawn",
   GATEWAY_API_KEY_OLD: KEY,

@@ -1,5 +1,5 @@
 import { budget, idempotency, maxTokens, resumableStreams, videoWatch } from "@sluice/durable";
-import { cloudflareHost, durableObject, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { createProxy, type Payable } from "@sluice/worker-proxy";
 import { type Env as CommonEnv, options } from "./options.js";
 

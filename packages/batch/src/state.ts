@@ -58,7 +58,7 @@ export interface Batch extends Store<BatchState> {
   stop(): void;
   /**
    * Sends failed and unconfirmed requests again, in the current or the next run. Polls a video with a known task
-   * instead. An unconfirmed request may be billed twice, unless the proxy offers `once` and only the response was lost.
+   * instead. An unconfirmed request may be billed twice, unless the proxy has `idempotency()` and only the response was lost.
    * Other requests stay unchanged. Rejects if the ledger can't be written.
    */
   retry(...ids: readonly string[]): Promise<void>;

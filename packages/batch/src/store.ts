@@ -34,7 +34,7 @@ interface Run {
 /**
  * Creates a batch: many images, videos and chats, a few at a time, each sent once. A ledger in `storage` records each
  * request before it is sent, so that the batch continues after a crash. The next run skips finished requests, polls
- * videos, and marks requests with an unknown result as `unconfirmed`. Behind a proxy that offers `once`, it repeats
+ * videos, and marks requests with an unknown result as `unconfirmed`. Behind a proxy with `idempotency()`, it repeats
  * such a request under its key, and you pay once.
  *
  * `createBatch` sends nothing before `run`. Two tabs or processes with the same `id` and storage take turns.

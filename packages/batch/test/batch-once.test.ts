@@ -95,7 +95,7 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
     expect(await end()).toMatchObject({ done: 4, unconfirmed: 0 });
   });
 
-  test("leaves a batch behind `once` that comes to its end: four pictures, four bills", async () => {
+  test("leaves a batch behind `idempotency()` that comes to its end: four pictures, four bills", async () => {
     const storage = memoryStorage();
     const { network, sent } = createRememberingGateway();
     await createProcess(storage, network, { crash, keys: true }).end();
@@ -107,7 +107,7 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
   });
 });
 
-test("a request with a lost response is sent again under its key behind `once`", async () => {
+test("a request with a lost response is sent again under its key behind `idempotency()`", async () => {
   const { network, lose, keys, sent } = createRememberingGateway();
   for (let nth = 0; nth < 3; nth += 1) lose();
   const { end } = createProcess(memoryStorage(), network, { keys: true, list: createReefs(1) });

@@ -111,7 +111,7 @@ export interface ClientOptions {
   /** Retries of every request; a request may have its own. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * Sends an `idempotency-key` with each request that may be billed. A proxy with a stream log or `once` recognizes a
+   * Sends an `idempotency-key` with each request that may be billed. A proxy with `resumableStreams()` or `idempotency()` recognizes a
    * repeated request by its key. Set it to false for a proxy on another origin whose CORS rules do not allow the
    * header.
    *

@@ -139,7 +139,7 @@ test("A proxy without a store of media says what its operator has to do, at once
       { status: 404, headers: { "x-sluice-source": "proxy" } },
     ),
   );
-  await expect(upload()).rejects.toThrow("its operator sets up `mediaStore`");
+  await expect(upload()).rejects.toThrow("its operator sets up `fileStore()`");
   expect(requests).toHaveLength(1);
 });
 

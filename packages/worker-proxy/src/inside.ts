@@ -33,7 +33,7 @@ export function openInside(proxy: object, inside: Inside): void {
 }
 
 /**
- * Opens the way into a proxy for one user, who was authenticated before: limits, caps, budgets, kept answers and `once`
+ * Opens the way into a proxy for one user, who was authenticated before: limits, caps, budgets, stored responses and `idempotency()`
  * hold as for the user's own requests. Only routes of the gateway are open.
  *
  * @throws {TypeError} for anything but a proxy of `createProxy` and a user with an id: nothing is sent then

@@ -1,5 +1,5 @@
 import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook } from "@sluice/durable";
-import { cloudflareHost, durableObject, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
+import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 

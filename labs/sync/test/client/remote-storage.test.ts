@@ -390,7 +390,7 @@ describe("pictures in messages", () => {
     const [failure] = page.events.filter(({ type }) => type === "storage-error");
     expect(failure).toMatchObject({
       messageId: "a",
-      error: { message: expect.stringContaining("mediaStore") },
+      error: { message: expect.stringContaining("fileStore()") },
     });
     expect(page.status().unsent).toBe(1);
   });

@@ -84,7 +84,7 @@ async function requestFiles(
     const response = await send(client, exchange, { ...call, headers: options.headers });
     files = parseFiles(client.scrub(await readText(client, exchange, response)));
   } catch (error) {
-    addRouteAdvice(error, "its operator sets `archive` of `mediaStore` of @sluice/durable");
+    addRouteAdvice(error, "its operator sets `archive` of `fileStore()` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }

@@ -27,7 +27,7 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
  * active: see `watchAsset`.
  *
  * The client repeats the request after a 429, which means that nothing was registered. It repeats it after other
- * failures only behind a proxy that offers `once`. The error's `billing` shows if the asset may exist.
+ * failures only behind a proxy with `idempotency()`. The error's `billing` shows if the asset may exist.
  *
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

@@ -67,7 +67,7 @@ export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idemp
 }
 
 /**
- * Resumes responses after a lost connection or a reload, if a proxy stores them (`streamLog` of `@sluice/durable`). Has
+ * Resumes responses after a lost connection or a reload, if a proxy stores them (`resumableStreams()` of `@sluice/durable`). Has
  * no effect without such a proxy.
  *
  * @param options.maxAttempts requests in a row without a new event, before the response ends as `truncated`. The client
@@ -88,7 +88,7 @@ export function streamResumption({
 }
 
 /**
- * Reads a stored response (`streamLog` of `@sluice/durable`) from its start, then live. Use it after a reload, on a
+ * Reads a stored response (`resumableStreams()` of `@sluice/durable`) from its start, then live. Use it after a reload, on a
  * second device of the same user, or in a server that forwards the response. Sends nothing to the gateway and costs
  * nothing. Resumes after lost connections, even without the option `resume`.
  *

@@ -22,7 +22,7 @@ export type EpsilonRoute = keyof typeof PATHS;
  * response pass through as JSON, unchanged.
  *
  * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
- * proxy that offers `once`. The error's `billing` shows if the request may be billed.
+ * proxy with `idempotency()`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} for another route
  * @throws {APIError} when the gateway refuses, or the response is not JSON

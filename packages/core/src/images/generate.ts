@@ -80,7 +80,7 @@ export interface ImageResult {
  * `timeout.firstChunkMs` defaults to 10 minutes.
  *
  * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
- * proxy that offers `once`. The error's `billing` shows if the request may be billed.
+ * proxy with `idempotency()`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

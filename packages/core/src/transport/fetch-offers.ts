@@ -4,7 +4,7 @@ import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
 
 /**
- * Time during which a proxy that offers `once` certainly remembers a create request, in milliseconds: a day minus an
+ * Time during which a proxy with `idempotency()` certainly remembers a create request, in milliseconds: a day minus an
  * hour.
  */
 const REMEMBERED_MS = 23 * 3_600_000;

@@ -54,7 +54,7 @@ export interface Timeout {
 /**
  * Repeating of a refused or failed attempt. No request is repeated after the first byte of a response. Chat requests
  * and queries are repeated after 408, 429, 5xx and failed connections. Images, video tasks, assets and epsilon requests
- * are repeated after a 429, and after the others only where the proxy offers `once`. All attempts at one request have
+ * are repeated after a 429, and after the others only where the proxy has `idempotency()`. All attempts at one request have
  * the same `idempotency-key`. Without a proxy that knows it, a chat response that the gateway had begun may be billed
  * twice.
  */

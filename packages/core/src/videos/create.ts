@@ -14,7 +14,7 @@ const FIRST_CHUNK_MS = 300_000;
  * continues and is billed even if no page watches it. You cannot cancel it.
  *
  * The client repeats the request after a 429, which is not billed. It repeats it after other failures only behind a
- * proxy that offers `once`. The error's `billing` shows if the request may be billed.
+ * proxy with `idempotency()`. The error's `billing` shows if the request may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

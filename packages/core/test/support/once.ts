@@ -12,7 +12,7 @@ type Fault = "answer" | "request" | number | Promise<void>;
 type Memory = Map<string, { readonly body: string; readonly answer: Promise<Response> }>;
 
 /**
- * A proxy that keeps the contract of `once` (wire, 6.4), with a gateway behind it, and a network that loses what
+ * A proxy that keeps the contract of `idempotency()` (wire, 6.4), with a gateway behind it, and a network that loses what
  * the test says. `gateway` gives the answer to each request that reaches it.
  */
 export function openOnce(

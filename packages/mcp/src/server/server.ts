@@ -43,7 +43,7 @@ const INSTRUCTIONS =
  * serve clients of the protocol's old and new revisions.
  *
  * No call is paid twice. A call with a known `idempotency_key` gets the result of the first call. A call that may have
- * been billed is sent again only if a proxy with `once` (chats: a stream log) stores its key. The ledger in `folder`
+ * been billed is sent again only if a proxy with `idempotency()` (chats: `resumableStreams()`) stores its key. The ledger in `folder`
  * records the last 1,000 calls for all servers and processes that use the folder. Without a folder, all servers of one
  * `client` record them until the process ends.
  *

@@ -27,7 +27,7 @@ const TIMEOUT_MS = 600_000;
  * the prompt and a size of the image model. The model gets a sentence, not the image.
  *
  * Each call sends one request, which is billed. After a reload the request is repeated only behind a proxy that stores
- * its key (`once`): the proxy returns the same images. Elsewhere the call fails, and the model is told to ask the user.
+ * its key (`idempotency()`): the proxy returns the same images. Elsewhere the call fails, and the model is told to ask the user.
  *
  * @throws {ConfigurationError} for a model that is not in the table `models`
  * @example

@@ -68,7 +68,7 @@ interface PageUpload {
 const uploads = new WeakMap<Client, WeakMap<Blob, PageUpload>>();
 
 /**
- * Stores a file at the proxy, and returns a URL that the gateway can fetch. Needs a proxy with `mediaStore` of
+ * Stores a file at the proxy, and returns a URL that the gateway can fetch. Needs a proxy with `fileStore()` of
  * `@sluice/durable`.
  *
  * A file of more than 8 MiB is sent in parts. After a failure the upload continues at the last stored byte, up to 5
@@ -153,7 +153,7 @@ async function uploadNow(
     show(file.size);
   } catch (error) {
     // after the first response, a 404 is about the file
-    if (!upload.state) addRouteAdvice(error, "its operator sets up `mediaStore` of @sluice/durable");
+    if (!upload.state) addRouteAdvice(error, "its operator sets up `fileStore()` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }

@@ -17,7 +17,7 @@ export interface UploadsOptions {
 /**
  * Checks and uploads the files of requests: `createClient({ uploads: uploads() })`. A request may contain a `File` or
  * `Blob` in place of a URL. `uploadMedia` stores it before the request is sent. The code is loaded with the first file.
- * Needs a proxy with `mediaStore` of `@sluice/durable`.
+ * Needs a proxy with `fileStore()` of `@sluice/durable`.
  *
  * @example
  * ```ts

@@ -33,7 +33,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * the client's `uploads`; if that fails, the request is `not-sent`.
    *
    * The request is repeated as in `generateImages`. The same request after one whose answer was lost has its
-   * `idempotency-key`: a proxy with `once` gives the first images. If another request is in flight and
+   * `idempotency-key`: a proxy with `idempotency()` gives the first images. If another request is in flight and
    * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
    */
   generate(request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>): Promise<SettledImages<Model>>;

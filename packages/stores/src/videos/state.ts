@@ -30,7 +30,7 @@ export interface VideoTaskEntry {
   readonly error?: Error;
   /**
    * Fingerprint of a request whose end is not known. The same request again continues this entry: it has the same
-   * `idempotency-key`, so that a proxy with `once` gives the first task. Absent without a proxy.
+   * `idempotency-key`, so that a proxy with `idempotency()` gives the first task. Absent without a proxy.
    */
   readonly fingerprint?: string;
 }

@@ -33,7 +33,7 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandl
    * double click pays once; `whenBusy` decides about its result.
    *
    * The same request as that of an `unconfirmed` entry, or of one whose tab was closed before the answer, continues this
-   * entry, with its `idempotency-key`: a proxy with `once` gives the first task.
+   * entry, with its `idempotency-key`: a proxy with `idempotency()` gives the first task.
    *
    * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
    * the entry is stored later.

@@ -33,8 +33,8 @@ export type JobOutcome =
  */
 export interface JobEvent {
   /**
-   * - `answer`: a chat stream that `streamLog` keeps.
-   * - `create`: an image, video, asset or epsilon request that `once` remembers.
+   * - `answer`: a chat stream of `resumableStreams()`.
+   * - `create`: an image, video, asset or epsilon request of `idempotency()`.
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `webhook`: a notice for the app.

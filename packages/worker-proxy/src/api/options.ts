@@ -44,8 +44,8 @@ export interface Limits {
   readonly maxTokens?: number;
   /**
    * The largest number of chat streams that one user may have open at a time, in each isolate; the next is refused with
-   * 429 `too_many_streams`. With `streamLog` the streams that are open at the gateway are counted, in all isolates
-   * together, whether they are read or not: give the object the same `limits`. Not counted under `authenticate: "public"`, where all are one user. @default 16
+   * 429 `too_many_streams`. With `resumableStreams()` the streams that are open at the gateway are counted, in all isolates
+   * together, whether they are read or not. Not counted under `authenticate: "public"`, where all are one user. @default 16
    */
   readonly maxStreamsPerUser?: number;
 }

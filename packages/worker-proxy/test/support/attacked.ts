@@ -87,7 +87,7 @@ export const stream = { ...chat, stream: true };
 export const ways: readonly [string, object][] = [
   ["passed on unread", {}],
   ["counted", { budget: { user: 1_000_000_000 } }],
-  ["kept", { streamLog: true }],
+  ["that is stored", { resumable: true }],
 ];
 
 /** Writes these bytes, and gives what comes back until the server closes. */

@@ -157,8 +157,12 @@ ${importOf(["createProxy"], PROXY)}`
   origins: ["https://app.example.com"],
   routes: [${JSON.stringify(work.room)}],
   models: ${literal(models, 1)},
-${work.room === "assets" ? `  gateway: { assetLookup: "/gamma/asset/GetAsset" },
-` : ""}${host}});
+${
+  work.room === "assets"
+    ? `  gateway: { assetLookup: "/gamma/asset/GetAsset" },
+`
+    : ""
+}${host}});
 `;
   return `${imports}
 
@@ -167,10 +171,14 @@ interface Env {
   GATEWAY_API_KEY: string;
 ${extra ? "  SLUICE: DurableObjectNamespace;\n" : ""}}
 
-${extra ? `const proxy = ${proxy}
+${
+  extra
+    ? `const proxy = ${proxy}
 export const Sluice = durableObject(proxy);
 export default proxy;
-` : `export default ${proxy}`}`;
+`
+    : `export default ${proxy}`
+}`;
 }
 
 /** The models that the proxy lets through; of assets, also their group. */

@@ -76,7 +76,7 @@ export function createReferences(client: Client, local: RecordStorage): Referenc
     } catch (error) {
       if (!isClosedRoute(error)) throw error;
       throw new ConfigurationError(
-        "a picture or file of more than 32 kB stays on this device: the proxy stores no files; its operator adds `mediaStore()` of @sluice/durable, or make it smaller with `fitImage`",
+        "a picture or file of more than 32 kB stays on this device: the proxy stores no files; its operator adds `fileStore()` of @sluice/durable, or make it smaller with `fitImage`",
         { cause: error },
       );
     }
@@ -110,7 +110,7 @@ function blobOf(url: string): Blob {
   return new Blob([bytes], { type: /^data:([^;]*)/.exec(head)?.[1] ?? "" });
 }
 
-/** An address of `mediaStore`: the id of the upload, the end in base 36, and a mark. */
+/** An address of `fileStore()`: the id of the upload, the end in base 36, and a mark. */
 const LINK = /\/v1\/media\/([\w-]{44})_([0-9a-z]{8,9})_[\w-]{22}$/;
 
 function hasRunOut(text: string): boolean {

@@ -8,13 +8,7 @@ import {
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import {
-  type AnyEvent,
-  checkGateway,
-  createProxy,
-  type Payable,
-  pollCache,
-} from "@sluice/worker-proxy";
+import { type AnyEvent, checkGateway, createProxy, type Payable, pollCache } from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
