@@ -1,4 +1,4 @@
-import { videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
+import { fileStore, videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
@@ -122,25 +122,21 @@ const hosts: readonly [what: string, hosts: unknown, status: number][] = [
 test.each(hosts)(
   "case 59: of the archive's hosts, %s: it is told by name, or taken",
   async (_, list, status) => {
-    const binding = () => ({ get() {}, idFromName() {} }) as never;
-    const options: MediaStoreOptions<Env> = {
-      bucket: binding,
-      index: binding,
-      secret: () => "a secret for links, of 32 letters and more",
-      archive: { hosts: () => list as readonly string[] },
-    };
-    const proxy = mediaStore(options).proxy({
-      baseURL: "https://gateway.example",
-      apiKey: () => KEY,
-      authenticate: () => null,
-      origins: [],
-      models: ["delta-5.3"],
+    const { ask } = openProxy({
+      host: cloudflareHost(() => namespace),
+      plugins: [
+        fileStore<Env>({
+          bucket: () => namespace as never,
+          secret: () => "a secret for links, of 32 letters and more",
+          archive: { hosts: () => list as readonly string[] },
+        }),
+      ],
     });
-    const answer = await proxy.fetch(asked({ ...health, ...nobody }), { KEY });
+    const answer = await ask(asked({ ...health, ...nobody }));
     expect(answer.status).toBe(status);
     const told = log.mock.calls
       .flat()
-      .filter((line) => line.includes("health: mediaStore: archive: hosts: give"));
+      .filter((line) => line.includes("health: fileStore: archive: hosts: give"));
     expect(told).toHaveLength(status === 503 ? 1 : 0);
   },
 );
