@@ -65,15 +65,18 @@ export class Timers {
     return this.#running.size >= MAX_JOBS;
   }
 
-  /** Starts jobs that are due. Returns true if more may be due. */
-  async begin(): Promise<boolean> {
+  /** Starts jobs that are due. Returns the milliseconds until more may be due, if they are known. */
+  async begin(): Promise<number | undefined> {
     const limit = MAX_JOBS - this.#running.size;
     this.#hasBacklog = true;
-    if (limit <= 0) return false;
-    const claimed = await this.#place.transact(null, (query, now) => this.#claim(query, now, limit));
+    if (limit <= 0) return undefined;
+    const [claimed, nextInMs] = await this.#place.transact(null, async (query, now) => {
+      const timers = await this.#claim(query, now, limit);
+      return [timers, await this.#readNextInMs(query, now)] as const;
+    });
     for (const timer of claimed) this.#start(timer);
     this.#hasBacklog = claimed.length > 0 || this.#busyKeys().length > 0;
-    return claimed.length > 0;
+    return claimed.length > 0 ? 0 : nextInMs;
   }
 
   /** Aborts all jobs, and gives those back that have not ended after `withinMs`. */
@@ -107,6 +110,11 @@ export class Timers {
       busy: this.#busyKeys(),
     });
     return await this.#putSuspectsBack(query, now, claimed);
+  }
+
+  async #readNextInMs(query: Query, now: number): Promise<number | undefined> {
+    const next = await this.#rows.readNextKey(query, now);
+    return next === null ? undefined : next - now;
   }
 
   #busyKeys(): readonly string[] {
