@@ -26,7 +26,6 @@ export const cloudflareHosts = new WeakSet<object>();
 type Query = Reader["query"];
 type Step = Operation<never, unknown> | Reading<never, unknown>;
 
-const LEASE_MS = 30_000;
 /** Pause between alarms while jobs run here: the platform ends an object that gets no event for 70 s. */
 const AWAKE_MS = 30_000;
 /** Pause before more timers are claimed while as many jobs run as may, and after the database has failed. */
@@ -95,7 +94,7 @@ class KeyObject<Env> {
       report: this.#report,
       onSchedule: () => {}, // the transaction has set the alarm
     };
-    this.#timers = new Timers(this.#rows, place, parts, LEASE_MS);
+    this.#timers = new Timers(this.#rows, place, parts);
     state.blockConcurrencyWhile(async () => {
       const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
       for (const table of tables) state.storage.sql.exec(table);
@@ -111,7 +110,9 @@ class KeyObject<Env> {
       this.#key = key;
       const action = new URL(request.url).pathname.slice(1);
       if (action === "open")
-        return new Response(this.#local.open(key, findNamed(this.#named.sources, name), input as never));
+        return new Response(
+          this.#local.open(key, findNamed(this.#named.sources, name), input as never, request.signal),
+        );
       if (action === "start") return createReply(await this.#start(key, name, input));
       return createReply(await this.#run(key, findNamed(this.#named.steps, name), input));
     } catch (error) {

@@ -24,7 +24,6 @@ export interface NodeHostOptions {
   readonly env?: unknown;
 }
 
-const LEASE_MS = 30_000;
 /** Number of prepared statements. A plugin has a fixed number; one that builds them anew must not fill the memory. */
 const MAX_STATEMENTS = 1_000;
 
@@ -85,7 +84,7 @@ class SQLiteHost implements BoundHost {
     // this process is the only one: an attempt that is stored as running has ended
     const recovered = place.transact(null, (query, now) => this.#rows.recover(query, now));
     recovered.catch((error) => this.#report("timers of the last process", error));
-    const timers = new Timers(this.#rows, place, parts, LEASE_MS);
+    const timers = new Timers(this.#rows, place, parts);
     this.#loop = new TimerLoop(timers, (error) => this.#report("timers", error));
   }
 

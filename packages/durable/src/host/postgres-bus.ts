@@ -50,7 +50,6 @@ export class PostgresBus {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wake();
-    await this.#client?.end().catch(ignore);
     await this.#listening;
   }
 
@@ -80,19 +79,20 @@ export class PostgresBus {
         this.#client = client;
         // changes were missed while nobody listened
         this.listeners.notifyAll();
-        await this.#checkUntil(client, ended);
+        await this.#check(client, ended);
       } catch {
         // the next turn connects again
       }
       this.#client = undefined;
-      client.end().catch(ignore);
+      await client.end().catch(ignore);
       if (!this.#isClosed) await this.#pause(RECONNECT_MS);
     }
   }
 
-  async #checkUntil(client: Client, ended: Promise<void>): Promise<void> {
+  /** Checks the connection until it ends, or this is closed. */
+  async #check(client: Client, ended: Promise<void>): Promise<void> {
     let hasEnded = false;
-    const end = ended.then(() => {
+    void ended.then(() => {
       hasEnded = true;
       this.#wake();
     });
@@ -100,7 +100,6 @@ export class PostgresBus {
       await this.#pause(CHECK_MS);
       if (!hasEnded && !this.#isClosed) await client.query("SELECT 1");
     }
-    await end;
   }
 
   #pause(ms: number): Promise<void> {

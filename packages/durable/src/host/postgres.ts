@@ -28,8 +28,6 @@ export interface PostgresHostOptions {
   readonly env?: unknown;
 }
 
-const LEASE_MS = 30_000;
-
 /**
  * Stores what plugins store in Postgres, for any number of processes. Needs the package `pg`.
  *
@@ -107,7 +105,7 @@ class PostgresHost implements BoundHost {
       report: this.#report,
       onSchedule: (at) => this.#loop.wake(at),
     };
-    const timers = new Timers(this.#rows, place, parts, LEASE_MS);
+    const timers = new Timers(this.#rows, place, parts);
     // its first read creates the tables
     this.#loop = new TimerLoop(timers, (error) => this.#report("timers", error));
   }

@@ -1,4 +1,4 @@
-import type { Reader } from "@sluice/worker-proxy";
+import type { Reader, Value } from "@sluice/worker-proxy";
 
 type Query = Reader["query"];
 
@@ -63,12 +63,15 @@ export async function runStep<Result>(
   const refused = new Promise<never>((_, reject) => {
     refuse = reject;
   });
-  const guarded: Query = async (sql, ...values) => {
+  const guarded: Query = async <Row>(sql: string, ...values: readonly Value[]) => {
     if (isOver) throw new TypeError(`operation "${name}": it has ended; await each query in it`);
     if (failure) throw failure.error;
     underWay += 1;
     try {
-      return await query(sql, ...values);
+      const rows = await query<Row>(sql, ...values);
+      // an operation that did not wait for this query has ended by now, also where the database responds at once
+      await undefined;
+      return rows;
     } catch (error) {
       failure ??= { error };
       throw error;
@@ -77,14 +80,16 @@ export async function runStep<Result>(
       checkAfterTurn();
     }
   };
-  const work = () => run(guarded);
-  checkAfterTurn();
-  try {
-    const result = await Promise.race([running ? running.run(name, work) : work(), refused]);
+  const work = async () => {
+    const result = await run(guarded);
     // the operation may have caught the error, and the transaction is lost all the same
     if (failure) throw failure.error;
     if (underWay > 0) throw new TypeError(`operation "${name}": await each query`);
     return result;
+  };
+  checkAfterTurn();
+  try {
+    return await Promise.race([running ? running.run(name, work) : work(), refused]);
   } finally {
     isOver = true;
     if (check) cancelTurn(check as never);

@@ -43,8 +43,8 @@ export class TimerLoop {
     this.#wakeAt = Number.POSITIVE_INFINITY;
     this.#claiming = this.#claiming.then(async () => {
       try {
-        const hasMore = await this.#timers.begin();
-        this.wake(Date.now() + (hasMore ? 0 : POLL_MS));
+        const inMs = (await this.#timers.begin()) ?? POLL_MS;
+        this.wake(Date.now() + inMs);
       } catch (error) {
         this.#onError(error);
         this.wake(Date.now() + POLL_MS);

@@ -76,6 +76,7 @@ const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
 const RECOVER = "UPDATE timers SET due = ? WHERE run IS NOT NULL";
 const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT DISTINCT key, due FROM timers WHERE run IS NOT NULL
   ON CONFLICT (key) DO UPDATE SET due = excluded.due`;
+const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
 /** A timer whose job runs now. */
@@ -232,6 +233,12 @@ export class TimerRows {
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
     if (this.#hasKeys) await query(RECOVER_KEYS);
+  }
+
+  /** Reads the time at which the next key is due. Keys that are due now wait for jobs that run. */
+  async readNextKey(query: Query, now: number): Promise<number | null> {
+    const [row] = this.#hasKeys ? await query<{ due: number | null }>(NEXT_KEY, now) : [];
+    return row?.due ?? null;
   }
 
   /** Reads the time of the next timer of a key. */

@@ -5,6 +5,8 @@ import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.j
 const MAX_JOBS = 64;
 /** Number of jobs of one key that run at once in one place. */
 const MAX_JOBS_OF_KEY = MAX_JOBS / MAX_BUSY_KEYS;
+/** Time after which a job whose process ended is tried again; a job that runs renews it. */
+const LEASE_MS = 15_000;
 /** Attempts in a row that may end their process. */
 const MAX_DEATHS = 3;
 /** Time after which an attempt of a job ends as failed. */
@@ -43,7 +45,6 @@ interface RunningJob {
 export class Timers {
   readonly #rows: TimerRows;
   readonly #place: TimerPlace;
-  readonly #leaseMs: number;
   readonly #jobs: ReadonlyMap<string, Job<never>>;
   readonly #running = new Set<RunningJob>();
   #renewal: ReturnType<typeof setInterval> | undefined;
@@ -52,11 +53,9 @@ export class Timers {
   #hasBacklog = false;
   #isClosed = false;
 
-  /** @param leaseMs time after which a job whose process ended is tried again; a job that runs renews it */
-  constructor(rows: TimerRows, place: TimerPlace, parts: readonly StoredPart[], leaseMs: number) {
+  constructor(rows: TimerRows, place: TimerPlace, parts: readonly StoredPart[]) {
     this.#rows = rows;
     this.#place = place;
-    this.#leaseMs = leaseMs;
     this.#jobs = new Map(parts.flatMap(({ jobs = [] }) => jobs).map((job) => [job.name, job]));
   }
 
@@ -65,15 +64,18 @@ export class Timers {
     return this.#running.size >= MAX_JOBS;
   }
 
-  /** Starts jobs that are due. Returns true if more may be due. */
-  async begin(): Promise<boolean> {
+  /** Starts jobs that are due. Returns the milliseconds until more may be due, if they are known. */
+  async begin(): Promise<number | undefined> {
     const limit = MAX_JOBS - this.#running.size;
     this.#hasBacklog = true;
-    if (limit <= 0) return false;
-    const claimed = await this.#place.transact(null, (query, now) => this.#claim(query, now, limit));
+    if (limit <= 0) return undefined;
+    const [claimed, nextInMs] = await this.#place.transact(null, async (query, now) => {
+      const timers = await this.#claim(query, now, limit);
+      return [timers, await this.#readNextInMs(query, now)] as const;
+    });
     for (const timer of claimed) this.#start(timer);
     this.#hasBacklog = claimed.length > 0 || this.#busyKeys().length > 0;
-    return claimed.length > 0;
+    return claimed.length > 0 ? 0 : nextInMs;
   }
 
   /** Aborts all jobs, and gives those back that have not ended after `withinMs`. */
@@ -101,12 +103,17 @@ export class Timers {
       await this.#rows.sweep(query, now);
     }
     const claimed = await this.#rows.claim(query, now, {
-      leaseUntil: now + this.#leaseMs,
+      leaseUntil: now + LEASE_MS,
       limit,
       limitOfKey: MAX_JOBS_OF_KEY,
       busy: this.#busyKeys(),
     });
     return await this.#putSuspectsBack(query, now, claimed);
+  }
+
+  async #readNextInMs(query: Query, now: number): Promise<number | undefined> {
+    const next = await this.#rows.readNextKey(query, now);
+    return next === null ? undefined : next - now;
   }
 
   #busyKeys(): readonly string[] {
@@ -138,7 +145,7 @@ export class Timers {
   #start(timer: ClaimedTimer): void {
     const running: RunningJob = { timer, controller: new AbortController(), ended: Promise.resolve() };
     this.#running.add(running);
-    this.#renewal ??= setInterval(() => void this.#renew(), this.#leaseMs / 3);
+    this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
     running.ended = this.#run(running)
       // without the database the lease ends, and the job is tried again
       .catch((error) => this.#place.report(`job ${timer.job}`, error))
@@ -155,7 +162,7 @@ export class Timers {
   async #renew(): Promise<void> {
     const timers = [...this.#running].map(({ timer }) => timer);
     try {
-      await this.#place.transact(null, (query, now) => this.#rows.renew(query, timers, now + this.#leaseMs));
+      await this.#place.transact(null, (query, now) => this.#rows.renew(query, timers, now + LEASE_MS));
     } catch (error) {
       this.#place.report("the leases of jobs could not be renewed", error);
     }
