@@ -14,6 +14,8 @@ expectLog(
 
 beforeEach(() => setClock());
 
+/** The longest time of a response, and so the shortest of a reservation. */
+const QUARTER = 15 * 60 * 1000;
 const RESET = START + 50 * 60 * 1000;
 /** Spies on the log, which tests of its lines read. */
 const readLog = () => {
@@ -52,13 +54,11 @@ describe("a user's budget", () => {
   });
 
   test("is read at GET /v1/budget, and leaves no row for a user who only reads", async () => {
-    const { file, count } = openFile();
-    const { budgets, chat, paid, ask } = openBudget({
+    const { budgets, chat, paid, ask, count } = openBudget({
       options: { limits: { user: 100, session: 50, address: 70, all: 1000 } },
-      file,
     });
     expect(await budgets()).toHaveLength(2);
-    expect(count()).toEqual([0, 0, 0, 0]);
+    expect(await count()).toEqual([0, 0, 0, 0]);
     await chat("ann", {}, { "x-session": "phone" });
     await paid(10);
     const own = { unit: "tokens", resetsAt: RESET };
@@ -162,14 +162,43 @@ describe("the end of a request decides what is spent", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 0 });
   });
 
-  test("counts a usage that can't be true as ten times the reservation, and logs the user and the model", async () => {
+  test("counts a usage that can't be true as ten times the reservation, and logs it once", async () => {
     const lines = readLog();
-    const { paid, state } = openBudget({ options: { limits: { user: 1000 } } });
-    await (await paid(10)).settle({ total_tokens: Number.MAX_SAFE_INTEGER });
-    expect(await state()).toMatchObject({ spent: 100 });
-    await (await paid(10)).settle({ total_tokens: 100 });
-    expect(await state()).toMatchObject({ spent: 200 });
-    expect(lines).toEqual([expect.stringContaining(`delta-5.3 cost user ann ${Number.MAX_SAFE_INTEGER}`)]);
+    const max = Number.MAX_SAFE_INTEGER;
+    const { chat, budgets } = openBudget({
+      options: { limits: { user: 1000 } },
+      gateway: async (request) => usage(((await request.json()) as { seed: number }).seed),
+      proxy: { allowFields: ["seed"] },
+    });
+    await chat("ann", { seed: max });
+    expect(await budgets()).toMatchObject([{ spent: 100 }]);
+    await chat("ann", { seed: 100 });
+    expect(await budgets()).toMatchObject([{ spent: 200 }]);
+    expect(lines).toEqual([expect.stringContaining(`delta-5.3 cost user ann ${max}, and 10 were reserved`)]);
+  });
+
+  test("spends all that was reserved if the gateway takes too long, or the client leaves first", async () => {
+    const late = openBudget({
+      gateway: () => new Promise(() => {}),
+      proxy: { timeout: { firstChunkMs: 20 } },
+    });
+    expect((await late.chat("ann", { max_tokens: 60 })).status).toBe(504);
+    expect(await late.budgets()).toMatchObject([{ spent: 60, reserved: 0 }]);
+    const left = openBudget({ gateway: () => stream([piece, ...Array(1000).fill(piece)]) });
+    const client = new AbortController();
+    const body = {
+      model: "delta-5.3",
+      messages: [{ role: "user", content: "hi" }],
+      max_tokens: 60,
+      stream: true,
+    };
+    const init = { method: "POST", body: JSON.stringify(body), signal: client.signal };
+    const response = await left.send("ann", "/v1/chat/completions", init);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    client.abort();
+    await reader?.cancel();
+    await expect.poll(() => left.budgets()).toMatchObject([{ spent: 60, reserved: 0 }]);
   });
 
   test("keeps its sums exact at the largest numbers that a database stores", async () => {
@@ -290,11 +319,29 @@ describe("a limit in several keys", () => {
   });
 
   test("counts each request in one key alone", async () => {
-    const { file, query } = openFile();
-    const { paid, state } = openBudget({ ...shared(4000), file });
+    const { paid, state, query } = openBudget(shared(4000));
     for (let nth = 0; nth < 20; nth += 1) await (await paid(10)).settle({ total_tokens: 3 });
     expect(await state("all")).toMatchObject({ spent: 60, reserved: 0 });
-    expect(query("SELECT key FROM budget_windows").length).toBeGreaterThan(1);
+    expect((await query("SELECT key FROM budget_windows")).length).toBeGreaterThan(1);
+  });
+
+  test("is tried in two other keys if one has nothing left, and each key takes one transaction to settle", async () => {
+    const { paid, plugin, payable } = openBudget(shared(40));
+    const counted = (name: string) =>
+      vi.spyOn(
+        plugin.storage?.operations.find((one) => one.name === name) as never as { run(): void },
+        "run",
+      );
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    await paid(10);
+    const [reserves, settles] = [counted("budget.reserve"), counted("budget.settle")];
+    await (await paid(10)).release();
+    expect([reserves.mock.calls.length, settles.mock.calls.length]).toEqual([2, 1]);
+    await Promise.all([paid(10), paid(10)]);
+    reserves.mockClear();
+    await expect(plugin.reserve(payable(10))).resolves.toHaveProperty("retryAfterMs");
+    expect(reserves).toHaveBeenCalledTimes(3);
   });
 
   test("is raised and reset in all of them", async () => {
@@ -338,23 +385,24 @@ describe("a window", () => {
   });
 
   test("leaves no row once it is over and everything is settled, though its user never returns", async () => {
-    const { file, count } = openFile();
-    const { paid, plugin } = openBudget({ file });
+    const { paid, plugin, count } = openBudget();
     await (await paid(10)).settle({ total_tokens: 5 });
     await plugin.raise("user", { env: {}, user: { id: "ann" } }, 5);
     const open = await paid(10);
-    expect(count()).toEqual([1, 1, 1, 1]);
+    expect(await count()).toEqual([1, 1, 1, 1]);
     vi.setSystemTime(START + 3 * HOUR);
-    await expect.poll(count).toEqual([0, 0, 0, 0]);
+    await expect.poll(() => count()).toEqual([0, 0, 0, 0]);
     await open.settle(undefined);
-    expect(count()).toEqual([0, 0, 0, 0]);
+    expect(await count()).toEqual([0, 0, 0, 0]);
   });
 });
 
 describe("a reservation that nobody settles", () => {
   test("is spent in full after its time, not before, and the log says so", async () => {
     const lines = readLog();
-    const { paid, state } = openBudget({ options: { windowMs: 24 * HOUR } });
+    const { paid, state } = openBudget({
+      options: { limits: { user: 100, session: 100 }, windowMs: 24 * HOUR },
+    });
     await paid(60);
     vi.setSystemTime(START + HOUR - 1);
     expect(await state()).toMatchObject({ spent: 0, reserved: 60 });
@@ -369,9 +417,9 @@ describe("a reservation that nobody settles", () => {
 
   test("is not settled again by a response that ends later", async () => {
     readLog();
-    const { paid, state } = openBudget({ options: { reservationTtlMs: 1000 } });
+    const { paid, state } = openBudget({ options: { reservationTtlMs: QUARTER } });
     const late = await paid(60);
-    vi.setSystemTime(START + 1000);
+    vi.setSystemTime(START + QUARTER);
     await paid(10);
     await late.settle({ total_tokens: 5 });
     expect(await state()).toMatchObject({ spent: 60, reserved: 10 });
@@ -379,29 +427,26 @@ describe("a reservation that nobody settles", () => {
 
   test("is one of at most 100 that a request ends, however many there are", async () => {
     readLog();
-    const { file, query } = openFile();
-    const options = { limits: { user: 1_000_000 }, reservationTtlMs: 1000 };
-    const { paid, state } = openBudget({ options, file });
+    const options = { limits: { user: 1_000_000 }, reservationTtlMs: QUARTER };
+    const { paid, state, query, count } = openBudget({ options });
     await paid(1);
-    query(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+    await query(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
       INSERT INTO budget_reservations SELECT key, 'open-' || i, name, resets_at, 1, ends_at FROM budget_reservations, n`);
-    query("UPDATE budget_windows SET reserved = 251");
-    vi.setSystemTime(START + 1000);
-    const open = () => Number(query("SELECT COUNT(*) AS n FROM budget_reservations")[0]?.["n"]);
+    await query("UPDATE budget_windows SET reserved = 251");
+    vi.setSystemTime(START + QUARTER);
     const counts: number[] = [];
     for (let nth = 0; nth < 3; nth += 1) {
       await paid(1);
-      counts.push(open());
+      counts.push((await count())[1] ?? 0);
     }
     expect(counts).toEqual([152, 53, 3]);
     expect(await state()).toMatchObject({ spent: 251, reserved: 3 });
   });
 
   test("is found by an index beside 100,000 open ones", async () => {
-    const { file, query } = openFile();
-    const { paid } = openBudget({ file });
+    const { paid, query } = openBudget();
     await paid(1);
-    const plan = query(`EXPLAIN QUERY PLAN SELECT id, name FROM budget_reservations
+    const plan = await query(`EXPLAIN QUERY PLAN SELECT id, name FROM budget_reservations
       WHERE key = 'k' AND ends_at <= 1 ORDER BY ends_at LIMIT 100`);
     expect(JSON.stringify(plan)).toContain("budget_reservations_end");
     expect(JSON.stringify(plan)).not.toMatch(/SCAN|TEMP B-TREE/);
@@ -436,7 +481,7 @@ describe("a ticket", () => {
   });
 
   test("is settled by another process, by what was spent or in full, and once", async () => {
-    const { file } = openFile();
+    const file = openFile();
     const one = openBudget({ file });
     const tickets = [await one.paid(40), await one.paid(20)].map(({ ticket = "" }) => ticket);
     await one.close();

@@ -2,8 +2,8 @@ import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/internal";
 import { job, operation, reading } from "../host/define.js";
 import {
+  calculateWindowEnd,
   deletePage,
-  endWindow,
   findReservation,
   type Lost,
   type NamedSums,
@@ -14,6 +14,7 @@ import {
   selectWindow,
   settleLost,
   settleReservation,
+  storeReservation,
   storeWindow,
   TABLES,
 } from "./tables.js";
@@ -46,7 +47,7 @@ export interface Reserving {
 /** Reserves an amount in each limit of a key, or in none. */
 export const reserve = operation<Reserve, Reserving>("budget.reserve", async (transaction, input) => {
   const { id, amount, ttlMs, windowMs, limits } = input;
-  const { key, now, query } = transaction;
+  const { now } = transaction;
   const names = limits.map(({ name }) => name);
   const [before, own, lost] = await Promise.all([
     readWindows(transaction, names),
@@ -54,26 +55,19 @@ export const reserve = operation<Reserve, Reserving>("budget.reserve", async (tr
     settleLost(transaction),
   ]);
   const stored = lost.count > 0 ? await readWindows(transaction, names) : before;
-  const resetsAt = endWindow(now, windowMs);
+  const resetsAt = calculateWindowEnd(now, windowMs);
   const windows = limits.map((limit) => ({ ...limit, sums: selectWindow(stored.get(limit.name), resetsAt) }));
   const refused = windows.findIndex(({ limit, sums }) => amount > calculateRemaining(limit, sums));
   const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
   if (own.length > 0) return { retryAfterMs, lost }; // a repeated run
   if (refused >= 0) return { refused, retryAfterMs, lost };
-  await Promise.all([
-    ...windows.map(async ({ name, sums }) => {
-      await Promise.all([
-        storeWindow(transaction, name, { ...sums, reserved: sums.reserved + amount }),
-        query(
-          "INSERT INTO budget_reservations (key, id, name, resets_at, amount, ends_at) VALUES (?, ?, ?, ?, ?, ?)",
-          ...[key, id, name, sums.resetsAt, amount, now + ttlMs],
-        ),
-      ]);
-    }),
-    ...(windows.some(({ name, sums }) => stored.get(name) !== sums)
-      ? [scheduleSweep(transaction, resetsAt, input.jitterMs)]
-      : []),
+  const writes = windows.flatMap(({ name, sums }) => [
+    storeWindow(transaction, name, { ...sums, reserved: sums.reserved + amount }),
+    storeReservation(transaction, { id, name, resetsAt: sums.resetsAt, amount }, now + ttlMs),
   ]);
+  const hasNew = windows.some(({ name, sums }) => stored.get(name) !== sums);
+  if (hasNew) writes.push(scheduleSweep(transaction, resetsAt, input.jitterMs));
+  await Promise.all(writes);
   return { retryAfterMs, lost };
 });
 
@@ -98,7 +92,7 @@ export const raise = operation<
 >("budget.raise", async (transaction, { id, name, amount, windowMs, jitterMs }) => {
   const { key, now, query } = transaction;
   const stored = (await readWindows(transaction, [name])).get(name);
-  const sums = selectWindow(stored, endWindow(now, windowMs));
+  const sums = selectWindow(stored, calculateWindowEnd(now, windowMs));
   const [added] = await query(
     "INSERT INTO budget_raises (key, resets_at, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
     ...[key, sums.resetsAt, id],
@@ -117,7 +111,7 @@ export const raise = operation<
 export const reset = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
   "budget.reset",
   async (transaction, { name, windowMs }) => {
-    const resetsAt = endWindow(transaction.now, windowMs);
+    const resetsAt = calculateWindowEnd(transaction.now, windowMs);
     const stored = (await readWindows(transaction, [name])).get(name);
     const reserved = stored?.resetsAt === resetsAt ? stored.reserved : 0;
     const sums = { resetsAt, spent: 0, reserved, raised: 0 };
@@ -141,7 +135,7 @@ export const read = reading<{ readonly name: string; readonly now: number; reado
         ...[reader.key, now],
       ),
     ]);
-    const sums = selectWindow(windows.get(name), endWindow(now, windowMs));
+    const sums = selectWindow(windows.get(name), calculateWindowEnd(now, windowMs));
     const lost = overdue
       .filter((reserved) => reserved.name === name && reserved.resetsAt === sums.resetsAt)
       .reduce((sum, { amount }) => sum + amount, 0);
@@ -182,7 +176,7 @@ const sweep = operation<{ readonly jitterMs: number }, Swept>(
       deletePage(transaction, "budget_windows", "name", now),
       deletePage(transaction, "budget_raises", "resets_at, id", now),
     ]);
-    if (lost.count === PAGE || counts.includes(PAGE)) return { hasMore: true, lost };
+    if (lost.hasMore || counts.includes(PAGE)) return { hasMore: true, lost };
     const [[open], [window]] = await Promise.all([
       query<{ at: number | null }>("SELECT MIN(ends_at) AS at FROM budget_reservations WHERE key = ?", key),
       query<{ at: number | null }>("SELECT MIN(resets_at) AS at FROM budget_windows WHERE key = ?", key),
