@@ -20,6 +20,8 @@ export type Follow = {
    */
   readonly mode: "response" | "rest" | "end";
   readonly after: number;
+  /** The owner of the job, for the request that began it. */
+  readonly owner?: string;
 };
 
 /** The first line of what a reader gets, as JSON: no job of this id, a refusal, or the head of the response. */
@@ -52,7 +54,8 @@ export function createFollow(
 ): Source<Follow> {
   return source(`${store.options.kind}.follow`, (context, input) => {
     const feed =
-      findLive(context, store, input.id) ?? openRowFeed(context, store, input.id, createTend(context));
+      findLive(context, store, input.id, input.owner) ??
+      openRowFeed(context, store, input.id, createTend(context));
     const reader = feed.readers.join();
     const chunks = follow(feed, reader, input, isStream);
     const end = chunks.return.bind(chunks);

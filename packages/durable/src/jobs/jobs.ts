@@ -144,7 +144,7 @@ export function createJobs(options: JobsOptions): Jobs {
           throw jobRefusal("job_unavailable", { cause });
         }
       }
-      const input = { id, mode: "response", after: 0 } as const;
+      const input = { id, mode: "response", after: 0, owner } as const;
       const opened = await openResponse(host, key, follow, input, request.signal);
       // one that cost nothing has freed the id meanwhile
       if (opened) return { ...opened, isReplayed: claimed === "known" };

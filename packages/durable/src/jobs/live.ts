@@ -14,6 +14,8 @@ const LINGER_MS = 10_000;
 
 /** The bounds of a response in memory. */
 export interface LiveOptions {
+  /** The owner of the job. */
+  readonly owner: string;
   /** Size of the largest response that is stored, in bytes. */
   readonly maxBytes: number;
   /** True if all of it stays in memory for its readers. @default what is in rows, or is not stored, leaves it */
@@ -28,12 +30,15 @@ export class LiveJob implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = true;
+  readonly owner: string;
   /** Unix milliseconds since which there is no reader. */
   aloneSince = Date.now();
   state: JobState = "claimed";
   code: string | undefined;
   head: ResponseHead | undefined;
   lastId = 0;
+  /** True once all of it is in rows. */
+  isStored = false;
   /** False once events are not stored any more. */
   isWhole = true;
   /** Called when the first reader comes, and when the last one has left. */
@@ -48,7 +53,8 @@ export class LiveJob implements Feed {
   #storedTo = 0;
   #unstoredBytes = 0;
 
-  constructor(context: HostContext, store: JobStore, id: string, { maxBytes, holdsAll }: LiveOptions) {
+  constructor(context: HostContext, store: JobStore, id: string, { owner, maxBytes, holdsAll }: LiveOptions) {
+    this.owner = owner;
     this.#maxBytes = maxBytes;
     this.#tailLimit = holdsAll ? Number.POSITIVE_INFINITY : TAIL_BYTES;
     this.#rows = new RowPages(context, store, id);
@@ -148,9 +154,18 @@ function nameOf({ key }: HostContext, store: JobStore, id: string): string {
   return JSON.stringify([store.options.kind, key, id]);
 }
 
-/** Returns the response that this place owns; undefined if there is none. */
-export function findLive(context: HostContext, store: JobStore, id: string): LiveJob | undefined {
-  return places.get(context.host)?.get(nameOf(context, store, id));
+/**
+ * Returns the response that this place owns; undefined if there is none, or if all of it is in rows. The request that
+ * began it reads it from memory in any case.
+ */
+export function findLive(
+  context: HostContext,
+  store: JobStore,
+  id: string,
+  owner: string | undefined,
+): LiveJob | undefined {
+  const live = places.get(context.host)?.get(nameOf(context, store, id));
+  return live?.isStored && live.owner !== owner ? undefined : live;
 }
 
 /** Opens a response in this place. Returns it with the function that takes it out of memory some time later. */

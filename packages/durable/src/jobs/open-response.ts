@@ -28,22 +28,18 @@ export async function openResponse(
   const stream = await host.open(key, source, { ...input });
   const reader = stream.getReader();
   const leave = () => void reader.cancel().catch(() => {});
+  // a client that leaves is reported here, and not always by a cancelled body
   signal.addEventListener("abort", leave);
   if (signal.aborted) leave();
-  try {
-    const { line, rest } = await readLine(reader);
-    if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
-    const { isGone, refusal, head, isEmpty } = JSON.parse(line) as FollowHead;
-    if (isGone || refusal || isEmpty || !head) leave();
-    if (isGone) return undefined;
-    if (refusal) throw restoreRefusal(refusal);
-    if (!head || isEmpty) return head && { head, body: null };
-    if (rest.byteLength > 0) return { head, body: prepend(rest, reader) };
-    reader.releaseLock();
-    return { head, body: stream };
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
+  const { line, rest } = await readLine(reader);
+  if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
+  const { isGone, refusal, head, isEmpty } = JSON.parse(line) as FollowHead;
+  const onEnd = () => signal.removeEventListener("abort", leave);
+  if (head && !isEmpty) return { head, body: openBody(rest, reader, onEnd) };
+  leave();
+  onEnd();
+  if (refusal) throw restoreRefusal(refusal);
+  return isGone || !head ? undefined : { head, body: null };
 }
 
 /** Resolves with the end of a job. */
@@ -70,18 +66,27 @@ async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {
   }
 }
 
-/** Makes a stream of some bytes and what follows them. */
-function prepend(
+/** Makes a body of what follows the first line: a stream that was read from is none. */
+function openBody(
   first: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  onEnd: () => void,
 ): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start: (controller) => controller.enqueue(first),
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
+  let rest: Uint8Array | undefined = first.byteLength > 0 ? first : undefined;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = rest ? { done: false, value: rest } : await reader.read();
+        rest = undefined;
+        if (!done) return controller.enqueue(value as Uint8Array);
+        onEnd();
+        controller.close();
+      },
+      cancel(reason) {
+        onEnd();
+        return reader.cancel(reason);
+      },
     },
-    cancel: (reason) => reader.cancel(reason),
-  });
+    { highWaterMark: 0 },
+  );
 }

@@ -81,7 +81,7 @@ export class JobOwner {
   /** Notes what another operation on the job has returned. */
   note({ isOwned, stop, readMs }: Owned): void {
     this.#aliveUntil = Date.now() + ALIVE_MS;
-    this.#attendedUntil = Date.now() + readMs;
+    if (readMs > 0) this.#attendedUntil = Date.now() + readMs;
     if (!isOwned) this.giveUp("lost");
     else if (stop) this.giveUp(stop);
   }
@@ -126,6 +126,7 @@ export class JobOwner {
         context.host.run(context.key, store.end, input as never),
       );
       const how = isEnded ? end.state : "lost";
+      live.isStored = isEnded && live.isWhole;
       live.finish(how, isEnded ? code : store.options.lostCode);
       return isEnded ? dropped : undefined;
     } catch (error) {

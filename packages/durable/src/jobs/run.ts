@@ -36,7 +36,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
   return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = getServer();
     const { id } = request;
-    const { live, leave } = openLive(context, store, id, { maxBytes, holdsAll });
+    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes, holdsAll });
     const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
     const owner = new JobOwner({
       context,
