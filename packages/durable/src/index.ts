@@ -21,7 +21,9 @@ export { type StreamLogOptions, streamLog, streamLogObject } from "./kept-answer
 
 // Exactly once
 
+export { type IdempotencyOptions, idempotency } from "./idempotency/idempotency.js";
 export { type OnceOptions, once, onceObject } from "./once/once.js";
+export { type ResumableStreamsOptions, resumableStreams } from "./streams/resumable-streams.js";
 
 // Video watch
 

@@ -1,0 +1,135 @@
+import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
+import {
+  checkedType,
+  hashOf,
+  holdsKey,
+  isUnconnected,
+  JSON_CHARACTERS,
+  logError,
+  markKept,
+  outcomeOf,
+  parsed,
+  Refusal,
+  readText,
+  usageOf,
+} from "@sluice/worker-proxy/internal";
+import { createJobs } from "../jobs/jobs.js";
+import { checkMilliseconds, checkWhole } from "../jobs/options.js";
+import { makeTextParts } from "../jobs/parts.js";
+import { jobRefusal } from "../jobs/refusals.js";
+import { headOf } from "../jobs/run.js";
+import type { Ending, Sending } from "../jobs/sending.js";
+import type { JobServer } from "../jobs/server.js";
+
+/** Options of {@link idempotency}. */
+export interface IdempotencyOptions {
+  /** Time for which a response is stored, in milliseconds from its request on. A day at most serves: clients repeat within minutes. @default 86_400_000 */
+  readonly retentionMs?: number;
+  /**
+   * Size of the largest response that is stored, in bytes. A larger one reaches the requests that wait for it. Later ones
+   * get 502 `answer_not_kept`, and nothing is sent.
+   * @default 16_777_216
+   */
+  readonly maxBytes?: number;
+}
+
+/** The groups of routes that create something. */
+const CREATES = ["images", "videos", "assets", "epsilon"];
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Sends a request that creates something once for its `idempotency-key`: an image, a video, an asset or an epsilon task.
+ * All requests with the key get the same response, and one of them is billed. `@sluice/core` then repeats creates by
+ * itself.
+ *
+ * - A request goes on when its client leaves.
+ * - After a refusal, and if the gateway was certainly not reached, the key is free again.
+ * - A request that may have been billed is never sent again. One that was lost with its process is 502 `request_lost`.
+ * - Another body under the same key is 422 `idempotency_mismatch`.
+ *
+ * It needs the `host` of the proxy, and takes everything else from the proxy's options.
+ *
+ * @throws {TypeError} for an option that can't work
+ * @example
+ * ```ts
+ * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [idempotency()] });
+ * ```
+ */
+export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): ProxyPlugin<Env> {
+  const retentionMs = checkMilliseconds("retentionMs", options.retentionMs ?? 86_400_000);
+  const maxBytes = checkWhole("maxBytes", options.maxBytes ?? 16 * 1024 * 1024);
+  const jobs = createJobs({
+    kind: "creates",
+    eventKind: "create",
+    isStream: false,
+    retentionMs,
+    isFromStart: true,
+    maxBytes,
+    holdsAll: true,
+    lostCode: "request_lost",
+    respond: (sending, response, server) => readCreated(sending, response, server, maxBytes),
+    storeFailure({ live }, refusal) {
+      live.head = headOf(refusal);
+    },
+    isFree: isNotSent,
+    // nothing of an erased user stays, not even the key
+    stop: () => jobRefusal("user_erased"),
+  });
+  return {
+    storage: jobs.storage,
+    connect: jobs.connect,
+    offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
+    userData: jobs.userData,
+    send(admitted) {
+      const key = admitted.request.headers.get("idempotency-key");
+      // with an id it is a poll or a lookup, which costs nothing
+      const isCreate = CREATES.includes(admitted.route) && admitted.id === undefined;
+      return isCreate && key !== null ? send(admitted as AdmittedRequest<unknown>, key) : undefined;
+    },
+  };
+
+  async function send(admitted: AdmittedRequest<unknown>, key: string): Promise<Response> {
+    if (!KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
+    const id = await hashOf(key);
+    const eventId = admitted.headers?.["x-request-id"] ?? id;
+    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
+    const { status, headers, type } = head;
+    return markKept(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
+      isReplayed,
+    });
+  }
+}
+
+/** Reads the gateway's response. It is stored as it came. */
+async function readCreated(
+  { live, call, status, headers, keys }: Sending,
+  response: Response,
+  server: JobServer,
+  maxBytes: number,
+): Promise<Ending> {
+  checkedType(response, false);
+  const { chunkMs } = server.settings.way.timeout;
+  const text = await readText({ response, call }, JSON_CHARACTERS, chunkMs);
+  const json = parsed(text);
+  call.close(true);
+  const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
+  if (holdsKey(text, keys)) {
+    live.head = headOf(new Refusal("upstream_type"));
+    return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
+  }
+  const size = new TextEncoder().encode(text).byteLength;
+  if (size > maxBytes) {
+    live.isWhole = false;
+    logError(`idempotency: a response of ${size} bytes is not stored; see maxBytes`);
+  }
+  live.add(makeTextParts(text));
+  live.head = { status, headers, type: "application/json" };
+  const outcome = paid.callOutcome === "refused" ? "failed" : "complete";
+  return { state: "complete", outcome, ...paid };
+}
+
+/** Returns true if the gateway said that it did nothing, or was not reached. 408 is the end of a wait. */
+function isNotSent({ isSent, status }: Sending, { cause }: Refusal, _: CallOutcome): boolean {
+  if (!isSent || (status === 0 && isUnconnected(cause))) return true;
+  return status >= 400 && status < 500 && status !== 408;
+}

@@ -1,0 +1,74 @@
+import type { HostContext } from "@sluice/worker-proxy";
+import type { Changes } from "./changes.js";
+import { type Part, readRow } from "./parts.js";
+import type { Readers } from "./readers.js";
+import type { JobStatus } from "./readings.js";
+import type { JobStore } from "./store.js";
+import type { PartRow } from "./table.js";
+
+/** A response that readers in this place share: each change costs one read and one encoding for all of them. */
+export interface Feed {
+  readonly changes: Changes;
+  readonly readers: Readers;
+  /** True in the place of the owner, which has events that are in no row yet. */
+  readonly isLive: boolean;
+  /** Returns the state of the job; null if there is none. */
+  readStatus(): Promise<JobStatus | null>;
+  /** Returns what follows an event: undefined if nothing does yet, `"missing"` if it is not stored. */
+  readPart(after: number): Promise<Part | "missing" | undefined>;
+}
+
+/** Most reads whose rows are held for other readers. */
+const MAX_PAGES = 8;
+
+/** Reads the rows of a response, once for all readers that are at the same place. */
+export class RowPages {
+  readonly #context: HostContext;
+  readonly #store: JobStore;
+  readonly #id: string;
+  readonly #pages = new Map<number, Promise<readonly PartRow[]>>();
+  readonly #parts = new WeakMap<PartRow, Part>();
+
+  constructor(context: HostContext, store: JobStore, id: string) {
+    this.#context = context;
+    this.#store = store;
+    this.#id = id;
+  }
+
+  /** Returns what follows an event; undefined if no row does. */
+  async read(after: number): Promise<Part | undefined> {
+    for (const [first, page] of this.#pages) {
+      const rows = await page;
+      const row = first <= after && rows.find(({ last_id }) => last_id > after);
+      if (row) return this.#partOf(row, first === after && rows[0] === row, after);
+    }
+    const [row] = await this.#load(after);
+    return row && this.#partOf(row, true, after);
+  }
+
+  /** Forgets what was read: there may be more rows. */
+  clear(): void {
+    this.#pages.clear();
+  }
+
+  #load(after: number): Promise<readonly PartRow[]> {
+    const { host, key } = this.#context;
+    const page = host.run(key, this.#store.parts, { id: this.#id, after });
+    const [oldest] = this.#pages.keys();
+    if (oldest !== undefined && this.#pages.size >= MAX_PAGES) this.#pages.delete(oldest);
+    this.#pages.set(after, page);
+    // one that failed or found nothing is read again
+    page.then(
+      (rows) => rows.length === 0 && this.#pages.delete(after),
+      () => this.#pages.delete(after),
+    );
+    return page;
+  }
+
+  #partOf(row: PartRow, isShared: boolean, after: number): Part {
+    const known = isShared ? this.#parts.get(row) : undefined;
+    const part = known ?? readRow(row, after);
+    if (isShared) this.#parts.set(row, part);
+    return part;
+  }
+}

@@ -1,0 +1,169 @@
+import type { HostContext, Source } from "@sluice/worker-proxy";
+import { errorBody, type Refusal } from "@sluice/worker-proxy/internal";
+import { source } from "../host/define.js";
+import type { Feed } from "./feed.js";
+import { findLive } from "./live.js";
+import type { Reader } from "./readers.js";
+import type { JobStatus } from "./readings.js";
+import { jobRefusal, storeRefusal } from "./refusals.js";
+import { openRowFeed, type Tend } from "./row-feed.js";
+import { isOpen, type ResponseHead, type StoredRefusal } from "./states.js";
+import type { JobStore } from "./store.js";
+
+/** A reader of a job. */
+export type Follow = {
+  readonly id: string;
+  /**
+   * - `response`: waits for the response, and reads it from its start.
+   * - `rest`: reads the events of a stream behind `after`.
+   * - `end`: reads nothing, and ends with the job.
+   */
+  readonly mode: "response" | "rest" | "end";
+  readonly after: number;
+  /** The owner of the job, for the request that began it. */
+  readonly owner?: string;
+};
+
+/** The first line of what a reader gets, as JSON: no job of this id, a refusal, or the head of the response. */
+export interface FollowHead {
+  readonly isGone?: boolean;
+  readonly refusal?: StoredRefusal | undefined;
+  readonly head?: ResponseHead | undefined;
+  /** True if the body has nothing in it. */
+  readonly isEmpty?: boolean;
+}
+
+const MAX_READERS = 8;
+/** Most bytes of one write, which a client has to take within two beats. */
+const WRITE_BYTES = 64 * 1024;
+const EVENTS = "text/event-stream";
+const COMMENT = ":\n\n";
+
+const encoder = new TextEncoder();
+
+/** Returns the lines of an event with an error. */
+export function errorLines(refusal: Refusal): string {
+  return `event: error\ndata: ${errorBody(refusal)}`;
+}
+
+/** Creates the source of the responses of a store. */
+export function createFollow(
+  store: JobStore,
+  isStream: boolean,
+  createTend: (context: HostContext) => Tend,
+): Source<Follow> {
+  return source(`${store.options.kind}.follow`, (context, input) => {
+    const feed =
+      findLive(context, store, input.id, input.owner) ??
+      openRowFeed(context, store, input.id, createTend(context));
+    const reader = feed.readers.join();
+    const chunks = follow(feed, reader, input, isStream);
+    const end = chunks.return.bind(chunks);
+    // a client that leaves is seen at once, also while the next events are awaited
+    chunks.return = (value) => {
+      feed.readers.leave(reader);
+      return end(value);
+    };
+    return chunks;
+  });
+}
+
+async function* follow(
+  feed: Feed,
+  reader: Reader,
+  input: Follow,
+  isStream: boolean,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    const status = await awaitHead(feed, reader, input);
+    if (reader.hasLeft || input.mode === "end") return;
+    const first = readHead(feed, status, input, isStream);
+    yield encoder.encode(`${JSON.stringify(first)}\n`);
+    if (!first.head || first.isEmpty) return;
+    reader.isReading = true;
+    yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
+  } finally {
+    feed.readers.leave(reader);
+  }
+}
+
+/** Waits for what the reader wants to know. */
+async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<JobStatus | null> {
+  for (;;) {
+    const seen = feed.changes.count;
+    const status = await feed.readStatus();
+    const isKnown =
+      !status || !isOpen(status.state) || mode === "rest" || (mode === "response" && status.head);
+    if (isKnown || reader.hasLeft) return status;
+    await feed.changes.after(seen);
+  }
+}
+
+function readHead(
+  feed: Feed,
+  status: JobStatus | null,
+  { mode, after }: Follow,
+  isStream: boolean,
+): FollowHead {
+  const isOver = status?.expiresAt !== undefined && status.expiresAt <= Date.now();
+  if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver))
+    return { isGone: true };
+  const { head = { status: 200, headers: {}, type: EVENTS }, state, lastId, isWhole } = status;
+  const refuse = (refusal: Refusal) => ({ refusal: storeRefusal(refusal) });
+  if (mode === "response" && head.refusal) return { refusal: head.refusal };
+  // its events are the end of a request that failed
+  const events = head.refusal ? { ...head, status: 200, type: EVENTS } : head;
+  if (!isStream)
+    return status.head && state !== "lost" ? { head: events } : refuse(jobRefusal("request_lost"));
+  if (mode === "rest") {
+    if (events.type !== EVENTS) return { isGone: true };
+    const isKnown = feed.isLive || !isOpen(state);
+    if (isKnown && isWhole && state !== "lost" && after > lastId)
+      return refuse(jobRefusal("event_id_invalid"));
+    if (!isOpen(state) && isWhole && state !== "lost" && after === lastId)
+      return { head: { ...events, status: 204 }, isEmpty: true };
+  }
+  if (events.type === EVENTS && feed.readers.reading >= MAX_READERS)
+    return refuse(jobRefusal("too_many_readers", { what: MAX_READERS, headers: { "retry-after": "60" } }));
+  return { head: events };
+}
+
+/** Yields what follows an event, as fast as the client takes it. */
+async function* readBody(
+  feed: Feed,
+  reader: Reader,
+  after: number,
+  isEvents: boolean,
+): AsyncGenerator<Uint8Array, void> {
+  let at = after;
+  for (;;) {
+    const seen = feed.changes.count;
+    // first the state: an end that was read has all its events before it
+    const status = await feed.readStatus();
+    const part = await feed.readPart(at);
+    if (reader.hasLeft) return;
+    if (part && part !== "missing") {
+      at = part.lastId;
+      yield* send(reader, part.bytes);
+    } else if (part === "missing" || !status || status.state === "lost") {
+      if (!isEvents) throw new Error("the rest of a stored response is missing");
+      return yield* send(reader, encoder.encode(`${errorLines(jobRefusal("stream_interrupted"))}\n\n`));
+    } else if (!isOpen(status.state)) return;
+    else if (reader.isSilent && isEvents) yield* send(reader, encoder.encode(COMMENT));
+    else await feed.changes.after(seen);
+    if (reader.hasLeft) return;
+  }
+}
+
+async function* send(reader: Reader, bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  for (let start = 0; start < bytes.byteLength; start += WRITE_BYTES) {
+    reader.isSending = true;
+    reader.isSilent = false;
+    reader.beats = 0;
+    // a copy: a stream of bytes takes the buffers of its chunks away
+    yield bytes.slice(start, start + WRITE_BYTES);
+    reader.isSending = false;
+    reader.beats = 0;
+    if (reader.hasLeft) return;
+  }
+}

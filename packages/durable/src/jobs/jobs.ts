@@ -1,0 +1,181 @@
+import type {
+  AdmittedRequest,
+  JobEvent,
+  JSONValue,
+  PluginServer,
+  StoredPart,
+  UserData,
+} from "@sluice/worker-proxy";
+import { hashOf, Refusal, serverIn, tooMany } from "@sluice/worker-proxy/internal";
+import { job } from "../host/define.js";
+import { createFollow, type Follow } from "./follow.js";
+import { type OpenedResponse, openResponse } from "./open-response.js";
+import type { ListedJob } from "./readings.js";
+import { jobRefusal } from "./refusals.js";
+import { createRun, type RunOptions } from "./run.js";
+import type { JobRequest } from "./sending.js";
+import type { JobServer } from "./server.js";
+import type { JobDetails, StopReason } from "./states.js";
+import { createJobStore, type JobStore, type StoreOptions, type TendInput } from "./store.js";
+import { JOB_TABLES } from "./table.js";
+import { tendJob } from "./tend.js";
+import { createUserData } from "./user-data.js";
+import { userKey } from "./user-key.js";
+
+/** Options of the jobs of a plugin. */
+export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store"> {
+  readonly eventKind: JobEvent["kind"];
+  /** True if the responses are event streams. */
+  readonly isStream: boolean;
+}
+
+/** A request that is sent once for its id. */
+export interface JobToSend {
+  readonly id: string;
+  /** The id of the job in its event. */
+  readonly eventId: string;
+  /** Largest number of open jobs of the user. @default any */
+  readonly maxOpen?: number | undefined;
+}
+
+/** The response to a request. */
+export interface SentResponse extends OpenedResponse {
+  /** True if an earlier request with the same id was sent. */
+  readonly isReplayed: boolean;
+}
+
+/** The jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
+export interface Jobs {
+  readonly store: JobStore;
+  readonly storage: StoredPart;
+  readonly userData: UserData<unknown>;
+  connect(server: PluginServer<never>): void;
+  /** Sends a request, or returns the response that it has already. @throws {Refusal} */
+  send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<SentResponse>;
+  /** Opens a response that is stored; undefined if there is none. @throws {Refusal} */
+  open(admitted: AdmittedRequest<unknown>, follow: Follow): Promise<OpenedResponse | undefined>;
+  /** Tells a job to stop. Returns false if there is none. */
+  stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean>;
+  /** Returns the code of the end of a job. */
+  readEndCode(env: unknown, userId: string, id: string): Promise<string | undefined>;
+  /** Lists up to 100 jobs behind an id. */
+  list(env: unknown, userId: string, after: string): Promise<readonly ListedJob[]>;
+}
+
+/** Number of times that a request claims its id: a job that was lost is settled in between. */
+const MAX_CLAIMS = 4;
+
+/** Creates the jobs of a plugin. */
+export function createJobs(options: JobsOptions): Jobs {
+  const { kind, isStream, eventKind } = options;
+  let connected: JobServer | undefined;
+  const getServer = (): JobServer => {
+    if (!connected) throw new Error(`${kind}: the plugin belongs to no proxy`);
+    return connected;
+  };
+  const tending = job(`${kind}.tend`, 20, async (context, { id }: TendInput) =>
+    tendJob(context, { store, eventKind }, getServer(), id),
+  );
+  const store: JobStore = createJobStore({ ...options, tendJob: tending });
+  const run = createRun({ ...options, store }, getServer);
+  const follow = createFollow(
+    store,
+    isStream,
+    (context) => (id) => tendJob(context, { store, eventKind }, getServer(), id),
+  );
+  const users = createUserData({ store, eventKind, follow, getServer });
+  return {
+    store,
+    storage: {
+      tables: JOB_TABLES,
+      operations: store.operations,
+      jobs: [tending, run] as never,
+      sources: [follow] as never,
+    },
+    userData: users.userData,
+    list: users.list,
+    connect(server) {
+      connected = serverIn(server) as unknown as JobServer;
+    },
+    send,
+    async open({ env, user, request }, input) {
+      return openResponse(getServer().host(env), await userKey(user.id), follow, input, request.signal);
+    },
+    async stop(env, userId, id, reason) {
+      return getServer()
+        .host(env)
+        .run(await userKey(userId), store.stop, { id, reason });
+    },
+    async readEndCode(env, userId, id) {
+      const status = await getServer()
+        .host(env)
+        .run(await userKey(userId), store.status, { id });
+      return status?.code;
+    },
+  };
+
+  async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<SentResponse> {
+    const { env, user, path, body, request } = admitted;
+    const server = getServer();
+    const host = server.host(env);
+    const { id, maxOpen = null } = toSend;
+    // the proxy's own name for the user differs after a change of its secret
+    const [key, fingerprint] = await Promise.all([
+      userKey(user.id),
+      hashOf(JSON.stringify([path, { ...body, user_id: undefined }])),
+    ]);
+    for (let claims = 0; claims < MAX_CLAIMS; claims += 1) {
+      const job = readRequest(admitted, toSend);
+      const { owner, details } = job;
+      const claim = { id, owner, fingerprint, details: { ...details }, maxOpen };
+      const claimed = await host.run(key, store.claim, claim);
+      if (claimed === "different") throw jobRefusal("idempotency_mismatch");
+      if (claimed === "full") throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+      if (claimed === "stale") {
+        await settleStale(server, { host, key, env }, id);
+        continue;
+      }
+      if (claimed === "claimed") {
+        try {
+          // its body and its user are JSON, which their types don't say
+          await host.start<JSONValue>(key, run as never, job as never);
+        } catch (cause) {
+          await host.run(key, store.free, { id, owner, isSettled: true }).catch(() => {});
+          throw jobRefusal("job_unavailable", { cause });
+        }
+      }
+      const input = { id, mode: "response", after: 0, owner } as const;
+      const opened = await openResponse(host, key, follow, input, request.signal);
+      // one that cost nothing has freed the id meanwhile
+      if (opened) return { ...opened, isReplayed: claimed === "known" };
+    }
+    throw jobRefusal("job_unavailable");
+  }
+
+  async function settleStale(
+    server: JobServer,
+    context: Parameters<typeof tendJob>[0],
+    id: string,
+  ): Promise<void> {
+    try {
+      await tendJob(context, { store, eventKind }, server, id);
+    } catch (cause) {
+      throw new Refusal("budget_unavailable", { problem: `${kind}: a lost job could not be settled`, cause });
+    }
+  }
+}
+
+/** Returns the part of an admitted request that its job needs. */
+function readRequest(admitted: AdmittedRequest<unknown>, { id, eventId }: JobToSend): JobRequest {
+  const { user, route, path, model, body = {}, headers = {} } = admitted;
+  const requestId = headers["x-request-id"];
+  const known = { ...(model !== undefined && { model }) };
+  const details: JobDetails = {
+    eventId,
+    user: user.id,
+    startedAt: Date.now(),
+    ...(requestId !== undefined && { requestId }),
+    ...known,
+  };
+  return { id, owner: crypto.randomUUID(), details, user, route, path, headers, body, ...known };
+}

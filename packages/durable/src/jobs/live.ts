@@ -1,0 +1,194 @@
+import type { HostContext } from "@sluice/worker-proxy";
+import { Changes } from "./changes.js";
+import { type Feed, RowPages } from "./feed.js";
+import { cutPart, MAX_ROW_BYTES, type Part } from "./parts.js";
+import { Readers } from "./readers.js";
+import type { JobStatus } from "./readings.js";
+import type { JobState, ResponseHead } from "./states.js";
+import type { JobStore } from "./store.js";
+
+/** Bytes of a response that stay in memory for readers that are a little behind. */
+const TAIL_BYTES = 65_536;
+/** Time for which a response stays in memory after its end: those who have asked for it may not read yet. */
+const LINGER_MS = 10_000;
+
+/** The bounds of a response in memory. */
+export interface LiveOptions {
+  /** The owner of the job. */
+  readonly owner: string;
+  /** Size of the largest response that is stored, in bytes. */
+  readonly maxBytes: number;
+  /** True if all of it stays in memory for its readers. @default what is in rows, or is not stored, leaves it */
+  readonly holdsAll?: boolean | undefined;
+}
+
+/** Bytes of all responses in this process that wait for their rows. */
+export const memory = { bytes: 0 };
+
+/** A response in progress, in the place of its owner. What is not in rows yet is in memory. */
+export class LiveJob implements Feed {
+  readonly changes = new Changes();
+  readonly readers: Readers;
+  readonly isLive = true;
+  readonly owner: string;
+  /** Unix milliseconds since which there is no reader. */
+  aloneSince = Date.now();
+  state: JobState = "claimed";
+  code: string | undefined;
+  head: ResponseHead | undefined;
+  lastId = 0;
+  /** True once all of it is in rows. */
+  isStored = false;
+  /** False once events are not stored any more. */
+  isWhole = true;
+  /** Called when the first reader comes, and when the last one has left. */
+  onReaders = () => {};
+  readonly #maxBytes: number;
+  readonly #tailLimit: number;
+  readonly #rows: RowPages;
+  #tail: Part[] = [];
+  #tailBytes = 0;
+  #bytes = 0;
+  readonly #unstored: Part[] = [];
+  #storedTo = 0;
+  #unstoredBytes = 0;
+
+  constructor(context: HostContext, store: JobStore, id: string, { owner, maxBytes, holdsAll }: LiveOptions) {
+    this.owner = owner;
+    this.#maxBytes = maxBytes;
+    this.#tailLimit = holdsAll ? Number.POSITIVE_INFINITY : TAIL_BYTES;
+    this.#rows = new RowPages(context, store, id);
+    this.readers = new Readers(this.changes, () => {
+      this.aloneSince = Date.now();
+      this.onReaders();
+    });
+  }
+
+  /** Bytes that wait for their rows. */
+  get unstoredBytes(): number {
+    return this.#unstoredBytes;
+  }
+
+  async readStatus(): Promise<JobStatus> {
+    const { state, code, head, lastId, isWhole } = this;
+    return { state, code, head, lastId, isWhole, expiresAt: undefined };
+  }
+
+  async readPart(after: number): Promise<Part | "missing" | undefined> {
+    if (after >= this.lastId) return undefined;
+    const [oldest] = this.#tail;
+    if (oldest && oldest.firstId <= after + 1) {
+      // from the end on: the usual reader has all but what came just now
+      const part = this.#tail.findLast(({ firstId }) => firstId <= after + 1) as Part;
+      return cutPart(part, after);
+    }
+    return (await this.#rows.read(after)) ?? "missing";
+  }
+
+  /** Adds parts for the readers, and for the next rows. */
+  add(parts: readonly Part[]): void {
+    for (const part of parts) {
+      const { byteLength } = part.bytes;
+      this.#bytes += byteLength;
+      if (this.#bytes > this.#maxBytes || byteLength > MAX_ROW_BYTES) this.isWhole = false;
+      if (this.isWhole) {
+        this.#unstored.push(part);
+        this.#count(byteLength);
+      }
+      this.#tail.push(part);
+      this.#tailBytes += byteLength;
+      this.lastId = part.lastId;
+    }
+    if (!this.isWhole) this.#trim();
+    this.changes.notify();
+  }
+
+  /** Returns the parts that are to be stored next. */
+  getUnstored(): readonly Part[] {
+    return [...this.#unstored];
+  }
+
+  /** Returns the id of the last event that is stored with these parts. */
+  getStoredId(parts: readonly Part[]): number {
+    return parts.at(-1)?.lastId ?? this.#storedTo;
+  }
+
+  /** Notes that parts are in rows: memory needs to hold the last ones alone. */
+  noteStored(parts: readonly Part[]): void {
+    this.#unstored.splice(0, parts.length);
+    for (const { bytes } of parts) this.#count(-bytes.byteLength);
+    this.#storedTo = this.getStoredId(parts);
+    this.#trim();
+  }
+
+  /** Ends the response for its readers in this place. */
+  finish(state: JobState, code?: string): void {
+    this.state = state;
+    this.code = code;
+    this.changes.notify();
+  }
+
+  /** Gives its memory back. */
+  close(): void {
+    this.#count(-this.#unstoredBytes);
+  }
+
+  #count(bytes: number): void {
+    this.#unstoredBytes += bytes;
+    memory.bytes += bytes;
+  }
+
+  #trim(): void {
+    while (this.#tail.length > 1 && this.#tailBytes > this.#tailLimit) {
+      const [oldest] = this.#tail;
+      if (!oldest || oldest === this.#unstored[0]) return;
+      this.#tail.shift();
+      this.#tailBytes -= oldest.bytes.byteLength;
+    }
+  }
+}
+
+const places = new WeakMap<object, Map<string, LiveJob>>();
+
+function nameOf({ key }: HostContext, store: JobStore, id: string): string {
+  return JSON.stringify([store.options.kind, key, id]);
+}
+
+/**
+ * Returns the response that this place owns; undefined if there is none, or if all of it is in rows. The request that
+ * began it reads it from memory in any case.
+ */
+export function findLive(
+  context: HostContext,
+  store: JobStore,
+  id: string,
+  owner: string | undefined,
+): LiveJob | undefined {
+  const live = places.get(context.host)?.get(nameOf(context, store, id));
+  return live?.isStored && live.owner !== owner ? undefined : live;
+}
+
+/** Opens a response in this place. Returns it with the function that takes it out of memory some time later. */
+export function openLive(
+  context: HostContext,
+  store: JobStore,
+  id: string,
+  options: LiveOptions,
+): { readonly live: LiveJob; readonly leave: () => void } {
+  const live = new LiveJob(context, store, id, options);
+  const jobs = places.get(context.host) ?? new Map<string, LiveJob>();
+  places.set(context.host, jobs);
+  const name = nameOf(context, store, id);
+  jobs.set(name, live);
+  return {
+    live,
+    leave() {
+      live.close();
+      const timer: unknown = setTimeout(() => {
+        if (jobs.get(name) === live) jobs.delete(name);
+      }, LINGER_MS);
+      // a process that has nothing else to do may end
+      (timer as { unref?(): void }).unref?.();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { BoundHost, Source } from "@sluice/worker-proxy";
+import { Refusal } from "@sluice/worker-proxy/internal";
+import type { Follow, FollowHead } from "./follow.js";
+import { jobRefusal, restoreRefusal } from "./refusals.js";
+import type { ResponseHead } from "./states.js";
+
+/** A response of a job. */
+export interface OpenedResponse {
+  readonly head: ResponseHead;
+  /** Null if it has nothing in it. */
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+const LINE_FEED = 10;
+
+/**
+ * Waits for the response of a job, and opens it. Returns undefined if there is no such job any more.
+ *
+ * @throws {Refusal} the refusal that the job ended with, or that of its reader
+ */
+export async function openResponse(
+  host: BoundHost,
+  key: string,
+  source: Source<Follow>,
+  input: Follow,
+  signal: AbortSignal,
+): Promise<OpenedResponse | undefined> {
+  const stream = await host.open(key, source, { ...input });
+  const reader = stream.getReader();
+  const leave = () => void reader.cancel().catch(() => {});
+  // a client that leaves is reported here, and not always by a cancelled body
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
+  const { line, rest } = await readLine(reader);
+  if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
+  const { isGone, refusal, head, isEmpty } = JSON.parse(line) as FollowHead;
+  const onEnd = () => signal.removeEventListener("abort", leave);
+  if (head && !isEmpty) return { head, body: openBody(rest, reader, onEnd) };
+  leave();
+  onEnd();
+  if (refusal) throw restoreRefusal(refusal);
+  return isGone || !head ? undefined : { head, body: null };
+}
+
+/** Resolves with the end of a job. */
+export async function awaitEnd(
+  host: BoundHost,
+  key: string,
+  source: Source<Follow>,
+  id: string,
+): Promise<void> {
+  const stream = await host.open(key, source, { id, mode: "end", after: 0 });
+  for await (const _ of stream as unknown as AsyncIterable<Uint8Array>);
+}
+
+async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { line: undefined, rest: new Uint8Array(0) };
+    const end = value.indexOf(LINE_FEED);
+    if (end !== -1)
+      return { line: text + decoder.decode(value.subarray(0, end)), rest: value.subarray(end + 1) };
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** Makes a body of what follows the first line: a stream that was read from is none. */
+function openBody(
+  first: Uint8Array,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  let rest: Uint8Array | undefined = first.byteLength > 0 ? first : undefined;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = rest ? { done: false, value: rest } : await reader.read();
+        rest = undefined;
+        if (!done) return controller.enqueue(value as Uint8Array);
+        onEnd();
+        controller.close();
+      },
+      cancel(reason) {
+        onEnd();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

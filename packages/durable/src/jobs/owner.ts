@@ -1,0 +1,250 @@
+import type { HostContext } from "@sluice/worker-proxy";
+import type { End } from "./end.js";
+import { watchJob } from "./key-watch.js";
+import { type LiveJob, memory } from "./live.js";
+import { makeRows, type Part } from "./parts.js";
+import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
+import type { JobStore, Owned } from "./store.js";
+
+/** Bytes of one response from which it is stored at once, and from which the gateway has to wait. */
+const STORE_BYTES = 256 * 1024;
+const MAX_WAITING_BYTES = 1024 * 1024;
+/** Bytes of all responses in this process from which each gateway has to wait. */
+const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
+/** Longest time for which events wait that a reader in another place wants, in milliseconds. */
+const ATTENDED_MS = 100;
+/** Time until a row is written again that could not be written, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** The reason for which an owner has to give up: it was told to stop, or another one has settled its job as lost. */
+export type GiveUp = StopReason | "lost";
+
+/** What an owner needs. */
+export interface OwnerOptions {
+  readonly context: HostContext;
+  readonly store: JobStore;
+  readonly live: LiveJob;
+  readonly id: string;
+  readonly owner: string;
+  /** Time after which a job without a reader is stopped, in milliseconds. @default never */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Called once. */
+  readonly onGiveUp: (reason: GiveUp) => void;
+  readonly report: (error: unknown) => void;
+}
+
+/** The end of a job, as its owner knows it. */
+export interface OwnEnd extends Pick<End, "state" | "isSettled"> {
+  readonly code?: string | undefined;
+  readonly payment: Payment;
+}
+
+/** Owns one job: stores its response, and gives signs of life until it ends. */
+export class JobOwner {
+  readonly #options: OwnerOptions;
+  readonly #unwatch: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #storing: Promise<void> | undefined;
+  #isClosed = false;
+  #gaveUp: GiveUp | undefined;
+  /** Unix milliseconds of this place's clock. */
+  #aliveUntil = Date.now() + ALIVE_MS;
+  #attendedUntil = 0;
+  #headIsStored = false;
+
+  constructor(options: OwnerOptions) {
+    this.#options = options;
+    const { context, store, live, id } = options;
+    this.#unwatch = watchJob(context, store, id, ({ stop, read_until }) => {
+      if (stop) this.giveUp(stop);
+      this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
+      if (live.unstoredBytes > 0 || live.head) this.#storeIn(this.#pauseMs());
+    });
+    live.onReaders = () => this.#watchIdle();
+    this.#storeIn(RENEW_MS);
+    this.#watchIdle();
+  }
+
+  /** The reason for which the job was given up; undefined as long as it goes on. */
+  get gaveUp(): GiveUp | undefined {
+    return this.#gaveUp;
+  }
+
+  giveUp(reason: GiveUp): void {
+    if (this.#gaveUp || this.#isClosed) return;
+    this.#gaveUp = reason;
+    this.#options.onGiveUp(reason);
+  }
+
+  /** Notes what another operation on the job has returned. */
+  note({ isOwned, stop, readMs }: Owned): void {
+    this.#aliveUntil = Date.now() + ALIVE_MS;
+    if (readMs > 0) this.#attendedUntil = Date.now() + readMs;
+    if (!isOwned) this.giveUp("lost");
+    else if (stop) this.giveUp(stop);
+  }
+
+  /** Shows the begin of the response. */
+  begin(head: ResponseHead): void {
+    const { live } = this.#options;
+    live.head = head;
+    live.changes.notify();
+    this.#storeIn(this.#pauseMs());
+  }
+
+  /** Adds more of the response. */
+  add(parts: readonly Part[]): void {
+    const { live } = this.#options;
+    live.add(parts);
+    this.#storeIn(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+  }
+
+  /** Resolves when more may come: what waits for its row is in memory. */
+  async makeRoom(): Promise<void> {
+    const { live } = this.#options;
+    const isFull = () =>
+      live.unstoredBytes > MAX_WAITING_BYTES || (memory.bytes > MAX_MEMORY_BYTES && live.unstoredBytes > 0);
+    while (isFull() && !this.#isClosed && !this.#gaveUp) {
+      await this.#store();
+      if (isFull()) await sleep(RETRY_MS);
+    }
+  }
+
+  /**
+   * Stores the end, for as long as the job is this owner's. Returns the ids of older responses that made room for it;
+   * undefined if the job was lost meanwhile.
+   */
+  async end({ code, ...end }: OwnEnd): Promise<readonly string[] | undefined> {
+    const { context, store, live } = this.#options;
+    this.#stopTimers();
+    await this.#storing;
+    const input: End = { ...this.#append(live.getUnstored()), ...end, code: code ?? null };
+    try {
+      const { isEnded, dropped } = await this.#retry(() =>
+        context.host.run(context.key, store.end, input as never),
+      );
+      const how = isEnded ? end.state : "lost";
+      live.isStored = isEnded && live.isWhole;
+      live.finish(how, isEnded ? code : store.options.lostCode);
+      return isEnded ? dropped : undefined;
+    } catch (error) {
+      this.#options.report(error);
+      // its readers in this place have the whole response; for later ones it is lost
+      live.finish(end.state, code);
+      return undefined;
+    }
+  }
+
+  /** Frees the id. Returns false if the job was lost meanwhile. */
+  async free(isSettled: boolean): Promise<boolean> {
+    const { context, store, id, owner } = this.#options;
+    this.#stopTimers();
+    await this.#storing;
+    try {
+      const input = { id, owner, isSettled };
+      return await this.#retry(() => context.host.run(context.key, store.free, input));
+    } catch (error) {
+      this.#options.report(error);
+      return false;
+    }
+  }
+
+  close(): void {
+    this.#stopTimers();
+    this.#options.live.onReaders = () => {};
+  }
+
+  #stopTimers(): void {
+    this.#isClosed = true;
+    this.#unwatch();
+    clearTimeout(this.#timer);
+    clearTimeout(this.#idleTimer);
+  }
+
+  #pauseMs(): number {
+    return Date.now() < this.#attendedUntil ? ATTENDED_MS : RENEW_MS;
+  }
+
+  /** Stores what is there in `ms` milliseconds at the latest. */
+  #storeIn(ms: number): void {
+    const at = Date.now() + ms;
+    if (this.#isClosed || at >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY;
+      void this.#store();
+    }, ms);
+  }
+
+  #store(): Promise<void> {
+    this.#storing ??= this.#storeNow().finally(() => {
+      this.#storing = undefined;
+    });
+    return this.#storing;
+  }
+
+  async #storeNow(): Promise<void> {
+    const { context, store, live, report } = this.#options;
+    const parts = live.getUnstored();
+    try {
+      const input = this.#append(parts);
+      const startedAt = Date.now();
+      const owned = await context.host.run(context.key, store.append, input);
+      this.#headIsStored ||= input.head !== null;
+      live.noteStored(parts);
+      this.note(owned);
+      this.#aliveUntil = startedAt + ALIVE_MS;
+      this.#storeIn(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
+    } catch (error) {
+      report(error);
+      // others may say by now that it is lost
+      if (Date.now() >= this.#aliveUntil) this.giveUp("lost");
+      this.#storeIn(RETRY_MS);
+    }
+  }
+
+  #append(parts: readonly Part[]) {
+    const { live, id, owner } = this.#options;
+    const { head, isWhole } = live;
+    // what is not stored any more has no id in the rows
+    const lastId = live.getStoredId(parts);
+    const text = head && !this.#headIsStored ? JSON.stringify(head) : null;
+    return { id, owner, parts: makeRows(parts), lastId, isWhole, head: text };
+  }
+
+  /** Repeats work that failed, as long as nobody else can have settled the job. */
+  async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (Date.now() + RETRY_MS >= this.#aliveUntil) throw error;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  /** Stops a job that nobody has read for a while. */
+  #watchIdle(): void {
+    const { live, idleTimeoutMs } = this.#options;
+    clearTimeout(this.#idleTimer);
+    if (idleTimeoutMs === undefined || live.readers.count > 0 || this.#isClosed) return;
+    const since = Math.max(live.aloneSince, this.#attendedUntil);
+    const left = since + idleTimeoutMs - Date.now();
+    if (left <= 0) return this.giveUp("orphaned");
+    this.#idleTimer = setTimeout(() => void this.#checkIdle(), left);
+  }
+
+  /** A reader in another place may have come since the last sign of life. */
+  async #checkIdle(): Promise<void> {
+    await this.#store();
+    this.#watchIdle();
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,69 @@
+import type { Changes } from "./changes.js";
+
+/** Longest silence in a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
+const BEAT_MS = 25_000;
+
+/** A reader of a response. */
+export interface Reader {
+  /** True once its client has left, or has taken nothing for two beats. */
+  hasLeft: boolean;
+  /** True if it reads events, and does not wait for the response or its end. */
+  isReading: boolean;
+  /** True while its client has not taken what was sent. */
+  isSending: boolean;
+  /** True if nothing was sent for a beat. */
+  isSilent: boolean;
+  /** Beats since the client has taken something. */
+  beats: number;
+}
+
+/** The readers of one response in this place. */
+export class Readers {
+  readonly #readers = new Set<Reader>();
+  readonly #changes: Changes;
+  readonly #onChange: () => void;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** @param onChange called when the first reader comes, and when the last one has left */
+  constructor(changes: Changes, onChange: () => void) {
+    this.#changes = changes;
+    this.#onChange = onChange;
+  }
+
+  get count(): number {
+    return this.#readers.size;
+  }
+
+  /** Number of readers that read events. */
+  get reading(): number {
+    return [...this.#readers].filter(({ isReading }) => isReading).length;
+  }
+
+  join(): Reader {
+    const reader: Reader = { hasLeft: false, isReading: false, isSending: false, isSilent: false, beats: 0 };
+    this.#readers.add(reader);
+    this.#timer ??= setInterval(() => this.#beat(), BEAT_MS);
+    if (this.#readers.size === 1) this.#onChange();
+    return reader;
+  }
+
+  leave(reader: Reader): void {
+    if (!this.#readers.delete(reader)) return;
+    reader.hasLeft = true;
+    // it may wait for a change
+    this.#changes.notify();
+    if (this.#readers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#onChange();
+  }
+
+  #beat(): void {
+    for (const reader of this.#readers) {
+      reader.beats += 1;
+      if (!reader.isSending) reader.isSilent = true;
+      else if (reader.beats > 1) this.leave(reader);
+    }
+    this.#changes.notify();
+  }
+}

@@ -1,0 +1,90 @@
+import type { Reader, Reading } from "@sluice/worker-proxy";
+import { reading } from "../host/define.js";
+import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
+import type { TendInput } from "./store.js";
+import { type JobRow, ONE, PARTS, type PartRow } from "./table.js";
+
+/** The state of a job and its response. */
+export interface JobStatus {
+  readonly state: JobState;
+  readonly code: string | undefined;
+  /** Undefined until the gateway has responded. */
+  readonly head: ResponseHead | undefined;
+  /** Id of the last event that is stored. */
+  readonly lastId: number;
+  /** False if events after the last one are not stored. */
+  readonly isWhole: boolean;
+  /** Unix milliseconds; undefined as long as the job is open. */
+  readonly expiresAt: number | undefined;
+}
+
+/** A job in a list. */
+export interface ListedJob extends JobStatus {
+  readonly id: string;
+}
+
+/** A change that the owner of a job has to see. */
+export interface OwnerNews {
+  readonly id: string;
+  readonly stop: StopReason | null;
+  readonly read_until: number;
+}
+
+/** Reads of jobs. */
+export interface JobReadings {
+  readonly status: Reading<TendInput, JobStatus | null>;
+  /** The parts behind an event: up to four. */
+  readonly parts: Reading<TendInput & { readonly after: number }, readonly PartRow[]>;
+  /** Jobs that run and are to stop, or have readers in other places. */
+  readonly news: Reading<null, readonly OwnerNews[]>;
+  /** Up to 100 jobs behind an id, in the order of ids. */
+  readonly list: Reading<{ readonly after: string }, readonly ListedJob[]>;
+}
+
+const STATUS = "id, state, code, head, last_id, is_whole, expires_at";
+
+/** Creates the reads of the jobs of a plugin. */
+export function createReadings(kind: string): JobReadings {
+  return {
+    status: reading(`${kind}.status`, async (reader: Reader, { id }: TendInput) => {
+      const [row] = await reader.query<JobRow>(
+        `SELECT ${STATUS} FROM jobs WHERE ${ONE}`,
+        reader.key,
+        kind,
+        id,
+      );
+      return row ? readStatus(row) : null;
+    }),
+    parts: reading(`${kind}.parts`, (reader: Reader, { id, after }: TendInput & { readonly after: number }) =>
+      reader.query<PartRow>(
+        `SELECT last_id, text FROM job_parts WHERE ${PARTS} AND last_id > ? ORDER BY last_id LIMIT 4`,
+        ...[reader.key, kind, id, after],
+      ),
+    ),
+    news: reading(`${kind}.news`, (reader: Reader) =>
+      reader.query<OwnerNews>(
+        `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL
+          AND (stop IS NOT NULL OR read_until > 0)`,
+        ...[reader.key, kind],
+      ),
+    ),
+    list: reading(`${kind}.list`, async (reader: Reader, { after }: { readonly after: string }) => {
+      const rows = await reader.query<JobRow>(
+        `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,
+        ...[reader.key, kind, after],
+      );
+      return rows.map((row) => ({ id: row.id, ...readStatus(row) }));
+    }),
+  };
+}
+
+function readStatus({ state, code, head, last_id, is_whole, expires_at }: JobRow): JobStatus {
+  return {
+    state,
+    code: code ?? undefined,
+    head: parseJSON<ResponseHead>(head),
+    lastId: last_id,
+    isWhole: is_whole === 1,
+    expiresAt: expires_at ?? undefined,
+  };
+}

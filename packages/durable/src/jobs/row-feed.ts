@@ -1,0 +1,118 @@
+import type { HostContext } from "@sluice/worker-proxy";
+import { Changes } from "./changes.js";
+import { type Feed, RowPages } from "./feed.js";
+import type { Part } from "./parts.js";
+import { Readers } from "./readers.js";
+import type { JobStatus } from "./readings.js";
+import { isOpen } from "./states.js";
+import type { JobStore } from "./store.js";
+
+/** Interval in which rows are read again without a notification, which may be lost, in milliseconds. */
+const LOOK_MS = 2000;
+/** Number of looks between two notes that somebody reads. */
+const LOOKS_PER_NOTE = 5;
+
+/** Settles a job whose owner is gone. */
+export type Tend = (id: string) => Promise<void>;
+
+/** A response that another place owns, or that has ended: its rows. */
+export class RowFeed implements Feed {
+  readonly changes = new Changes();
+  readonly readers: Readers;
+  readonly isLive = false;
+  readonly #context: HostContext;
+  readonly #store: JobStore;
+  readonly #id: string;
+  readonly #tend: Tend;
+  readonly #rows: RowPages;
+  #status: Promise<JobStatus | null> | undefined;
+  #stop: (() => void) | undefined;
+  #looks = 0;
+
+  constructor(context: HostContext, store: JobStore, id: string, tend: Tend, onLeft: () => void) {
+    this.#context = context;
+    this.#store = store;
+    this.#id = id;
+    this.#tend = tend;
+    this.#rows = new RowPages(context, store, id);
+    this.readers = new Readers(this.changes, () => {
+      if (this.readers.count > 0) return;
+      this.#stop?.();
+      onLeft();
+    });
+  }
+
+  readStatus(): Promise<JobStatus | null> {
+    this.#status ??= this.#loadStatus();
+    return this.#status;
+  }
+
+  async readPart(after: number): Promise<Part | "missing" | undefined> {
+    const status = await this.readStatus();
+    const part = await this.#rows.read(after);
+    if (part) return part;
+    if (status && after >= status.lastId && (status.isWhole || isOpen(status.state))) return undefined;
+    return "missing";
+  }
+
+  async #loadStatus(): Promise<JobStatus | null> {
+    const { host, key } = this.#context;
+    const loading = host.run(key, this.#store.status, { id: this.#id });
+    // the next reader tries again
+    loading.catch(() => {
+      this.#status = undefined;
+    });
+    const status = await loading;
+    if (status && isOpen(status.state)) this.#follow();
+    else this.#stop?.();
+    return status;
+  }
+
+  /** Looks at the rows of an open job, when they change and by itself. */
+  #follow(): void {
+    if (this.#stop || this.readers.count === 0) return;
+    const unsubscribe = this.#context.subscribe(() => this.#look());
+    const timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#stop = () => {
+      unsubscribe();
+      clearInterval(timer);
+      this.#stop = undefined;
+    };
+    void this.#attend();
+  }
+
+  #look(): void {
+    this.#looks += 1;
+    if (this.#looks % LOOKS_PER_NOTE === 0) void this.#attend();
+    this.#status = undefined;
+    this.#rows.clear();
+    this.changes.notify();
+  }
+
+  /** Notes that somebody reads, so that the owner stores events at once. */
+  async #attend(): Promise<void> {
+    const { host, key } = this.#context;
+    try {
+      const { isLost } = await host.run(key, this.#store.attend, { id: this.#id });
+      if (isLost) await this.#tend(this.#id);
+    } catch {
+      // the next look tries again
+    }
+  }
+}
+
+const places = new WeakMap<object, Map<string, RowFeed>>();
+
+/** Opens the rows of a response, which all readers in this place share. */
+export function openRowFeed(context: HostContext, store: JobStore, id: string, tend: Tend): RowFeed {
+  const feeds = places.get(context.host) ?? new Map<string, RowFeed>();
+  places.set(context.host, feeds);
+  const name = JSON.stringify([store.options.kind, context.key, id]);
+  const known = feeds.get(name);
+  if (known) return known;
+  const feed = new RowFeed(context, store, id, tend, () => {
+    if (feeds.get(name) === feed) feeds.delete(name);
+  });
+  feeds.set(name, feed);
+  return feed;
+}

@@ -1,0 +1,190 @@
+import type { CallOutcome, Job, JobContext, JobEvent } from "@sluice/worker-proxy";
+import { openCall, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
+import { job } from "../host/define.js";
+import { openLive } from "./live.js";
+import { type GiveUp, JobOwner } from "./owner.js";
+import { storeRefusal } from "./refusals.js";
+import { type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
+import { type EventEnd, type JobServer, logJob, reportJob } from "./server.js";
+import type { ResponseHead, StopReason } from "./states.js";
+import type { JobStore } from "./store.js";
+import { tendJob } from "./tend.js";
+
+/** The rules by which a plugin sends its requests. */
+export interface RunOptions {
+  readonly store: JobStore;
+  readonly eventKind: JobEvent["kind"];
+  /** Size of the largest response that is stored, in bytes. */
+  readonly maxBytes: number;
+  readonly idleTimeoutMs?: number | undefined;
+  /** True if readers in this place get a response that is too large to be stored from memory. */
+  readonly holdsAll?: boolean;
+  /** Reads the gateway's response into `live`. @throws {Refusal} */
+  respond(sending: Sending, response: Response, server: JobServer): Promise<Ending>;
+  /** Stores a failure after which the request is not sent again. @returns the code of the end */
+  storeFailure(sending: Sending, refusal: Refusal): void;
+  /** Returns true if the gateway did nothing: the request may be sent again. */
+  isFree(sending: Sending, refusal: Refusal, outcome: CallOutcome): boolean;
+  /** Stores the end of a job that was told to stop. Returns a refusal instead if nothing of the job is to stay. */
+  stop(sending: Sending, reason: StopReason): Refusal | string;
+}
+
+/** Creates the job that sends one request to the gateway, stores its response, and settles it. */
+export function createRun(options: RunOptions, getServer: () => JobServer): Job<JobRequest> {
+  const { store, maxBytes, idleTimeoutMs, holdsAll } = options;
+  const { kind } = store.options;
+  return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
+    const server = getServer();
+    const { id } = request;
+    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes, holdsAll });
+    const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
+    const owner = new JobOwner({
+      context,
+      store,
+      live,
+      id,
+      owner: request.owner,
+      idleTimeoutMs,
+      onGiveUp: () => call.stop("client_left"),
+      report: (error) => void logJob(server, `${kind}: a response could not be stored`, error, context.env),
+    });
+    const known = { isSent: false, status: 0, headers: {}, keys: [] };
+    const sending: Sending = { context, request, live, owner, call, asked: { known: {} }, ...known };
+    try {
+      await runJob(sending, options, server);
+    } finally {
+      call.close(true);
+      owner.close();
+      leave();
+    }
+  });
+}
+
+async function runJob(sending: Sending, options: RunOptions, server: JobServer): Promise<void> {
+  const { store } = options;
+  let ending: Ending;
+  try {
+    const gateway = await reserve(sending, store, server);
+    const response = await send(sending, store, server, gateway);
+    ending = await options.respond(sending, response, server);
+  } catch (error) {
+    return await fail(sending, options, server, refusalIn(error));
+  }
+  const { gaveUp } = sending.owner;
+  if (gaveUp) return await giveUp(sending, options, server, gaveUp, ending);
+  await finish(sending, options, server, ending);
+}
+
+/** Stores the end of a job, reports it, and settles its reservation: in this order, each once. */
+async function finish(
+  sending: Sending,
+  { store, eventKind }: RunOptions,
+  server: JobServer,
+  ending: Ending,
+): Promise<void> {
+  const { context, owner, account, asked, request } = sending;
+  const { state, code, callOutcome, usage, outcome, bytes } = ending;
+  const paid = account?.close(callOutcome, usage);
+  const payment = { reserved: paid?.reserved, spent: paid?.spent };
+  const isSettled = !account?.ticket;
+  const dropped = await owner.end({ state, code, payment, isSettled });
+  if (dropped) {
+    const requestId = sending.headers["x-request-id"];
+    report(sending, server, eventKind, {
+      outcome,
+      code,
+      usage,
+      bytes,
+      requestId,
+      ...asked.known,
+      ...payment,
+    });
+  }
+  for (const eventId of dropped ?? []) {
+    const details = { eventId, user: request.user.id, startedAt: Date.now() };
+    const end = { outcome: "dropped", code: "too_many_kept" } as const;
+    reportJob(server, eventKind, details, end, context.env);
+  }
+  if (isSettled || !(await paid?.settled)) return;
+  const { id, owner: name } = request;
+  // without it a timer settles once more, which changes nothing
+  await context.host.run(context.key, store.settled, { id, owner: name }).catch(() => {});
+}
+
+async function fail(
+  sending: Sending,
+  options: RunOptions,
+  server: JobServer,
+  refusal: Refusal,
+): Promise<void> {
+  const { call, owner, context, asked, isSent } = sending;
+  call.close();
+  const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
+  if (owner.gaveUp) return await giveUp(sending, options, server, owner.gaveUp, { callOutcome: outcome });
+  const { status, code } = textOf(refusal);
+  if (status >= 500)
+    await logJob(server, `${options.store.options.kind}: ${status} ${code}`, refusal, context.env);
+  const jobOutcome = status < 500 ? "refused" : "failed";
+  if (options.isFree(sending, refusal, outcome))
+    return await free(sending, options, server, refusal, { outcome: jobOutcome, callOutcome: outcome });
+  options.storeFailure(sending, refusal);
+  const ending = { state: "failed", outcome: jobOutcome, code, callOutcome: outcome } as const;
+  await finish(sending, options, server, { ...ending, ...asked.known });
+}
+
+/** Ends a job of which nothing stays: its id is free again. */
+async function free(
+  sending: Sending,
+  options: RunOptions,
+  server: JobServer,
+  refusal: Refusal,
+  end: Pick<Ending, "outcome" | "callOutcome">,
+): Promise<void> {
+  const { account, owner, live, asked, ticket, request, context } = sending;
+  const { code, status } = textOf(refusal);
+  const paid = account?.close(end.callOutcome);
+  // a meter that refuses has reserved nothing; one that failed may have
+  const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);
+  const isFreed = await owner.free(isSettled);
+  live.head = headOf(refusal);
+  live.finish("refused", code);
+  const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
+  if (isFreed)
+    report(sending, server, options.eventKind, { outcome: end.outcome, code, ...asked.known, ...amounts });
+  if (!isSettled)
+    await tendJob(context, options, server, request.id).catch((error) =>
+      logJob(server, "plugins: a reservation could not be settled; it is tried again", error, context.env),
+    );
+}
+
+/** Ends a job that was told to stop, or that another place has settled. */
+async function giveUp(
+  sending: Sending,
+  options: RunOptions,
+  server: JobServer,
+  reason: GiveUp,
+  known: Pick<Ending, "callOutcome" | "usage" | "bytes">,
+): Promise<void> {
+  const { account, live, isSent } = sending;
+  const callOutcome = isSent ? known.callOutcome : "not_reached";
+  if (reason === "lost") {
+    // the other place has settled and reported it
+    await account?.close(callOutcome, known.usage)?.settled;
+    return live.finish("lost", options.store.options.lostCode);
+  }
+  const stopped = options.stop(sending, reason);
+  const outcome = reason === "orphaned" ? "orphaned" : "stopped";
+  if (typeof stopped !== "string")
+    return await free(sending, options, server, stopped, { outcome, callOutcome });
+  await finish(sending, options, server, { ...known, state: "stopped", outcome, code: stopped, callOutcome });
+}
+
+function report(sending: Sending, server: JobServer, kind: JobEvent["kind"], end: EventEnd): void {
+  reportJob(server, kind, sending.request.details, end, sending.context.env);
+}
+
+/** Returns the head of a response that is a refusal. */
+export function headOf(refusal: Refusal): ResponseHead {
+  const { status } = textOf(refusal);
+  return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
+}

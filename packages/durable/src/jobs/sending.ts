@@ -1,0 +1,118 @@
+import type { CallOutcome, JobContext, JobOutcome, Usage, User } from "@sluice/worker-proxy";
+import {
+  type Account,
+  type Asked,
+  ask,
+  type Call,
+  decided,
+  type Gateway,
+  isCredential,
+  openAccount,
+  passedHeadersOf,
+  refusalOf,
+} from "@sluice/worker-proxy/internal";
+import type { LiveJob } from "./live.js";
+import type { JobOwner } from "./owner.js";
+import { jobRefusal } from "./refusals.js";
+import type { JobServer } from "./server.js";
+import type { JobDetails, JobState } from "./states.js";
+import type { JobStore } from "./store.js";
+
+/** A request that a job sends to the gateway. It is JSON. */
+export interface JobRequest {
+  readonly id: string;
+  readonly owner: string;
+  readonly details: JobDetails;
+  readonly user: User;
+  readonly route: string;
+  readonly path: string;
+  readonly model?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A request on its way, and what is known of it so far. */
+export interface Sending {
+  readonly context: JobContext;
+  readonly request: JobRequest;
+  readonly live: LiveJob;
+  readonly owner: JobOwner;
+  readonly call: Call;
+  readonly asked: Asked;
+  account?: Account | undefined;
+  /** A text by which the meter finds the reservation; known before anything is reserved. */
+  ticket?: string | undefined;
+  /** True from the moment in which the gateway may have the request. */
+  isSent: boolean;
+  /** The gateway's; 0 before it has responded. */
+  status: number;
+  /** Headers of the gateway that go along with the response. */
+  headers: Readonly<Record<string, string>>;
+  /** Values that no response may hold. */
+  keys: readonly string[];
+}
+
+/** The end of a request, of which the response is in `live`. */
+export interface Ending {
+  readonly state: Exclude<JobState, "claimed" | "sending" | "refused" | "lost">;
+  /** The outcome of the job in its event. */
+  readonly outcome: JobOutcome;
+  readonly code?: string | undefined;
+  /** The end of the call, for the meter. */
+  readonly callOutcome: CallOutcome;
+  readonly usage?: Usage | undefined;
+  readonly bytes?: number | undefined;
+}
+
+/** Reserves the most that a request can cost. Its ticket is stored before, so that a crash leaves nothing reserved. */
+export async function reserve(sending: Sending, store: JobStore, server: JobServer): Promise<Gateway> {
+  const { context, request } = sending;
+  const { way } = server.settings;
+  const gateway = await way.open(context.env, "jobs.invalid");
+  const credentials = Object.entries(request.headers).flatMap(([name, value]) =>
+    isCredential(name) ? value : [],
+  );
+  sending.keys = [...gateway.apiKeys, ...credentials];
+  if (!way.meter) return gateway;
+  const { id, owner, user, model, body, route } = request;
+  const keepTicket = async (ticket: string, reserved: number) => {
+    sending.ticket = ticket;
+    const input = { id, owner, ticket, payment: { reserved } };
+    if (!(await context.host.run(context.key, store.keepTicket, input)))
+      throw new Error("the job was settled as lost before it was paid for");
+  };
+  const payable = { env: context.env, context: undefined, user, route, body, keepTicket };
+  sending.account = await openAccount(way.meter, { ...payable, ...(model !== undefined && { model }) });
+  sending.ticket = sending.account.ticket;
+  return gateway;
+}
+
+/**
+ * Sends the request to the gateway, once that is stored.
+ *
+ * @throws {Refusal} for a response that is no success, and if there is none
+ */
+export async function send(
+  sending: Sending,
+  store: JobStore,
+  server: JobServer,
+  gateway: Gateway,
+): Promise<Response> {
+  const { context, request, owner, account, call, asked } = sending;
+  const payment = { reserved: account?.reserved };
+  const input = { id: request.id, owner: request.owner, ticket: account?.ticket ?? null, payment };
+  owner.note(
+    await decided("plugins: the database", "extension_unavailable", () =>
+      context.host.run(context.key, store.send, input),
+    ),
+  );
+  if (owner.gaveUp) throw jobRefusal("stream_stopped");
+  sending.isSent = true;
+  const { path, body, headers } = request;
+  const response = await ask(gateway, { method: "POST", path, body, headers }, { call, report: asked });
+  sending.status = response.status;
+  sending.headers = passedHeadersOf(response, sending.keys);
+  if (!response.ok)
+    throw await refusalOf({ response, call }, sending.keys, server.settings.way.timeout.chunkMs);
+  return response;
+}

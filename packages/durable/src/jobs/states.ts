@@ -1,0 +1,69 @@
+/**
+ * The state of a job. It changes in this order, and each change is one transaction:
+ *
+ * - `claimed`: its row is stored, and nothing was sent. A job that is lost here costs nothing, and frees its id.
+ * - `sending`: stored right before the request leaves. A job that is lost here may have been billed.
+ * - `complete`, `failed`, `stopped`, `lost`: it has ended, and its response is stored until `expiresAt`.
+ * - `refused`: it has ended and cost nothing. Its id is free; the row stays until its reservation is given back.
+ */
+export type JobState = "claimed" | "sending" | "complete" | "failed" | "stopped" | "lost" | "refused";
+
+/** Returns true for a job that somebody owns. */
+export function isOpen(state: JobState): boolean {
+  return state === "claimed" || state === "sending";
+}
+
+/** The reason for which a job is stopped. */
+export type StopReason = "stopped" | "orphaned" | "erased";
+
+/** Facts about a job for its event. */
+export type JobDetails = {
+  /** The id of the job in its event. */
+  readonly eventId: string;
+  /** The id of the user. */
+  readonly user: string;
+  readonly requestId?: string | undefined;
+  readonly model?: string | undefined;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+};
+
+/** Amounts in the unit of the meter; undefined if unknown. */
+export type Payment = {
+  readonly reserved?: number | undefined;
+  readonly spent?: number | undefined;
+};
+
+/** A refusal, as it is stored and sent to another place. */
+export interface StoredRefusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly type?: string | undefined;
+  readonly param?: string | undefined;
+  readonly budget?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The part of a response before its body. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly type: string;
+  /** A refusal in place of the response. */
+  readonly refusal?: StoredRefusal | undefined;
+}
+
+/** Time after which a job whose owner gave no sign of life is lost, in milliseconds. */
+export const ALIVE_MS = 25_000;
+/** Longest time between two signs of life, in milliseconds. Events wait as long for a row, since rows are what a stream costs. */
+export const RENEW_MS = 10_000;
+/** Interval in which a timer looks at a job, in milliseconds. It keeps the Durable Object of an open job in memory. */
+export const TEND_MS = 30_000;
+/** Time for which the owner of a job stores at once what readers in other places wait for, in milliseconds. */
+export const ATTEND_MS = 30_000;
+
+/** Returns a value without the type that a row's JSON lacks. */
+export function parseJSON<Value>(text: string | null): Value | undefined {
+  return text === null ? undefined : (JSON.parse(text) as Value);
+}

@@ -1,0 +1,184 @@
+import type { Job, Operation, Reading, Transaction } from "@sluice/worker-proxy";
+import { operation } from "../host/define.js";
+import { type Claim, type Claimed, createClaim } from "./claim.js";
+import { createEnd, createFree, type End, type Free } from "./end.js";
+import { createReadings, type JobReadings } from "./readings.js";
+import { ALIVE_MS, ATTEND_MS, isOpen, type Payment, type StopReason } from "./states.js";
+import { type JobRow, MINE, ONE, type PartRow } from "./table.js";
+import { createErase, createSettled, createTend, type Erased, type Tended } from "./tending.js";
+
+/** Options of a store of jobs. */
+export interface StoreOptions {
+  /** The jobs' name: it tells the jobs of one plugin from those of another, and begins the names of the operations. */
+  readonly kind: string;
+  /** Time for which a response is stored after its end, in milliseconds. */
+  readonly retentionMs: number;
+  /** True if that time begins with the job. @default with its end */
+  readonly isFromStart?: boolean;
+  /** Largest number of responses that are stored for a key. @default any */
+  readonly maxStored?: number;
+  /** The code of a job that is lost. */
+  readonly lostCode: string;
+}
+
+/** The input of a timer that tends a job. */
+export type TendInput = {
+  readonly id: string;
+};
+
+/** What a store needs of the job that tends its rows. */
+export interface StoreContext extends StoreOptions {
+  readonly tendJob: Job<TendInput>;
+}
+
+/** The operations on the jobs of one plugin: one row for each job. */
+export interface JobStore extends JobReadings {
+  readonly options: StoreOptions;
+  readonly claim: Operation<Claim, Claimed>;
+  readonly keepTicket: Operation<Ticket, boolean>;
+  readonly send: Operation<Ticket, Owned>;
+  readonly append: Operation<Append, Owned>;
+  readonly end: Operation<End, { readonly isEnded: boolean; readonly dropped: readonly string[] }>;
+  readonly free: Operation<Free, boolean>;
+  readonly stop: Operation<Stop, boolean>;
+  readonly attend: Operation<TendInput, { readonly isLost: boolean }>;
+  readonly tend: Operation<TendInput & { readonly by: string }, Tended>;
+  readonly settled: Operation<Owner, null>;
+  readonly erase: Operation<null, Erased>;
+  readonly operations: readonly (Operation<never, unknown> | Reading<never, unknown>)[];
+}
+
+/** The owner of a job. */
+export type Owner = {
+  readonly id: string;
+  readonly owner: string;
+};
+
+/** A reservation, stored before anything is reserved and again before the request is sent. */
+export type Ticket = Owner & {
+  readonly ticket: string | null;
+  readonly payment: Payment;
+};
+
+/** The owner's view of its job. */
+export interface Owned {
+  /** False once another one has settled the job: it must not go on. */
+  readonly isOwned: boolean;
+  readonly stop: StopReason | null;
+  /** Milliseconds for which readers in other places wait for rows. */
+  readonly readMs: number;
+}
+
+/** More of a response. */
+export type Append = Owner & {
+  readonly parts: readonly PartRow[];
+  readonly lastId: number;
+  readonly isWhole: boolean;
+  readonly head: string | null;
+};
+
+type Stop = {
+  readonly id: string;
+  readonly reason: StopReason;
+};
+
+/** Creates the operations on the jobs of a plugin. */
+export function createJobStore(context: StoreContext): JobStore {
+  const { kind } = context;
+  const readings = createReadings(kind);
+  const operations = {
+    claim: createClaim(context),
+    keepTicket: operation(`${kind}.keepTicket`, async (tx: Transaction, input: Ticket) => {
+      const { id, owner, ticket, payment } = input;
+      const stored = await tx.query(
+        `UPDATE jobs SET ticket = ?, payment = ?, is_settled = 0, alive_until = ? WHERE ${MINE} RETURNING id`,
+        ...[ticket, JSON.stringify({ ...payment, spent: 0 }), tx.now + ALIVE_MS, tx.key, kind, id, owner],
+      );
+      return stored.length > 0;
+    }),
+    send: operation(`${kind}.send`, async (tx: Transaction, input: Ticket) => {
+      const { id, owner, ticket, payment } = input;
+      const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
+        `UPDATE jobs SET state = 'sending', ticket = ?, payment = ?, is_settled = ?, alive_until = ? WHERE ${MINE}
+          RETURNING stop, read_until`,
+        ...[ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
+        ...[tx.key, kind, id, owner],
+      );
+      return ownedBy(row, tx.now);
+    }),
+    append: createAppend(kind),
+    end: createEnd(context),
+    free: createFree(context),
+    stop: operation(`${kind}.stop`, async (tx: Transaction, { id, reason }: Stop) => {
+      const [row] = await tx.query<Pick<JobRow, "state" | "expires_at">>(
+        `SELECT state, expires_at FROM jobs WHERE ${ONE}`,
+        ...[tx.key, kind, id],
+      );
+      if (!row || (row.expires_at !== null && row.expires_at <= tx.now)) return false;
+      if (!isOpen(row.state)) return true;
+      await tx.query(`UPDATE jobs SET stop = COALESCE(stop, ?) WHERE ${ONE}`, reason, tx.key, kind, id);
+      tx.publish();
+      return true;
+    }),
+    attend: createAttend(kind),
+    tend: createTend(context),
+    settled: createSettled(context),
+    erase: createErase(context),
+  };
+  return {
+    options: context,
+    ...readings,
+    ...operations,
+    operations: [...Object.values(readings), ...Object.values(operations)] as never,
+  };
+}
+
+/** Stores more of a response, and shows that its owner is alive. Without parts it only does the latter. */
+function createAppend(kind: string) {
+  return operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
+    const { id, owner, parts, lastId, isWhole, head } = input;
+    const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
+      `UPDATE jobs SET last_id = ?, is_whole = ?, head = COALESCE(?, head), alive_until = ? WHERE ${MINE}
+        RETURNING stop, read_until`,
+      ...[lastId, Number(isWhole), head, tx.now + ALIVE_MS, tx.key, kind, id, owner],
+    );
+    if (!row) return ownedBy(row, tx.now);
+    await insertParts(tx, kind, id, parts);
+    // nobody else waits for rows: readers in the owner's place have what is in its memory
+    if (row.read_until > tx.now) tx.publish();
+    return ownedBy(row, tx.now);
+  });
+}
+
+/** Notes that a reader in another place waits for rows. */
+function createAttend(kind: string) {
+  return operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
+    const [row] = await tx.query<Pick<JobRow, "state" | "alive_until" | "read_until">>(
+      `SELECT state, alive_until, read_until FROM jobs WHERE ${ONE}`,
+      ...[tx.key, kind, id],
+    );
+    if (!row || !isOpen(row.state)) return { isLost: false };
+    if (row.alive_until <= tx.now) return { isLost: true };
+    await tx.query(`UPDATE jobs SET read_until = ? WHERE ${ONE}`, ...[tx.now + ATTEND_MS, tx.key, kind, id]);
+    // its owner learns of the first one at once
+    if (row.read_until <= tx.now) tx.publish();
+    return { isLost: false };
+  });
+}
+
+/** Inserts the parts of a job. A part that is there is the same one. */
+export async function insertParts(
+  tx: Transaction,
+  kind: string,
+  id: string,
+  parts: readonly PartRow[],
+): Promise<void> {
+  const insert =
+    "INSERT INTO job_parts (key, kind, job, last_id, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+  await Promise.all(parts.map(({ last_id, text }) => tx.query(insert, tx.key, kind, id, last_id, text)));
+}
+
+function ownedBy(row: Pick<JobRow, "stop" | "read_until"> | undefined, now: number): Owned {
+  if (!row) return { isOwned: false, stop: null, readMs: 0 };
+  return { isOwned: true, stop: row.stop, readMs: Math.max(0, row.read_until - now) };
+}

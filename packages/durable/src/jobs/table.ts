@@ -1,0 +1,50 @@
+import type { JobState, StopReason } from "./states.js";
+
+/**
+ * Tables of jobs. `parts` is the response, `last_id` the id of the last event of a part.
+ *
+ * `owner` is new for each run: only the owner changes an open job. The one that settles a lost job takes its place.
+ * `expires_at` is null as long as a job is open.
+ */
+export const JOB_TABLES = [
+  `CREATE TABLE IF NOT EXISTS jobs (key TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, state TEXT NOT NULL, details TEXT NOT NULL, ticket TEXT, payment TEXT, code TEXT,
+    head TEXT, last_id BIGINT NOT NULL, is_whole BIGINT NOT NULL, is_settled BIGINT NOT NULL, stop TEXT,
+    alive_until BIGINT NOT NULL, read_until BIGINT NOT NULL, expires_at BIGINT, PRIMARY KEY (key, kind, id))`,
+  "CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (key, kind, expires_at)",
+  `CREATE TABLE IF NOT EXISTS job_parts (key TEXT NOT NULL, kind TEXT NOT NULL, job TEXT NOT NULL,
+    last_id BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (key, kind, job, last_id))`,
+];
+
+/** A row of `jobs`. */
+export interface JobRow {
+  readonly id: string;
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly state: JobState;
+  readonly details: string;
+  readonly ticket: string | null;
+  readonly payment: string | null;
+  readonly code: string | null;
+  readonly head: string | null;
+  readonly last_id: number;
+  readonly is_whole: number;
+  readonly is_settled: number;
+  readonly stop: StopReason | null;
+  readonly alive_until: number;
+  readonly read_until: number;
+  readonly expires_at: number | null;
+}
+
+/** A row of `job_parts`. */
+export type PartRow = {
+  readonly last_id: number;
+  readonly text: string;
+};
+
+/** One job of a key. */
+export const ONE = "key = ? AND kind = ? AND id = ?";
+/** One job, as long as this owner has it. */
+export const MINE = `${ONE} AND owner = ? AND state IN ('claimed', 'sending')`;
+/** The parts of one job. */
+export const PARTS = "key = ? AND kind = ? AND job = ?";

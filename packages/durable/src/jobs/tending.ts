@@ -1,0 +1,185 @@
+import type { Transaction } from "@sluice/worker-proxy";
+import { operation } from "../host/define.js";
+import { isOpen, type JobDetails, type Payment, parseJSON, TEND_MS } from "./states.js";
+import type { Owner, StoreContext, TendInput } from "./store.js";
+import { type JobRow, ONE, PARTS } from "./table.js";
+
+/** A job whose owner is gone. */
+export interface LostJob {
+  readonly details: JobDetails;
+  readonly payment: Payment;
+  /** False if the request was never sent: nothing was spent, and the id is free. */
+  readonly wasSent: boolean;
+}
+
+/** A reservation that is not settled yet. */
+export interface Unsettled extends Owner {
+  readonly ticket: string;
+  /** The amount to spend; undefined for all that is reserved. */
+  readonly spent: number | undefined;
+}
+
+/** What was found of a job. */
+export interface Tended {
+  /** Present if the job was open, and was settled as lost just now. */
+  readonly lost?: LostJob | undefined;
+  readonly unsettled?: Unsettled | undefined;
+}
+
+/** What was erased of a key, and what is left. */
+export interface Erased {
+  /** Ids of jobs that still run. They are told to stop. */
+  readonly open: readonly string[];
+  /** Ids of jobs of which only a reservation is left. */
+  readonly unsettled: readonly string[];
+  /** True if there may be more. */
+  readonly hasMore: boolean;
+}
+
+/** Time after its end for which a reservation is settled that could not be settled before, in milliseconds. */
+const SETTLE_MS = 3_600_000;
+/** Number of jobs that one operation erases. */
+const ERASE_JOBS = 100;
+
+/**
+ * Creates the operation that looks at one job: it ends a job whose owner is gone, deletes a response that is over, and
+ * returns a reservation that is not settled. Each time it plans the next look.
+ */
+export function createTend(context: StoreContext) {
+  const { kind } = context;
+  return operation(
+    `${kind}.tend`,
+    async (tx: Transaction, { id, by }: TendInput & { readonly by: string }): Promise<Tended> => {
+      const [row] = await tx.query<JobRow>(
+        `SELECT owner, state, details, ticket, payment, is_settled, alive_until, expires_at FROM jobs WHERE ${ONE}`,
+        ...[tx.key, kind, id],
+      );
+      if (!row) return {};
+      if (isOpen(row.state)) {
+        if (row.alive_until > tx.now) return await lookLater(tx, context, id, {});
+        return await settleLost(tx, context, id, by, row);
+      }
+      // tried again after a commit whose response was lost
+      const lost = row.owner === by ? lostIn(row, row.state === "lost") : undefined;
+      const endsAt = row.expires_at ?? tx.now;
+      if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + SETTLE_MS)
+        return await lookLater(tx, context, id, { lost, unsettled: unsettledIn(id, row) });
+      if (endsAt > tx.now) return await lookLater(tx, context, id, { lost }, endsAt);
+      await deleteJob(tx, context, id);
+      return { lost };
+    },
+  );
+}
+
+/** Creates the operation that notes that a reservation is settled. A job that is over is deleted then. */
+export function createSettled(context: StoreContext) {
+  const { kind, tendJob } = context;
+  return operation(`${kind}.settled`, async (tx: Transaction, { id, owner }: Owner) => {
+    const [row] = await tx.query<Pick<JobRow, "expires_at">>(
+      `UPDATE jobs SET is_settled = 1, ticket = NULL WHERE ${ONE} AND owner = ? RETURNING expires_at`,
+      ...[tx.key, kind, id, owner],
+    );
+    const endsAt = row?.expires_at ?? Number.POSITIVE_INFINITY;
+    if (endsAt <= tx.now) await deleteJob(tx, context, id);
+    else if (row?.expires_at) await tx.schedule(tendJob, { id, at: row.expires_at, input: { id } });
+    return null;
+  });
+}
+
+/** Creates the operation that deletes the responses of a key, and stops what runs. */
+export function createErase(context: StoreContext) {
+  const { kind } = context;
+  return operation(`${kind}.erase`, async (tx: Transaction): Promise<Erased> => {
+    const [open, ended] = await Promise.all([
+      tx.query<{ id: string }>(
+        `UPDATE jobs SET stop = 'erased' WHERE key = ? AND kind = ? AND expires_at IS NULL RETURNING id`,
+        ...[tx.key, kind],
+      ),
+      tx.query<JobRow>(
+        `SELECT id, ticket, is_settled FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL
+          AND details <> '{}' LIMIT ?`,
+        ...[tx.key, kind, ERASE_JOBS],
+      ),
+    ]);
+    if (open.length > 0) tx.publish();
+    const isSettled = ({ is_settled, ticket }: JobRow) => is_settled === 1 || ticket === null;
+    await Promise.all(
+      ended.map((row) => (isSettled(row) ? deleteJob(tx, context, row.id) : emptyJob(tx, context, row.id))),
+    );
+    return {
+      open: open.map(({ id }) => id),
+      unsettled: ended.filter((row) => !isSettled(row)).map(({ id }) => id),
+      hasMore: ended.length === ERASE_JOBS,
+    };
+  });
+}
+
+async function settleLost(
+  tx: Transaction,
+  context: StoreContext,
+  id: string,
+  by: string,
+  row: JobRow,
+): Promise<Tended> {
+  const { kind, retentionMs } = context;
+  const wasSent = row.state === "sending";
+  const lost = lostIn(row, wasSent);
+  tx.publish();
+  if (!wasSent && row.is_settled === 1) {
+    await deleteJob(tx, context, id);
+    return { lost };
+  }
+  const expiresAt = wasSent ? tx.now + retentionMs : tx.now;
+  await tx.query(
+    `UPDATE jobs SET state = ?, owner = ?, payment = ?, code = ?, expires_at = ? WHERE ${ONE}`,
+    ...[wasSent ? "lost" : "refused", by, JSON.stringify(lost.payment), context.lostCode, expiresAt],
+    ...[tx.key, kind, id],
+  );
+  const { ticket, is_settled } = row;
+  const unsettled = is_settled === 1 || ticket === null ? undefined : unsettledIn(id, { ...row, owner: by });
+  return await lookLater(tx, context, id, {
+    lost,
+    unsettled: unsettled && { ...unsettled, spent: wasSent ? undefined : 0 },
+  });
+}
+
+function lostIn({ details, payment }: JobRow, wasSent: boolean): LostJob {
+  const { reserved } = parseJSON<Payment>(payment) ?? {};
+  const spent = wasSent ? reserved : 0;
+  return { details: JSON.parse(details) as JobDetails, payment: { reserved, spent }, wasSent };
+}
+
+function unsettledIn(id: string, { owner, ticket, payment }: JobRow): Unsettled {
+  return { id, owner, ticket: ticket ?? "", spent: parseJSON<Payment>(payment)?.spent };
+}
+
+async function lookLater(
+  tx: Transaction,
+  { tendJob }: StoreContext,
+  id: string,
+  tended: Tended,
+  at = tx.now + TEND_MS,
+): Promise<Tended> {
+  await tx.schedule(tendJob, { id, at, input: { id } });
+  return tended;
+}
+
+async function deleteJob(tx: Transaction, { kind, tendJob }: StoreContext, id: string): Promise<void> {
+  await Promise.all([
+    tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
+    tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
+    tx.cancel(tendJob as never, id),
+  ]);
+}
+
+/** Deletes what a job has of its user. Its reservation stays until it is settled. */
+async function emptyJob(tx: Transaction, { kind, tendJob }: StoreContext, id: string): Promise<void> {
+  await Promise.all([
+    tx.query(
+      `UPDATE jobs SET details = '{}', head = NULL, fingerprint = '', is_whole = 0, expires_at = ? WHERE ${ONE}`,
+      ...[tx.now, tx.key, kind, id],
+    ),
+    tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
+    tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
+  ]);
+}

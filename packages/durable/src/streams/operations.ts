@@ -1,0 +1,29 @@
+import type { AdminOperation } from "@sluice/worker-proxy";
+import type { Jobs } from "../jobs/jobs.js";
+import { isOpen } from "../jobs/states.js";
+import { cursorIn, textIn } from "../objects/operator-body.js";
+
+/** An operator's operations on the streams of a user. A list has no content. */
+export function createStreamOperations<Env>(jobs: Jobs): readonly AdminOperation<Env>[] {
+  return [
+    {
+      name: "streams/list",
+      async run(env, body) {
+        const listed = await jobs.list(env, textIn(body, "user"), cursorIn(body) ?? "");
+        const streams = listed.map(({ id, state, code }) => ({
+          id,
+          state: isOpen(state) ? "open" : state,
+          ...(code !== undefined && { code }),
+        }));
+        return { streams, cursor: streams.at(-1)?.id };
+      },
+    },
+    {
+      name: "streams/stop",
+      async run(env, body) {
+        const stopped = await jobs.stop(env, textIn(body, "user"), textIn(body, "id"), "stopped");
+        return { stopped };
+      },
+    },
+  ];
+}

@@ -1,0 +1,127 @@
+import type { CallOutcome } from "@sluice/worker-proxy";
+import {
+  checkedType,
+  holdsKey,
+  outcomeOf,
+  parsed,
+  Refusal,
+  readAnswer,
+  readText,
+  type StreamEnd,
+  usageOf,
+} from "@sluice/worker-proxy/internal";
+import { errorLines } from "../jobs/follow.js";
+import { makeEventParts, makeTextParts } from "../jobs/parts.js";
+import { headOf } from "../jobs/run.js";
+import type { Ending, Sending } from "../jobs/sending.js";
+import type { JobServer } from "../jobs/server.js";
+
+/** Larger than any response that is no stream. */
+const JSON_CHARACTERS = 8 * 1024 * 1024;
+const EVENTS = "text/event-stream";
+
+/** Reads the gateway's response: its events as they come, or JSON in their place. */
+export async function respond(sending: Sending, response: Response, server: JobServer): Promise<Ending> {
+  const { type, body } = checkedType(response, true);
+  const { chunkMs } = server.settings.way.timeout;
+  if (type === EVENTS) return await readStream(sending, body, chunkMs);
+  const { call, live, keys, status, headers } = sending;
+  const text = await readText({ response, call }, JSON_CHARACTERS, chunkMs);
+  const json = parsed(text);
+  call.close(true);
+  const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
+  if (holdsKey(text, keys)) {
+    live.head = headOf(new Refusal("upstream_type"));
+    return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
+  }
+  live.add(makeTextParts(text));
+  live.head = { status, headers, type: "application/json" };
+  return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
+}
+
+/** Stores the events as they come. The gateway has to wait while too many wait for their rows. */
+async function readStream(
+  sending: Sending,
+  body: ReadableStream<Uint8Array>,
+  stallMs: number,
+): Promise<Ending> {
+  const { call, owner, keys, request, headers } = sending;
+  let events: string[] = [];
+  owner.begin({ status: 200, headers, type: EVENTS });
+  const add = () => {
+    // a stopped stream stores nothing more
+    if (events.length > 0 && !owner.gaveUp) owner.add(makeEventParts(events, sending.live.lastId));
+    events = [];
+  };
+  const end = await new Promise<StreamEnd>((resolve) => {
+    const pull = readAnswer(
+      body,
+      call,
+      {
+        keys,
+        choices: Number(request.body["n"] ?? 1),
+        stallMs,
+        onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
+        onPass: add,
+        onEnd: resolve,
+      },
+      taker,
+    );
+    const isOver = () => call.signal.aborted;
+    const pullAll = async () => {
+      while (!isOver()) {
+        await owner.makeRoom();
+        await pull();
+      }
+    };
+    void pullAll();
+  });
+  add();
+  return endOf(sending, end);
+}
+
+/** The reader of the gateway's stream. It takes events by `onEvent`, and pulls when there is room for more. */
+const taker = {
+  enqueue() {},
+  close() {},
+  error() {},
+  desiredSize: 0,
+} as unknown as ReadableStreamDefaultController<Uint8Array>;
+
+function endOf(sending: Sending, { code, problem, usage, outcome, bytes, isConfirmed }: StreamEnd): Ending {
+  const known = { code, usage, bytes, callOutcome: outcome };
+  if (sending.owner.gaveUp) return { ...known, state: "stopped", outcome: "stopped" };
+  if (problem) addError(sending, problem);
+  if (code === undefined)
+    return { ...known, state: "complete", outcome: isConfirmed ? "complete" : "unconfirmed" };
+  return { ...known, state: "failed", outcome: code === "upstream_error" ? "failed" : "cut" };
+}
+
+/** Adds an event with an error. */
+export function addError({ live }: Sending, refusal: Refusal): void {
+  live.add(makeEventParts([errorLines(refusal)], live.lastId));
+}
+
+/** Stores a failure as the response, and as an event for those who read it as a stream. */
+export function storeFailure(sending: Sending, refusal: Refusal): void {
+  addError(sending, refusal);
+  sending.live.head ??= headOf(refusal);
+}
+
+/** Stores the end of a stream that was stopped. A request that waits for its begin gets it as a stream. */
+export function addStop(sending: Sending, refusal: Refusal): void {
+  const { live, headers } = sending;
+  addError(sending, refusal);
+  live.head ??= { status: 200, headers, type: EVENTS };
+}
+
+/** Returns true if the gateway did nothing. What is known of a server's error is that it sent no stream. */
+export function isFree(_: Sending, __: Refusal, outcome: CallOutcome): boolean {
+  return outcome !== "unknown" && outcome !== "answered";
+}
+
+/** Returns the lines of an event as they are stored. */
+function makeLines(event: string, data: string): string {
+  const name = event === "message" ? "" : `event: ${event}\n`;
+  return `${name}data: ${data.includes("\n") ? data.replaceAll("\n", "\ndata: ") : data}`;
+}

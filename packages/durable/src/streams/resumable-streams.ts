@@ -1,0 +1,133 @@
+import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
+import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
+import { checkLeavingIsReported } from "../hosts/cloudflare.js";
+import { createJobs } from "../jobs/jobs.js";
+import { checkMilliseconds, checkWhole } from "../jobs/options.js";
+import { jobRefusal } from "../jobs/refusals.js";
+import { createStreamOperations } from "./operations.js";
+import { addStop, isFree, respond, storeFailure } from "./respond.js";
+
+/** Options of {@link resumableStreams}. */
+export interface ResumableStreamsOptions {
+  /** Time for which a stream goes on that nobody reads, in milliseconds. Then the gateway's connection is closed. @default 60_000 */
+  readonly idleTimeoutMs?: number;
+  /** Time for which a response is stored after its end, in milliseconds. @default 600_000 */
+  readonly retentionMs?: number;
+  /** Size of the events of one response that are stored, in bytes. Beyond it a stream goes on for those who read it now. @default 8_388_608 */
+  readonly maxBytes?: number;
+  /** Largest number of stored responses of one user. Beyond it the oldest is deleted, which is an event. @default 50 */
+  readonly maxPerUser?: number;
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+const PATH = "/v1/chat/streams/{id}";
+
+/**
+ * Lets chat streams survive a reload or a broken connection.
+ *
+ * A response with `stream: true` has an `x-stream-id`, and each of its events an `id`. `GET /v1/chat/streams/{id}` returns
+ * what follows the event that `Last-Event-ID` names, and goes on as the response does; 204 if nothing follows. A client
+ * that leaves does not stop the response; `DELETE /v1/chat/streams/{id}` does. Only the user of the first request can do
+ * either. A request with the `idempotency-key` of an earlier one gets that one's response, and costs nothing.
+ *
+ * A request is never sent twice. If its process ends, the stream ends with the code `stream_interrupted`, and what was
+ * reserved for it is spent. `limits.maxStreamsPerUser` of the proxy bounds the streams that are open at the gateway,
+ * whether they are read or not.
+ *
+ * It needs the `host` of the proxy, and takes everything else from the proxy's options.
+ *
+ * @throws {TypeError} for an option that can't work
+ * @example
+ * ```ts
+ * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [resumableStreams()] });
+ * ```
+ */
+export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions = {}): ProxyPlugin<Env> {
+  const {
+    idleTimeoutMs = 60_000,
+    retentionMs = 600_000,
+    maxBytes = 8 * 1024 * 1024,
+    maxPerUser = 50,
+  } = options;
+  let maxOpen: number | undefined;
+  const jobs = createJobs({
+    kind: "streams",
+    eventKind: "answer",
+    isStream: true,
+    retentionMs: checkMilliseconds("retentionMs", retentionMs),
+    maxStored: checkWhole("maxPerUser", maxPerUser),
+    maxBytes: checkWhole("maxBytes", maxBytes),
+    idleTimeoutMs: checkMilliseconds("idleTimeoutMs", idleTimeoutMs),
+    lostCode: "stream_interrupted",
+    respond,
+    storeFailure,
+    isFree,
+    stop(sending) {
+      addStop(sending, jobRefusal("stream_stopped"));
+      return "stream_stopped";
+    },
+  });
+  return {
+    storage: jobs.storage,
+    connect(server) {
+      jobs.connect(server as never);
+      maxOpen = serverIn(server).settings.way.limits.maxStreamsPerUser;
+    },
+    offers: { chat: "chat-once", health: "chat-once" },
+    boundsStreams: true,
+    userData: jobs.userData,
+    operations: createStreamOperations(jobs),
+    routes: [
+      { name: "chat", method: "GET", path: PATH, id: "own", serve },
+      { name: "chat", method: "DELETE", path: PATH, id: "own", serve },
+    ],
+    send: (admitted) =>
+      admitted.route === "chat" && admitted.body?.["stream"] === true
+        ? send(admitted as AdmittedRequest<unknown>)
+        : undefined,
+  };
+
+  async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
+    checkLeavingIsReported();
+    const { request, user, env, isPublic = false } = admitted;
+    const key = request.headers.get("idempotency-key");
+    if (key !== null && !KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
+    const id = key === null ? makeId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
+    const sent = await jobs.send(admitted, { id, eventId: id, maxOpen: isPublic ? undefined : maxOpen });
+    const { head, body, isReplayed } = sent;
+    const { status, headers, type } = head;
+    const response = new Response(body, { status, headers: { ...headers, "content-type": type } });
+    if (type !== "text/event-stream") return markKept(response, { isReplayed });
+    response.headers.set("x-stream-id", id);
+    return markKept(response, {
+      streamId: id,
+      isReplayed,
+      endCode: () => jobs.readEndCode(env, user.id, id),
+    });
+  }
+
+  async function serve(admitted: AdmittedRequest<Env>): Promise<Response> {
+    const { id = "", request, env, user } = admitted;
+    if (!/^[0-9a-f]{32}$/.test(id)) throw jobRefusal("stream_not_found");
+    const seen = request.headers.get("last-event-id") ?? "0";
+    if (!/^\d{1,15}$/.test(seen)) throw jobRefusal("event_id_invalid");
+    if (request.method === "DELETE") {
+      if (!(await jobs.stop(env, user.id, id, "stopped"))) throw jobRefusal("stream_not_found");
+      return new Response(null, { status: 204 });
+    }
+    checkLeavingIsReported();
+    const input = { id, mode: "rest", after: Number(seen) } as const;
+    const opened = await jobs.open(admitted as AdmittedRequest<unknown>, input);
+    if (!opened) throw jobRefusal("stream_not_found");
+    const { head, body } = opened;
+    const headers = { ...head.headers, ...(body && { "content-type": head.type }) };
+    const response = new Response(body, { status: body ? 200 : 204, headers });
+    const endCode = () => jobs.readEndCode(env, user.id, id);
+    return markKept(response, { streamId: id, isReplayed: true, endCode });
+  }
+}
+
+/** Makes an id of 128 random bits: an id and a session of its user are all that is needed to read the response. */
+function makeId(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}

@@ -1,0 +1,425 @@
+import { resumableStreams } from "@sluice/durable";
+import { describe, expect, test } from "vitest";
+import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { chat } from "../../worker-proxy/test/support/in-process.js";
+import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
+import {
+  codeOf,
+  done,
+  errorCode,
+  finish,
+  idOf,
+  numbered,
+  openGateway,
+  openStoredProxy,
+  piece,
+  silenceLog,
+  streamIdOf,
+} from "./support/stored-proxy.js";
+
+/** Enough for several writes. */
+const events = [...Array.from({ length: 25 }, (_, nth) => piece(`part ${nth}, `)), finish, done];
+const keyed = (key: string) => ({ headers: { "idempotency-key": key } });
+
+describe("a stored stream", () => {
+  test("numbers its events, and has an id of its own", async () => {
+    const gateway = openGateway();
+    gateway.streams(events.join(""));
+    const response = await openStoredProxy({ gateway }).ask();
+    expect(response.status).toBe(200);
+    idOf(response);
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(response.headers.get("x-request-id")).toBe("gateway-1");
+    expect(await response.text()).toBe(numbered(events));
+    const [request] = gateway.requests;
+    expect(request?.url).toBe("https://gateway.example/v1/chat/completions");
+    expect(request?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
+    expect(await request?.json()).toEqual({ ...chat, stream: true });
+  });
+
+  test("resumes at every event after its end, and has nothing behind the last one", async () => {
+    const gateway = openGateway();
+    gateway.streams(events.join(""));
+    const { ask, resume } = openStoredProxy({ gateway });
+    const response = await ask();
+    await response.text();
+    const id = idOf(response);
+    expect(await (await resume(id)).text()).toBe(numbered(events));
+    for (let seen = 0; seen < events.length; seen += 1)
+      expect(await (await resume(id, seen)).text()).toBe(numbered(events.slice(seen), seen + 1));
+    expect((await resume(id, events.length)).status).toBe(204);
+    expect((await resume(id, events.length + 1)).status).toBe(400);
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("resumes at every event while it comes, and goes on", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume } = openStoredProxy({ gateway });
+    const first = await ask();
+    const id = idOf(first);
+    for (const [nth, event] of events.slice(0, -2).entries()) {
+      live.send(event);
+      const resumed = readerOf(await resume(id, nth));
+      expect(await resumed.until(`part ${nth}, `)).toBe(numbered([event], nth + 1));
+      await resumed.leave();
+    }
+    const last = await resume(id, 7);
+    live.send(finish + done);
+    live.end();
+    expect(await last.text()).toBe(numbered(events.slice(7), 8));
+    expect(await first.text()).toBe(numbered(events));
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("refuses an event id behind its last one while it comes", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume } = openStoredProxy({ gateway });
+    const response = await ask();
+    live.send(piece("a"));
+    await readerOf(response).until("a");
+    const refused = await resume(idOf(response), 2);
+    expect([refused.status, await codeOf(refused)]).toEqual([400, "invalid_request"]);
+    live.end();
+  });
+
+  test("is read by eight at most, and by another one once one of them has left", async () => {
+    const gateway = openGateway();
+    gateway.streamsLive();
+    const { ask, resume, stop } = openStoredProxy({ gateway });
+    const id = idOf(await ask());
+    const client = new AbortController();
+    for (let nth = 2; nth <= 7; nth += 1) await resume(id);
+    expect((await resume(id, 0, { signal: client.signal })).status).toBe(200);
+    const ninth = await resume(id);
+    expect([ninth.status, await codeOf(ninth)]).toEqual([429, "too_many_readers"]);
+    client.abort();
+    await expect.poll(async () => (await resume(id)).status).toBe(200);
+    expect((await resume(id)).status).toBe(429);
+    await stop(id);
+  });
+
+  test("has events of many lines, and one of a megabyte, byte by byte", async () => {
+    const lines = Array.from({ length: 10_000 }, (_, nth) => `data: ${nth}${"x".repeat(100)}\n`);
+    const whole = [`${lines.join("")}\n`, finish, done];
+    const gateway = openGateway();
+    gateway.streams(whole.join(""));
+    const { ask, resume } = openStoredProxy({ gateway });
+    const response = await ask();
+    expect((await response.text()) === numbered(whole)).toBe(true);
+    expect((await (await resume(idOf(response))).text()) === numbered(whole)).toBe(true);
+  });
+
+  test("goes on beyond `maxBytes` for who reads it now; what is stored of it ends as interrupted", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume } = openStoredProxy({ gateway, plugins: [resumableStreams({ maxBytes: 350_000 })] });
+    const response = await ask();
+    const reader = readerOf(response);
+    for (let nth = 1; nth <= 6; nth += 1) {
+      live.send(piece("y".repeat(100_000)));
+      await reader.until(`id: ${nth}\n`);
+    }
+    live.send(finish + done);
+    live.end();
+    expect(await reader.until("[DONE]")).toContain(numbered([finish, done], 7));
+    await reader.until("nothing more");
+    await expect
+      .poll(async () => errorCode(await (await resume(idOf(response), 3)).text()))
+      .toBe("stream_interrupted");
+    const again = await (await resume(idOf(response))).text();
+    expect(again).toContain("id: 3\n");
+    expect(again).not.toContain("id: 4\n");
+  });
+
+  test("lets the gateway wait while too much waits for its rows", async () => {
+    const gateway = openGateway();
+    const text = piece("z".repeat(200_000));
+    let pulls = 0;
+    gateway.responds(() => {
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        pulls += 1;
+        controller.enqueue(new TextEncoder().encode(pulls < 30 ? text : finish + done));
+        if (pulls === 30) controller.close();
+      };
+      return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), {
+        headers: { "content-type": "text/event-stream" },
+      });
+    });
+    const { ask } = openStoredProxy({ gateway });
+    expect(await (await ask()).text()).toContain("[DONE]");
+    expect(pulls).toBe(30);
+  });
+});
+
+describe("a client that leaves", () => {
+  test("does not stop the stream", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume } = openStoredProxy({ gateway });
+    const client = new AbortController();
+    const response = await ask({ signal: client.signal });
+    live.send(piece("a"));
+    await readerOf(response).until("a");
+    client.abort();
+    const rest = await resume(idOf(response), 1);
+    expect(live.hasLeft).toBe(false);
+    live.send(finish + done);
+    live.end();
+    expect(await rest.text()).toBe(numbered([finish, done], 2));
+  });
+
+  test("stops the stream with DELETE, for all readers and at the gateway", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume, stop } = openStoredProxy({ gateway });
+    const response = await ask();
+    const id = idOf(response);
+    live.send(piece("a"));
+    const reader = readerOf(response);
+    await reader.until("a");
+    expect((await stop(id)).status).toBe(204);
+    const text = await reader.until("never");
+    expect(text.startsWith(numbered([piece("a")]))).toBe(true);
+    expect(errorCode(text)).toBe("stream_stopped");
+    expect(await (await resume(id)).text()).toBe(text);
+    expect((await resume(id, 2)).status).toBe(204);
+    expect((await stop(id)).status).toBe(204);
+    expect(live.hasLeft).toBe(true);
+  });
+
+  test("stops a stream before the gateway has responded, too", async () => {
+    const gateway = openGateway();
+    gateway.hangs();
+    const { ask, stop } = openStoredProxy({ gateway });
+    const asking = ask(keyed("early"));
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    expect((await stop(await streamIdOf("early"))).status).toBe(204);
+    expect(errorCode(await (await asking).text())).toBe("stream_stopped");
+    expect(gateway.requests[0]?.signal.aborted).toBe(true);
+  });
+
+  test("leaves a stream that is stopped after `idleTimeoutMs` without a reader", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume, jobs } = openStoredProxy({
+      gateway,
+      plugins: [resumableStreams({ idleTimeoutMs: 50 })],
+    });
+    const client = new AbortController();
+    const response = await ask({ signal: client.signal });
+    live.send(piece("a"));
+    await readerOf(response).until("a");
+    client.abort();
+    await expect.poll(() => live.hasLeft).toBe(true);
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "orphaned", code: "stream_stopped" }]);
+    expect(errorCode(await (await resume(idOf(response))).text())).toBe("stream_stopped");
+  });
+
+  test("leaves a request without a response, which is stopped as well", async () => {
+    const gateway = openGateway();
+    gateway.hangs();
+    const { ask, jobs } = openStoredProxy({ gateway, plugins: [resumableStreams({ idleTimeoutMs: 50 })] });
+    const client = new AbortController();
+    const leaving = ask({ signal: client.signal });
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    client.abort();
+    expect((await leaving).status).toBe(408);
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "orphaned" }]);
+    expect(gateway.requests[0]?.signal.aborted).toBe(true);
+  });
+});
+
+describe("a request that comes again with its key", () => {
+  test("gets the stream of the first one, while it comes and later", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, requests } = openStoredProxy({ gateway });
+    const first = await ask(keyed("one"));
+    live.send(piece("a"));
+    const second = await ask(keyed("one"));
+    expect(idOf(second)).toBe(idOf(first));
+    live.send(finish + done);
+    live.end();
+    const whole = numbered([piece("a"), finish, done]);
+    for (const response of [first, second, await ask(keyed("one"))])
+      expect(await response.text()).toBe(whole);
+    expect(gateway.requests).toHaveLength(1);
+    await expect.poll(() => requests.map(({ replayed }) => replayed)).toEqual([undefined, true, true]);
+  });
+
+  test("is refused with 422 if its body has changed, and nothing is sent", async () => {
+    const gateway = openGateway();
+    gateway.streams(events.join(""));
+    const { ask } = openStoredProxy({ gateway });
+    await (await ask(keyed("one"))).text();
+    const other = await ask({ ...keyed("one"), body: { ...chat, stream: true, temperature: 1 } });
+    expect([other.status, await codeOf(other)]).toEqual([422, "idempotency_mismatch"]);
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("finds nothing of another user, and neither does the id of a stream", async () => {
+    const gateway = openGateway();
+    gateway.streams(events.join(""));
+    const { ask, resume, stop } = openStoredProxy({ gateway });
+    const id = idOf(await ask(keyed("one")));
+    const other = { headers: { ...keyed("one").headers, authorization: "Bearer other-token" } };
+    expect(idOf(await ask(other))).not.toBe(id);
+    expect(gateway.requests).toHaveLength(2);
+    expect((await resume(id, 0, other)).status).toBe(404);
+    expect((await stop(id, other)).status).toBe(404);
+  });
+
+  test("is sent again after a refusal, of which nothing is stored", async () => {
+    const gateway = openGateway(() =>
+      Response.json({ error: { message: "slow down" } }, { status: 429, headers: { "retry-after": "7" } }),
+    );
+    const { ask } = openStoredProxy({ gateway });
+    const refused = await ask(keyed("refused"));
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(refused.headers.has("x-stream-id")).toBe(false);
+    expect(await refused.json()).toMatchObject({ error: { message: "slow down" } });
+    gateway.streams(events.join(""));
+    expect(await (await ask(keyed("refused"))).text()).toBe(numbered(events));
+  });
+
+  test("is not sent again if nobody knows what the gateway did", async () => {
+    silenceLog();
+    const gateway = openGateway(() => Response.json({ error: {} }, { status: 504 }));
+    const { ask, resume } = openStoredProxy({ gateway });
+    for (let nth = 0; nth < 2; nth += 1) expect((await ask(keyed("unknown"))).status).toBe(502);
+    expect(errorCode(await (await resume(await streamIdOf("unknown"))).text())).toBe("upstream_error");
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("gets the JSON that came in the place of a stream, which is sent once", async () => {
+    const gateway = openGateway(() => Response.json({ id: "chat-1" }));
+    const { ask, resume } = openStoredProxy({ gateway });
+    for (let nth = 0; nth < 2; nth += 1) {
+      const response = await ask(keyed("json"));
+      expect(response.headers.has("x-stream-id")).toBe(false);
+      expect(await response.json()).toEqual({ id: "chat-1" });
+    }
+    expect(gateway.requests).toHaveLength(1);
+    expect((await resume(await streamIdOf("json"))).status).toBe(404);
+  });
+
+  test.each(["", "a b", "k".repeat(256)])("needs a key of 1 to 255 visible characters: %j", async (key) => {
+    const gateway = openGateway();
+    const refused = await openStoredProxy({ gateway }).ask(keyed(key));
+    expect([refused.status, await codeOf(refused)]).toEqual([400, "idempotency_key_invalid"]);
+    expect(gateway.requests).toHaveLength(0);
+  });
+});
+
+describe("a response that ends badly", () => {
+  test("has its break as an event", async () => {
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume } = openStoredProxy({ gateway });
+    const response = await ask();
+    live.send(`${piece("a")}data: {"choi`);
+    await new Promise((resolve) => setTimeout(resolve));
+    live.cut();
+    const text = await response.text();
+    expect(text).toContain(`${numbered([piece("a")])}id: 2\nevent: error\n`);
+    expect(errorCode(text)).toBe("upstream_cut");
+    expect(await (await resume(idOf(response))).text()).toBe(text);
+    expect((await resume(idOf(response), 2)).status).toBe(204);
+  });
+
+  test("is neither stored nor passed on if it quotes the key", async () => {
+    const gateway = openGateway();
+    gateway.streams(piece("a") + piece(`my key is ${KEY}`) + finish + done);
+    const { ask, resume } = openStoredProxy({ gateway });
+    const response = await ask();
+    const text = await response.text();
+    expect(errorCode(text)).toBe("upstream_type");
+    expectNoKey(text);
+    expectNoKey(await (await resume(idOf(response))).text());
+  });
+
+  test.each([
+    [401, 502, "upstream_auth"],
+    [400, 400, "x"],
+    [500, 502, "upstream_error"],
+    [302, 502, "upstream_redirect"],
+  ])("is told as without this plugin: %i", async (status, told, code) => {
+    silenceLog();
+    const init = { status, headers: { location: "https://evil.example" } };
+    const gateway = openGateway(() => Response.json({ error: { message: "no", code: "x" } }, init));
+    const response = await openStoredProxy({ gateway }).ask();
+    expect([response.status, await codeOf(response)]).toEqual([told, code]);
+    expect(response.headers.has("x-stream-id")).toBe(false);
+  });
+});
+
+describe("the streams of a user", () => {
+  test("are bounded where they cost: at the gateway, also if nobody reads them", async () => {
+    const gateway = openGateway();
+    gateway.responds(({ signal }) => {
+      const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        controller.enqueue(new TextEncoder().encode(piece("a")));
+        for (const left of [signal, gateway.closing])
+          left.addEventListener("abort", () => controller.error(left.reason));
+      };
+      return new Response(new ReadableStream({ start }), {
+        headers: { "content-type": "text/event-stream" },
+      });
+    });
+    const { ask, stop } = openStoredProxy({ gateway, limits: { maxStreamsPerUser: 3 } });
+    const ids: string[] = [];
+    for (let nth = 0; nth < 3; nth += 1) {
+      const client = new AbortController();
+      const response = await ask({ ...keyed(`${nth}`), signal: client.signal });
+      await readerOf(response).until('"a"');
+      client.abort();
+      ids.push(idOf(response));
+    }
+    const refused = await ask();
+    expect([refused.status, await codeOf(refused)]).toEqual([429, "too_many_streams"]);
+    // one that is there already needs no place
+    expect((await ask(keyed("0"))).status).toBe(200);
+    expect(gateway.requests).toHaveLength(3);
+    expect((await ask({ headers: { authorization: "Bearer other-token" } })).status).toBe(200);
+    for (const id of ids) await stop(id);
+    await expect.poll(async () => (await ask()).status).toBe(200);
+  });
+
+  test("are a few, and the deletion of the oldest is an event", async () => {
+    const gateway = openGateway();
+    gateway.streams(events.join(""));
+    const { ask, resume, jobs } = openStoredProxy({
+      gateway,
+      plugins: [resumableStreams({ maxPerUser: 2 })],
+    });
+    const ids: string[] = [];
+    for (let nth = 1; nth <= 3; nth += 1) {
+      const response = await ask();
+      await response.text();
+      ids.push(idOf(response));
+      await expect.poll(() => jobs.filter(({ outcome }) => outcome === "complete").length).toBe(nth);
+      // their ends are told apart by their time
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(jobs.filter(({ outcome }) => outcome === "dropped")).toMatchObject([
+      { kind: "answer", id: ids[0], code: "too_many_kept" },
+    ]);
+    const read = async (id: string) => {
+      const { status, body } = await resume(id);
+      await body?.cancel();
+      return status;
+    };
+    const statuses = await Promise.all(ids.map(read));
+    expect(statuses).toEqual([404, 200, 200]);
+  });
+});
+
+test.each([["idleTimeoutMs"], ["retentionMs"], ["maxBytes"], ["maxPerUser"]])(
+  "An option that can't work is refused: %s",
+  (name) => {
+    for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => resumableStreams({ [name]: value })).toThrow(new RegExp(`^${name}: give`));
+  },
+);

@@ -1,0 +1,244 @@
+import { idempotency, resumableStreams } from "@sluice/durable";
+import {
+  type BoundHost,
+  createProxy,
+  type JobEvent,
+  type ProxyEvent,
+  type ProxyOptions,
+  type ProxyPlugin,
+  readStreams,
+} from "@sluice/worker-proxy";
+import { expect, onTestFinished, vi } from "vitest";
+import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
+import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { nodeHost } from "../../src/host/node.js";
+
+type Respond = (request: Request) => Response | Promise<Response>;
+const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
+
+/** A gateway that does what the test says. */
+export function openGateway(respond: Respond = () => Response.json({ id: "1" })) {
+  const requests: Request[] = [];
+  const closing = new AbortController();
+  let next = respond;
+  return {
+    requests,
+    /** Aborts when the test ends. */
+    closing: closing.signal,
+    /** Ends all responses. */
+    close: () => closing.abort(new Error("the gateway has closed")),
+    responds(changed: Respond) {
+      next = changed;
+    },
+    fetch: async (request: Request) => {
+      requests.push(request.clone() as Request);
+      return next(request);
+    },
+    /** Responds with a whole stream. */
+    streams: (text: string) => {
+      next = () => new Response(text, { headers: EVENTS });
+    },
+    /** Responds with a stream that the test sends. */
+    streamsLive() {
+      let controller!: ReadableStreamDefaultController<Uint8Array>;
+      let pulls = 0;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (opened) => {
+            controller = opened;
+          },
+          pull: () => void (pulls += 1),
+        },
+        { highWaterMark: 0 },
+      );
+      closing.signal.addEventListener("abort", () => {
+        if (!hasLeft) controller.error(closing.signal.reason);
+      });
+      let hasLeft = false;
+      next = ({ signal }) => {
+        signal.addEventListener("abort", () => {
+          hasLeft = true;
+        });
+        return new Response(body, { headers: EVENTS });
+      };
+      return {
+        send: (text: string) => controller.enqueue(new TextEncoder().encode(text)),
+        end: () => controller.close(),
+        cut: () => controller.error(new Error("connection lost")),
+        get hasLeft() {
+          return hasLeft;
+        },
+        get pulls() {
+          return pulls;
+        },
+      };
+    },
+    /** Does not respond until it is left. */
+    hangs() {
+      next = ({ signal }) =>
+        new Promise((_, reject) => {
+          for (const left of [signal, closing.signal])
+            left.addEventListener("abort", () => reject(left.reason));
+        });
+    },
+  };
+}
+
+/** A meter that reserves 100 for each request, and can settle by tickets. */
+export function openPurse() {
+  const reserved = new Map<string, number>();
+  const spent: number[] = [];
+  const purse = {
+    reserved,
+    spent,
+    /** True while nothing can be settled. */
+    fails: false,
+    /** Called before anything is reserved, once the ticket is stored. */
+    beforeReserve: async () => {},
+    plugin: {
+      ...readStreams(),
+      async reserve({ keepTicket }) {
+        const ticket = crypto.randomUUID();
+        await keepTicket?.(ticket, 100);
+        await purse.beforeReserve();
+        reserved.set(ticket, 100);
+        const costOf = (usage?: Readonly<Record<string, unknown>>) => Number(usage?.["total_tokens"] ?? 100);
+        return {
+          amount: 100,
+          ticket,
+          costOf,
+          settle: async (usage) => settle(ticket, costOf(usage)),
+          release: async () => settle(ticket, 0),
+        };
+      },
+      settleTicket: async (ticket, amount) => settle(ticket, amount ?? 100),
+    } satisfies ProxyPlugin,
+  };
+  return purse;
+
+  function settle(ticket: string, amount: number): void {
+    if (purse.fails) throw new Error("the purse is closed");
+    if (reserved.delete(ticket) && amount > 0) spent.push(amount);
+  }
+}
+
+/** Silences the log of a test, and returns its lines. */
+export function silenceLog(): string[] {
+  const lines: string[] = [];
+  const log = vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+  onTestFinished(() => log.mockRestore());
+  return lines;
+}
+
+/** A host that tells when the jobs that it started have ended. */
+function trackJobs(host: ReturnType<typeof nodeHost>) {
+  const running = new Set<Promise<void>>();
+  return {
+    close: () => host.close(),
+    ended: () => Promise.allSettled(running),
+    open(setup: Parameters<typeof host.open>[0]): (env: unknown) => BoundHost {
+      const bind = host.open(setup);
+      return (env) => {
+        const bound = bind(env);
+        const start: BoundHost["start"] = (key, job, input) => {
+          const run: typeof job.run = (context, given) => {
+            const ended = job.run(context, given);
+            running.add(ended);
+            return ended;
+          };
+          return bound.start(key, { ...job, run }, input);
+        };
+        return { run: bound.run, open: bound.open, start };
+      };
+    },
+  };
+}
+
+interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gateway" | "host"> {
+  readonly file?: string;
+  readonly gateway: ReturnType<typeof openGateway>;
+}
+
+/** A proxy whose streams and creates are stored. A bearer token is its user's name. */
+export function openStoredProxy({ file = ":memory:", gateway, ...options }: StoredProxyOptions) {
+  const host = trackJobs(nodeHost({ file, env: {} }));
+  onTestFinished(async () => {
+    gateway.close();
+    await host.ended();
+    await host.close();
+  });
+  const jobs: JobEvent[] = [];
+  const requests: ProxyEvent[] = [];
+  const proxy = createProxy<unknown>({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+    origins: ["https://app.example"],
+    models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
+    routes: ["chat", "images", "videos"],
+    secret: () => "a secret of the proxy's own, 32 and more",
+    fetch: gateway.fetch,
+    plugins: [resumableStreams(), idempotency()],
+    host,
+    onEvent: (event: ProxyEvent | JobEvent) =>
+      void (event.kind === "request" ? requests.push(event as ProxyEvent) : jobs.push(event as JobEvent)),
+    ...options,
+  });
+  const closing = new AbortController();
+  onTestFinished(() => closing.abort());
+  // a body that no test reads has a reader until its client leaves
+  const send = ({ signal = closing.signal, ...more }: Parameters<typeof asked>[0] = {}) =>
+    proxy.fetch(asked({ ...more, signal: AbortSignal.any([signal, closing.signal]) }), {});
+  return {
+    host,
+    jobs,
+    requests,
+    send,
+    proxy,
+    ask: (more: Parameters<typeof asked>[0] = {}) => send({ body: { ...chat, stream: true }, ...more }),
+    resume: (id: string, after?: number | string, more: Parameters<typeof asked>[0] = {}) =>
+      send({
+        method: "GET",
+        path: `/v1/chat/streams/${id}`,
+        ...more,
+        headers: { ...more.headers, ...(after !== undefined && { "last-event-id": String(after) }) },
+      }),
+    stop: (id: string, more: Parameters<typeof asked>[0] = {}) =>
+      send({ method: "DELETE", path: `/v1/chat/streams/${id}`, ...more }),
+    create: (key: string | undefined, more: Parameters<typeof asked>[0] = {}) =>
+      send({
+        path: "/v1/images/generations",
+        body: { model: "gamma-image-5-0-260128", prompt: "a bird" },
+        ...more,
+        headers: { ...more.headers, ...(key !== undefined && { "idempotency-key": key }) },
+      }),
+  };
+}
+
+/** The id of a response's stream. */
+export function idOf(response: Response): string {
+  const id = response.headers.get("x-stream-id") ?? "";
+  expect(id).toMatch(/^[0-9a-f]{32}$/);
+  return id;
+}
+
+/** The id of the stream that a user's key has. */
+export async function streamIdOf(key: string, user = "Bearer user-token"): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${user}\n${key}`));
+  return Buffer.from(hash).toString("hex").slice(0, 32);
+}
+
+export const codeOf = async (response: Response) =>
+  ((await response.json()) as { error: { code: string } }).error.code;
+
+/** An event with a text. */
+export const piece = (text: string) => `data: {"choices":[{"delta":{"content":"${text}"}}]}\n\n`;
+export const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+export const done = "data: [DONE]\n\n";
+export const usage = { total_tokens: 7 };
+export const end = `${finish}data: ${JSON.stringify({ choices: [], usage })}\n\n${done}`;
+/** Events with their ids, as they are sent. */
+export const numbered = (events: readonly string[], first = 1) =>
+  events.map((event, nth) => `id: ${first + nth}\n${event}`).join("");
+/** The code of the error event in a text. */
+export const errorCode = (text: string) => /event: error\ndata: .*"code":"(\w+)"/.exec(text)?.[1];
