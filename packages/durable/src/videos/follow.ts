@@ -89,10 +89,17 @@ function createEnd({ end }: WatchedTask): string {
 /**
  * Returns the stream of a follower as the body of a response.
  *
+ * @param signal of the request: a page that leaves before the first event cancels no body
  * @throws {Refusal} 429 `too_many_readers`
  */
-export async function openBody(stream: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
+export async function openBody(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
   const reader = stream.getReader();
+  const leave = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
   const first = await reader.read();
   const start = new TextDecoder().decode(first.value);
   if (/^\d/.test(start)) {
@@ -105,8 +112,10 @@ export async function openBody(stream: ReadableStream<Uint8Array>): Promise<Read
     },
     async pull(controller) {
       const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      if (done) {
+        signal.removeEventListener("abort", leave);
+        controller.close();
+      } else controller.enqueue(value);
     },
     cancel: (reason) => reader.cancel(reason),
   });

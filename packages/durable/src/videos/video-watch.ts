@@ -132,7 +132,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     checkOpened(await host.run(key, watches.open, { id, userId: user.id, firstPollInMs: 0 }));
     const lastEventId = request.headers.get("last-event-id");
     const stream = await host.open(key, follow, { id, sentId, lastEventId });
-    return new Response(await openBody(stream), { headers: { "content-type": "text/event-stream" } });
+    return new Response(await openBody(stream, request.signal), { headers: { "content-type": "text/event-stream" } });
   }
 
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
