@@ -432,7 +432,10 @@ test.each([
   [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number from 1 up"],
   [{ startOn: "poll" }, 'videoWatch: startOn: give "create" or "subscribe"'],
   [{ onEnd: {} }, "videoWatch: onEnd: give a list of functions, [webhook(…)]"],
-  [{ onEnd: [async () => {}], startOn: "subscribe" }, 'videoWatch: onEnd: works with startOn: "create" alone'],
+  [
+    { onEnd: [async () => {}], startOn: "subscribe" },
+    'videoWatch: onEnd: works with startOn: "create" alone',
+  ],
   [{ baseURL: "https://gateway.example" }, "baseURL: is no option of videoWatch"],
 ])("refuses the options %j", (options, message) => {
   expect(() => openWatchedProxy(options as never)).toThrow(message);

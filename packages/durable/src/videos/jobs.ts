@@ -11,6 +11,7 @@ import {
 import { DeliveryError, type EndedTask, type EndHandler, type NamedHandlers } from "./end-handler.js";
 import type { definePolls } from "./polls.js";
 import { queryTask } from "./query-task.js";
+import { rejectOnAbort } from "./reject-on-abort.js";
 import { createWatchEvent, getOutcome } from "./report.js";
 import type { defineWatches } from "./watches.js";
 
@@ -81,13 +82,10 @@ async function runHandler<Env>(
     );
   });
   const { signal } = controller;
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-  });
   try {
     if (!handler) throw new DeliveryError("videoWatch has no handler of this name any more");
     const attempt = { env: env as Env, host, key, attempt: attempts, signal };
-    const received = await Promise.race([handler(ended, attempt), aborted]);
+    const received = await Promise.race([handler(ended, attempt), rejectOnAbort(signal)]);
     return { attempted: received ? { upstreamStatus: received.upstreamStatus } : {} };
   } catch (error) {
     return { attempted: readFailure(error), error };

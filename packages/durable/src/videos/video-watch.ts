@@ -9,6 +9,7 @@ import { defineFollow, openBody } from "./follow.js";
 import { deliverEnd, listDeadLetter, pollTask, type WatchParts } from "./jobs.js";
 import { definePolls } from "./polls.js";
 import { createWatchRefusal } from "./refusals.js";
+import { rejectOnAbort } from "./reject-on-abort.js";
 import { WATCH_TABLES } from "./rows.js";
 import { type CreatedTask, canResume, type WatchedTask } from "./task.js";
 import { type FailedResponse, readTask } from "./task-response.js";
@@ -132,7 +133,9 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     checkOpened(await host.run(key, watches.open, { id, userId: user.id, firstPollInMs: 0 }));
     const lastEventId = request.headers.get("last-event-id");
     const stream = await host.open(key, follow, { id, sentId, lastEventId });
-    return new Response(await openBody(stream, request.signal), { headers: { "content-type": "text/event-stream" } });
+    return new Response(await openBody(stream, request.signal), {
+      headers: { "content-type": "text/event-stream" },
+    });
   }
 
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
@@ -185,13 +188,10 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
       report({ kind: "watch", id, outcome: "dropped", code, ...facts }, env, admitted.context);
     };
     try {
-      const { refused } = await limited(START_MS, async (signal) => {
-        const late = new Promise<never>((_, reject) => {
-          signal.addEventListener("abort", () => reject(signal.reason));
-        });
-        // a second attempt, because connections are cut
-        return await Promise.race([start().catch(start), late]);
-      });
+      // a second attempt, because connections are cut
+      const { refused } = await limited(START_MS, (signal) =>
+        Promise.race([start().catch(start), rejectOnAbort(signal)]),
+      );
       if (refused) drop(refused, createWatchRefusal(refused, { what: MAX_OPEN_WATCHES }));
     } catch (error) {
       drop("object_unavailable", error);

@@ -4,7 +4,6 @@ import { DEAD_LETTER_RETENTION_MS, type defineDeliveries, type RowId, readDelive
 import { isPolling, removeWatch, schedulePoll, type WatchJobs, type WatchRules } from "./polls.js";
 import {
   countOpenWatches,
-  deleteWatch,
   type KnownVersion,
   readChangedWatches,
   readWatch,

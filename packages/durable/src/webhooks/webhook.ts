@@ -1,6 +1,7 @@
 import type { Keys } from "@sluice/worker-proxy";
 import { ensure, limited, readOption } from "@sluice/worker-proxy/internal";
 import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/end-handler.js";
+import { rejectOnAbort } from "../videos/reject-on-abort.js";
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<Env = unknown> {
@@ -59,8 +60,13 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
       "webhook-signature": (await Promise.all(signatures)).join(" "),
     };
     const init = { method: "POST", headers, body, redirect: "manual" } as const;
-    const post = (late: AbortSignal) =>
-      send(new Request(address, { ...init, signal: AbortSignal.any([signal, late]) }), env);
+    const post = (late: AbortSignal) => {
+      const either = AbortSignal.any([signal, late]);
+      return Promise.race([
+        send(new Request(address, { ...init, signal: either }), env),
+        rejectOnAbort(either),
+      ]);
+    };
     const response = await limited(RESPONSE_MS, post).catch((cause: unknown) => {
       throw new DeliveryError("the app could not be reached", { cause });
     });

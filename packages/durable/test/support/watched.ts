@@ -1,9 +1,9 @@
-import { nodeHost } from "../../src/host/node.js";
 import { createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, vi } from "vitest";
 import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
+import { nodeHost } from "../../src/host/node.js";
 import { type VideoWatchOptions, videoWatch } from "../../src/videos/index.js";
 
 export const START = Date.UTC(2040, 0, 1);
