@@ -70,7 +70,7 @@ async function giveUp(status = 503) {
   const created = await proxy.create();
   await until(() => proxy.of("webhook").length === 1);
   while (proxy.of("webhook").at(-1)?.outcome === "waiting") await jump(HOUR);
-  await until(() => proxy.events.length > 0);
+  await advance(2 * SECOND);
   proxy.app.next = () => new Response(null, { status: 204 });
   return { ...proxy, created };
 }
