@@ -99,7 +99,10 @@ test("a process that is killed between two handlers repeats only the one that ha
   await create(await start());
   await expect.poll(() => output).toContain('"kind":"webhook"');
   await expect.poll(() => app.requests.map(({ url }) => url).toSorted()).toEqual(["/book", "/hook"]);
-  const { body, rawHeaders } = app.requests.find(({ url }) => url === "/hook") ?? { body: "", rawHeaders: [] };
+  const { body, rawHeaders } = app.requests.find(({ url }) => url === "/hook") ?? {
+    body: "",
+    rawHeaders: [],
+  };
   const booked = app.requests.find(({ url }) => url === "/book")?.body;
   await kill();
 
@@ -108,7 +111,9 @@ test("a process that is killed between two handlers repeats only the one that ha
   await expect.poll(() => app.requests.map(({ url }) => url)).toEqual(["/book"]);
   // one end has one id, by which the app knows what it has seen
   expect(app.requests[0]?.body).toBe(booked);
-  const headers = rawHeaders.flatMap((name, at) => (at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]]]));
+  const headers = rawHeaders.flatMap((name, at) =>
+    at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]]],
+  );
   const signed = Object.fromEntries(headers) as Record<string, string>;
   expect(signed["webhook-id"]).toBe(`msg_${booked}`);
   expect(() => new Webhook(SECRET).verify(body, { ...signed, "webhook-id": "msg_other" })).toThrow();

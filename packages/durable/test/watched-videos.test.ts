@@ -153,6 +153,48 @@ describe("pages that listen", () => {
     expect((await follow()).status).toBe(200);
   });
 
+  test("a change costs the same reads for sixteen tabs as for one", async () => {
+    const { create, gateway, polls, plugin } = openWatchedProxy();
+    const runs = vi.fn();
+    for (const operation of plugin.storage?.operations ?? []) {
+      const { name, run } = operation;
+      Object.assign(operation, {
+        run: (...given: never[]) => [runs(name), run(...(given as [never, never]))][1],
+      });
+    }
+    const costs: string[][] = [];
+    const { listen } = await create();
+    const tabs = [await listen()];
+    for (const status of ["IN_PROGRESS", "REVIEW"]) {
+      await until(() => polls.length > 0);
+      gateway.next = () => task(status);
+      const before = polls.length;
+      runs.mockClear();
+      await until(() => polls.length > before);
+      await advance(SECOND);
+      costs.push(runs.mock.calls.flat().toSorted());
+      while (tabs.length < 16) tabs.push(await listen());
+    }
+    for (const tab of tabs.slice(1)) {
+      expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
+      expect((await tab.nextEvent()).data.data.status).toBe("REVIEW");
+    }
+    expect(costs[0]).toEqual(["videos.applyPoll", "videos.beginPoll", "videos.readChanges"]);
+    expect(costs[1]).toEqual(costs[0]);
+  });
+
+  test("a page that listens for hours keeps its watch, at the usual pace", async () => {
+    const { create, polls, events } = openWatchedProxy();
+    const tab = await (await create()).listen();
+    void (async () => {
+      // takes the comments
+      while (!(await tab.next()).stopped);
+    })();
+    await advance(70 * MINUTE);
+    expect(events).toEqual([]);
+    expect(polls.length).toBeGreaterThan(250);
+  });
+
   test("an hour without a page ends the watch, and nothing of it is left", async () => {
     const { create, events, plugin, env, polls } = openWatchedProxy();
     const { listen, gatewayId } = await create();

@@ -35,7 +35,7 @@ export interface EndContext<Env = unknown> {
   readonly key: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** Aborts after ten minutes, and if the user is erased meanwhile. */
+  /** Aborts after ten minutes, if the user is erased meanwhile, and when the host closes. */
   readonly signal: AbortSignal;
 }
 

@@ -104,7 +104,7 @@ export class Feed<Env> {
     if (known.length === 0) return;
     const changed = await host.run(key, this.#parts.watches.readChanges, { known });
     for (const { id, task } of changed) if (this.#tasks.has(id)) this.#tasks.set(id, task);
-    if (changed.length > 0) this.#wake();
+    if (changed.length > 0) this.wake();
   }
 
   #beat(): void {
@@ -117,7 +117,7 @@ export class Feed<Env> {
     }
     void this.#refresh();
     this.#noteReaders();
-    this.#wake();
+    this.wake();
   }
 
   /** Tells the polls that there are readers: without one they come less often. */
@@ -132,7 +132,8 @@ export class Feed<Env> {
     });
   }
 
-  #wake(): void {
+  /** Lets all followers look again. */
+  wake(): void {
     this.#changes += 1;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }

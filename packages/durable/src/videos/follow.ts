@@ -14,6 +14,9 @@ export type Follow = {
   readonly lastEventId: string | null;
 };
 
+/** The context of a host that says when the reader of a source has left. Without a signal, the next beat finds out. */
+type EndingContext = HostContext & { readonly signal?: AbortSignal };
+
 const encoder = new TextEncoder();
 /** Makes the headers leave immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
@@ -21,7 +24,7 @@ const COMMENT = ":\n\n";
 /** Defines the source of a task's events, which all followers of a user in one place share. */
 export function defineFollow<Env>(parts: () => WatchParts<Env>): Source<Follow> {
   const feeds = new WeakMap<object, Map<string, Feed<Env>>>();
-  return source("videos.follow", async function* (context: HostContext, input: Follow) {
+  return source("videos.follow", async function* (context: EndingContext, input: Follow) {
     const ofHost = feeds.get(context.host) ?? new Map<string, Feed<Env>>();
     feeds.set(context.host, ofHost);
     let feed = ofHost.get(context.key);
@@ -30,7 +33,7 @@ export function defineFollow<Env>(parts: () => WatchParts<Env>): Source<Follow> 
     const limit = feed.findLimit(input.id);
     if (limit !== undefined) return void (yield encoder.encode(String(limit)));
     ofHost.set(context.key, feed);
-    yield* followTask(feed, input);
+    yield* followTask(feed, input, context.signal);
     if (feed.isEmpty && ofHost.get(context.key) === feed) ofHost.delete(context.key);
   });
 }
@@ -38,8 +41,11 @@ export function defineFollow<Env>(parts: () => WatchParts<Env>): Source<Follow> 
 async function* followTask<Env>(
   feed: Feed<Env>,
   { id, sentId, lastEventId }: Follow,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void> {
   const follower = feed.add(id);
+  const leave = () => feed.wake();
+  signal?.addEventListener("abort", leave, { once: true });
   let seen = lastEventId;
   let beats = feed.beats;
   let text = COMMENT;
@@ -47,7 +53,7 @@ async function* followTask<Env>(
     for (;;) {
       const wait = feed.watch();
       const task = await feed.read(id);
-      if (!task || follower.isOver) return;
+      if (!task || follower.isOver || signal?.aborted) return;
       if (seen !== String(task.seq)) text += createEvent(task, sentId);
       seen = String(task.seq);
       text += createEnd(task);
@@ -62,6 +68,7 @@ async function* followTask<Env>(
       await wait();
     }
   } finally {
+    signal?.removeEventListener("abort", leave);
     if (!follower.isOver) feed.remove(follower);
   }
 }

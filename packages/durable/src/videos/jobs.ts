@@ -67,7 +67,7 @@ export async function deliverEnd<Env>(parts: WatchParts<Env>, context: JobContex
 /** Calls the handler, for ten minutes at most. What it throws is its result. */
 async function runHandler<Env>(
   { deliveries }: WatchParts<Env>,
-  { host, key, env, subscribe }: JobContext,
+  { host, key, env, subscribe, signal: closing }: JobContext & { readonly signal?: AbortSignal },
   id: string,
   handler: EndHandler<Env> | undefined,
   { ended, attempts }: { readonly ended: EndedTask; readonly attempts: number },
@@ -81,7 +81,7 @@ async function runHandler<Env>(
       () => {}, // the database is away: the attempt continues
     );
   });
-  const { signal } = controller;
+  const signal = closing ? AbortSignal.any([controller.signal, closing]) : controller.signal;
   try {
     if (!handler) throw new DeliveryError("videoWatch has no handler of this name any more");
     const attempt = { env: env as Env, host, key, attempt: attempts, signal };
