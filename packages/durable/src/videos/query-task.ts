@@ -1,0 +1,73 @@
+import type { Server } from "@sluice/worker-proxy/internal";
+import {
+  ask,
+  checkedType,
+  errorBody,
+  holdsKey,
+  logCause,
+  openCall,
+  parsed,
+  Refusal,
+  readText,
+  refusalIn,
+  refusalOf,
+  textOf,
+} from "@sluice/worker-proxy/internal";
+import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask } from "./task-response.js";
+
+/** Longest time until the headers of a response, and for each piece of it, in milliseconds. */
+const STEP_MS = 30_000;
+/** Longest time of one poll, in milliseconds. */
+export const POLL_MS = 60_000;
+/** The own host, to which nothing is sent. */
+const OWN_HOST = "videos.invalid";
+/** Refusals of the gateway's account and of the proxy's own setup: no later poll succeeds until they are corrected. */
+const HOPELESS = ["upstream_auth", "upstream_redirect", "misconfigured"];
+
+const UNREADABLE: PollResult = { type: "unreadable", ...ENDED_WITHOUT_STATE.unreadable };
+
+/** Queries the gateway for a task once. A poll that fails is a result, too. */
+export async function queryTask<Env>(
+  { way, log }: Pick<Server<Env>["settings"], "way" | "log">,
+  id: string,
+  env: Env,
+): Promise<PollResult> {
+  const call = openCall(new AbortController().signal, POLL_MS);
+  try {
+    const gateway = { ...(await way.open(env, OWN_HOST)), headersMs: STEP_MS };
+    const path = `/v1/video/generations/${id}`;
+    const response = await ask(gateway, { method: "GET", path }, { call });
+    if (!response.ok) throw await refusalOf({ response, call }, gateway.apiKeys, STEP_MS);
+    checkedType(response, false);
+    const text = await readText({ response, call }, MAX_ENVELOPE_CHARACTERS, STEP_MS);
+    if (holdsKey(text, gateway.apiKeys)) throw new Refusal("upstream_type");
+    const task = readTask(parsed(text));
+    return task ? { type: "task", ...task } : UNREADABLE;
+  } catch (error) {
+    const refusal = refusalIn(error);
+    const { status, code } = textOf(refusal);
+    if (status >= 500) await logCause(`videoWatch: ${status} ${code}`, error, { env, log });
+    return readFailure(refusal);
+  } finally {
+    call.close();
+  }
+}
+
+function readFailure(refusal: Refusal): PollResult {
+  const { status, code } = textOf(refusal);
+  const error = errorBody(refusal);
+  // a page, whatever its status, says nothing about a task
+  if (code === "upstream_type") return UNREADABLE;
+  if (status === 404) return { type: "absent", ...ENDED_WITHOUT_STATE.absent };
+  const isPassing = status === 408 || status === 429 || status >= 500;
+  if (isPassing && !HOPELESS.includes(code))
+    return { type: "passing", status, error, retryAfterMs: readRetryAfter(refusal) };
+  return { type: "refused", status, error };
+}
+
+/** Returns the `retry-after` of a refusal, seconds or a date, in milliseconds from now. */
+function readRetryAfter({ details }: Refusal): number {
+  const value = details.headers?.["retry-after"] ?? "";
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Math.max(0, ms) || 0;
+}

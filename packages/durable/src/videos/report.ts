@@ -1,0 +1,29 @@
+import type { JobEvent, JobOutcome } from "@sluice/worker-proxy";
+import { logError } from "@sluice/worker-proxy/internal";
+import { getEndState, type TaskEnd, type WatchedTask } from "./task.js";
+
+/** Returns the event of a watch that is over. What is lost is in the log, too. */
+export function createWatchEvent(task: WatchedTask, outcome: JobOutcome, code: string | undefined): JobEvent {
+  const { id, userId, created, polls, startedAt } = task;
+  const { model, requestId } = created ?? {};
+  if (outcome === "lost")
+    logError(
+      `videoWatch: task ${id} ends without a known result: ${code} (request ${requestId ?? "unknown"})`,
+    );
+  const facts = { taskId: id, user: userId, model, requestId };
+  return { kind: "watch", id, outcome, code, ...facts, attempts: polls, durationMs: Date.now() - startedAt };
+}
+
+/** Returns the outcome of a watch, and the code that says why. */
+export function getOutcome(task: WatchedTask, end: TaskEnd): [outcome: JobOutcome, code: string | undefined] {
+  const state = getEndState(task, end);
+  const code = end.error === undefined ? `task_${state}` : readCode(end.error);
+  if (task.isRemoved) return ["stopped", code];
+  if (state === "succeeded") return ["complete", undefined];
+  const isLost = code === "task_not_found" || code === "watch_timeout";
+  return [isLost ? "lost" : "failed", code];
+}
+
+function readCode(error: string): string | undefined {
+  return (JSON.parse(error) as { error: { code?: string } }).error.code;
+}

@@ -1,0 +1,119 @@
+import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { WatchedTask } from "./task.js";
+
+/** Tables of watches, and of the work after their ends. The key is the user's. */
+export const WATCH_TABLES: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS video_watches (key TEXT NOT NULL, id TEXT NOT NULL, is_open BIGINT NOT NULL,
+    version BIGINT NOT NULL, envelope TEXT, state TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS video_watches_open ON video_watches (key, is_open)",
+  `CREATE TABLE IF NOT EXISTS video_ends (key TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
+    handler TEXT NOT NULL, state TEXT NOT NULL, attempts BIGINT NOT NULL, run TEXT, at BIGINT NOT NULL, status BIGINT,
+    cause TEXT, ended TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS video_ends_task ON video_ends (key, task)",
+];
+
+/** A row as it is read. */
+interface WatchRow {
+  readonly envelope: string | null;
+  readonly state: string;
+}
+
+/** Reads a watch. */
+export async function readWatch(reader: Reader, id: string): Promise<WatchedTask | undefined> {
+  const [row] = await reader.query<WatchRow>(
+    "SELECT envelope, state FROM video_watches WHERE key = ? AND id = ?",
+    reader.key,
+    id,
+  );
+  return row && parseRow(row);
+}
+
+/** Reads watches in the order of their ids. */
+export async function readWatches(reader: Reader, after: string, limit: number): Promise<WatchedTask[]> {
+  const rows = await reader.query<WatchRow>(
+    "SELECT envelope, state FROM video_watches WHERE key = ? AND id > ? ORDER BY id LIMIT ?",
+    reader.key,
+    after,
+    limit,
+  );
+  return rows.map(parseRow);
+}
+
+/** A version that a follower knows; 0 for none. */
+export type KnownVersion = { readonly id: string; readonly version: number };
+
+/** Reads the watches that have another version; null for those that are gone. */
+export async function readChangedWatches(
+  { key, query }: Reader,
+  known: readonly KnownVersion[],
+): Promise<{ readonly id: string; readonly task: WatchedTask | null }[]> {
+  const pages = await Promise.all(
+    known.map(({ id, version }) =>
+      query<Omit<WatchRow, "state"> & { readonly state: string | null }>(
+        `SELECT CASE WHEN version = ? THEN NULL ELSE state END AS state,
+          CASE WHEN version = ? THEN NULL ELSE envelope END AS envelope
+          FROM video_watches WHERE key = ? AND id = ?`,
+        version,
+        version,
+        key,
+        id,
+      ),
+    ),
+  );
+  return known.flatMap(({ id }, place) => {
+    const [row] = pages[place] ?? [];
+    if (!row) return { id, task: null };
+    const { state, envelope } = row;
+    return state === null ? [] : { id, task: parseRow({ state, envelope }) };
+  });
+}
+
+function parseRow({ envelope, state }: WatchRow): WatchedTask {
+  return { ...(JSON.parse(state) as WatchedTask), ...(envelope !== null && { envelope }) };
+}
+
+/** Stores a watch. An envelope that stays the same is not written again. */
+export async function storeWatch(
+  { key, query }: Transaction,
+  { envelope = null, ...state }: Omit<WatchedTask, "envelope"> & { readonly envelope?: string | null },
+  before: WatchedTask | undefined,
+): Promise<void> {
+  const isOpen = state.end ? 0 : 1;
+  const text = JSON.stringify(state);
+  const { id, version } = state;
+  if (before && (before.envelope ?? null) === envelope)
+    await query(
+      "UPDATE video_watches SET is_open = ?, version = ?, state = ? WHERE key = ? AND id = ?",
+      isOpen,
+      version,
+      text,
+      key,
+      id,
+    );
+  else
+    await query(
+      `INSERT INTO video_watches (key, id, is_open, version, envelope, state) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (key, id) DO UPDATE SET is_open = excluded.is_open, version = excluded.version,
+        envelope = excluded.envelope, state = excluded.state`,
+      key,
+      id,
+      isOpen,
+      version,
+      envelope,
+      text,
+    );
+}
+
+/** Deletes a watch and the work after its ends. */
+export async function deleteWatch({ key, query }: Transaction, id: string): Promise<void> {
+  await Promise.all([
+    query("DELETE FROM video_watches WHERE key = ? AND id = ?", key, id),
+    query("DELETE FROM video_ends WHERE key = ? AND task = ?", key, id),
+  ]);
+}
+
+/** Counts the watches of a user that have not ended, up to a limit. */
+export async function countOpenWatches({ key, query }: Transaction, limit: number): Promise<number> {
+  const rows = await query("SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT ?", key, limit);
+  return rows.length;
+}

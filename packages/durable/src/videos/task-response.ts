@@ -1,0 +1,88 @@
+import { errorBody, textOf } from "@sluice/worker-proxy/internal";
+import { createWatchRefusal, type WatchRefusal } from "./refusals.js";
+
+/** A refusal as clients get it. `error` is the body, in the gateway's error shape. */
+export type FailedResponse = {
+  readonly status: number;
+  readonly error: string;
+};
+
+/** A task as a response of the gateway shows it. */
+export type ReadTask = {
+  /** The gateway's JSON, serialized again. */
+  readonly envelope: string;
+  /** True for a final status. */
+  readonly isFinal: boolean;
+  /** True for a failure, and for a success that has the address of a file. */
+  readonly hasEnded: boolean;
+};
+
+/** A poll that shows no task. */
+export type FailedPoll = FailedResponse &
+  /** 429, 5xx, the network: a later poll is likely to succeed. */
+  (
+    | { readonly type: "passing"; readonly retryAfterMs: number }
+    /** The response has no task, is too large, is no JSON, or says under HTTP 200 that the query failed. */
+    | { readonly type: "unreadable" }
+    /** The gateway does not know the task. This is normal right after its creation. */
+    | { readonly type: "absent" }
+    /** Any other refusal: a later poll is likely to fail too. */
+    | { readonly type: "refused" }
+  );
+
+/** Result of one poll. */
+export type PollResult = ({ readonly type: "task" } & ReadTask) | FailedPoll;
+
+/** Largest envelope that a row stores, in characters. A usual one has about a thousand. */
+export const MAX_ENVELOPE_CHARACTERS = 256 * 1024;
+
+const FINAL = ["success", "succeeded", "failure", "failed", "cancelled", "canceled", "expired"];
+const SUCCESS: readonly unknown[] = ["success", "succeeded"];
+/** A field that may have the address of a video (spec, Video task). */
+const FILE = /"(?:result_url|url|video_url|fail_reason)":"https?:/;
+
+/** The ends of a watch without a final state. */
+export const ENDED_WITHOUT_STATE = {
+  absent: createFailure("task_unknown"),
+  unreadable: createFailure("upstream_unreadable"),
+  late: createFailure("watch_timeout"),
+};
+
+/** Reads a task from a response or a receipt. An unknown status is not final. */
+export function readTask(given: unknown): ReadTask | undefined {
+  const json = { ...(given as Record<string, unknown> | undefined) };
+  const status = readStatus(json);
+  const code = json["code"] || "success";
+  if (status === undefined || String(code).toLowerCase() !== "success") return undefined;
+  const envelope = JSON.stringify(json);
+  if (envelope.length > MAX_ENVELOPE_CHARACTERS) return undefined;
+  const isFinal = FINAL.includes(status);
+  return { envelope, isFinal, hasEnded: isFinal && (!SUCCESS.includes(status) || FILE.test(envelope)) };
+}
+
+/** Returns true for a task that has succeeded, bare or in its envelope. */
+export function isSucceeded(task: unknown): boolean {
+  return SUCCESS.includes(readStatus({ ...(task as Record<string, unknown> | null) }));
+}
+
+/** Returns an envelope without its trace ids, which change with each response. */
+export function removeTraceIds(envelope: string | undefined): string | undefined {
+  return (
+    envelope &&
+    JSON.stringify(JSON.parse(envelope), (key, value) =>
+      /^(?:request|trace)_?id$/i.test(key) ? undefined : value,
+    )
+  );
+}
+
+/** Returns the status of a task, bare or in its envelope, in lower case. */
+function readStatus(json: Readonly<Record<string, unknown>>): string | undefined {
+  const isBare = typeof json["status"] === "string";
+  const { status } = { ...((isBare ? json : json["data"]) as { status?: unknown } | undefined) };
+  return typeof status === "string" ? status.trim().toLowerCase() : undefined;
+}
+
+function createFailure(reason: WatchRefusal): FailedResponse {
+  const refusal = createWatchRefusal(reason);
+  return { status: textOf(refusal).status, error: errorBody(refusal) };
+}

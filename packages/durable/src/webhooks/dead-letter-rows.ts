@@ -1,0 +1,215 @@
+import type { Reader, StoredPart, Transaction } from "@sluice/worker-proxy";
+import { job, operation, reading } from "../host/define.js";
+
+/** The end of a task that a handler could not be told. */
+export type DeadLetter = {
+  /** Of the end and its handler: the same each time that it is given up. */
+  readonly id: string;
+  /** Name of the handler: `webhook`, or the name of your function. */
+  readonly handler: string;
+  /** The id that `authenticate` returned. */
+  readonly userId: string;
+  /** The gateway's id of the task. */
+  readonly taskId: string;
+  readonly model?: string;
+  /** The `x-request-id` of the create. */
+  readonly requestId?: string;
+  readonly attempts: number;
+  /** The last status of the receiver; absent if it did not answer. */
+  readonly upstreamStatus?: number;
+  /** Why the last attempt failed, up to 500 characters. */
+  readonly cause: string;
+  /** Time of the last attempt, in Unix milliseconds. */
+  readonly failedAt: number;
+};
+
+/** Part of the list of dead letters. */
+export type DeadLetterPage = {
+  /** Up to 100, the oldest first. */
+  readonly deadLetters: readonly DeadLetter[];
+  /** Opens the next part; absent at the end of the list. */
+  readonly cursor?: string;
+};
+
+/** The key of the one list of all users. */
+export const DEAD_LETTERS_KEY = "dead-letters";
+
+/** Time for which a letter is stored. */
+const RETENTION_MS = 7 * 24 * 60 * 60_000;
+/** Most letters that are stored. */
+const MAX_LETTERS = 10_000;
+const PAGE = 100;
+/** Letters that one step deletes. */
+const STEP = 500;
+
+const TABLES = [
+  `CREATE TABLE IF NOT EXISTS dead_letters (key TEXT NOT NULL, id TEXT NOT NULL, user_key TEXT NOT NULL,
+    failed_at BIGINT NOT NULL, letter TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS dead_letters_time ON dead_letters (key, failed_at, id)",
+  "CREATE INDEX IF NOT EXISTS dead_letters_user ON dead_letters (key, user_key)",
+  `CREATE TABLE IF NOT EXISTS dead_letter_counts (key TEXT NOT NULL, letters BIGINT NOT NULL, PRIMARY KEY (key))`,
+];
+
+type LetterRow = { readonly id: string; readonly user_key: string; readonly letter: string };
+type Place = { readonly failedAt: number; readonly id: string };
+
+/** Deletes letters whose time is over. */
+const sweep = job<null>("deadLetters.sweep", 1_000, async ({ host, key }) => {
+  await host.run(key, sweepDeadLetters, null);
+});
+
+/** Stores a letter in place of an earlier one with its id. Returns the letters that made room for it. */
+export const addDeadLetter = operation(
+  "deadLetters.add",
+  async (
+    transaction: Transaction,
+    { letter, userKey }: { readonly letter: DeadLetter; readonly userKey: string },
+  ): Promise<readonly DeadLetter[]> => {
+    const { key, query } = transaction;
+    const { id, failedAt } = letter;
+    const before = await query("SELECT id FROM dead_letters WHERE key = ? AND id = ?", key, id);
+    await query(
+      `INSERT INTO dead_letters (key, id, user_key, failed_at, letter) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (key, id) DO UPDATE SET failed_at = excluded.failed_at, letter = excluded.letter`,
+      key,
+      id,
+      userKey,
+      failedAt,
+      JSON.stringify(letter),
+    );
+    await transaction.schedule(sweep, { id: "", at: await readSweepTime(transaction), input: null });
+    const letters = await count(transaction, 1 - before.length);
+    if (letters <= MAX_LETTERS) return [];
+    const oldest = await query<LetterRow>(
+      "SELECT id, letter FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT ?",
+      key,
+      letters - MAX_LETTERS,
+    );
+    await remove(transaction, oldest);
+    return oldest.map(parseLetter);
+  },
+);
+
+/** Removes a letter, unless it was given up again since. */
+export const removeDeadLetter = operation(
+  "deadLetters.remove",
+  async (transaction: Transaction, { id, failedAt }: Place) => {
+    const { key, query } = transaction;
+    const rows = await query<LetterRow>(
+      "SELECT id FROM dead_letters WHERE key = ? AND id = ? AND failed_at = ?",
+      key,
+      id,
+      failedAt,
+    );
+    await remove(transaction, rows);
+    return null;
+  },
+);
+
+/** Removes up to 100 letters of a user. Returns true if none is left. */
+export const removeLettersOfUser = operation(
+  "deadLetters.removeUser",
+  async (transaction: Transaction, { userKey }: { readonly userKey: string }) => {
+    const { key, query } = transaction;
+    const rows = await query<LetterRow>(
+      "SELECT id FROM dead_letters WHERE key = ? AND user_key = ? LIMIT ?",
+      key,
+      userKey,
+      PAGE,
+    );
+    await remove(transaction, rows);
+    return rows.length < PAGE;
+  },
+);
+
+const sweepDeadLetters = operation("deadLetters.sweep", async (transaction: Transaction, _: null) => {
+  const { key, now, query } = transaction;
+  const over = await query<LetterRow>(
+    "SELECT id FROM dead_letters WHERE key = ? AND failed_at <= ? ORDER BY failed_at, id LIMIT ?",
+    key,
+    now - RETENTION_MS,
+    STEP,
+  );
+  await remove(transaction, over);
+  const at = await readSweepTime(transaction);
+  if (at !== Number.MAX_SAFE_INTEGER) await transaction.schedule(sweep, { id: "", at, input: null });
+  return null;
+});
+
+/** Finds a letter, and the key of its user. */
+export const findDeadLetter = reading(
+  "deadLetters.find",
+  async ({ key, query }: Reader, { id }: { readonly id: string }) => {
+    const [row] = await query<LetterRow>(
+      "SELECT id, user_key, letter FROM dead_letters WHERE key = ? AND id = ?",
+      key,
+      id,
+    );
+    return row ? { userKey: row.user_key, letter: parseLetter(row) } : null;
+  },
+);
+
+/** Lists the letters behind a place. */
+export const listLetters = reading(
+  "deadLetters.list",
+  async ({ key, query }: Reader, { failedAt, id }: Place): Promise<readonly DeadLetter[]> => {
+    const rows = await query<LetterRow>(
+      `SELECT id, letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
+        ORDER BY failed_at, id LIMIT ?`,
+      key,
+      failedAt,
+      id,
+      PAGE,
+    );
+    return rows.map(parseLetter);
+  },
+);
+
+/** The tables and operations of the list. */
+export const deadLetterStorage: StoredPart = {
+  tables: TABLES,
+  operations: [
+    ...[addDeadLetter, removeDeadLetter, removeLettersOfUser, sweepDeadLetters],
+    ...[findDeadLetter, listLetters],
+  ],
+  jobs: [sweep],
+};
+
+/** Returns the letters of one part of the list, with the place of the next part. */
+export function createPage(deadLetters: readonly DeadLetter[]): DeadLetterPage {
+  const last = deadLetters.length === PAGE ? deadLetters.at(-1) : undefined;
+  return { deadLetters, ...(last && { cursor: `${last.failedAt}:${last.id}` }) };
+}
+
+function parseLetter({ letter }: Pick<LetterRow, "letter">): DeadLetter {
+  return JSON.parse(letter) as DeadLetter;
+}
+
+async function remove(transaction: Transaction, rows: readonly Pick<LetterRow, "id">[]): Promise<void> {
+  if (rows.length === 0) return;
+  const { key, query } = transaction;
+  await Promise.all(
+    rows.map(({ id }) => query("DELETE FROM dead_letters WHERE key = ? AND id = ?", key, id)),
+  );
+  await count(transaction, -rows.length);
+}
+
+/** Changes the number of letters, and returns it: to count rows would take longer with each of them. */
+async function count({ key, query }: Transaction, change: number): Promise<number> {
+  const [row] = await query<{ letters: number }>(
+    `INSERT INTO dead_letter_counts (key, letters) VALUES (?, ?)
+      ON CONFLICT (key) DO UPDATE SET letters = dead_letter_counts.letters + excluded.letters RETURNING letters`,
+    key,
+    change,
+  );
+  return row?.letters ?? 0;
+}
+
+/** Returns the time at which the oldest letter is over. */
+async function readSweepTime({ key, query }: Transaction): Promise<number> {
+  const [oldest] = await query<{ failed_at: number }>(
+    "SELECT failed_at FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT 1",
+    key,
+  );
+  return oldest ? oldest.failed_at + RETENTION_MS : Number.MAX_SAFE_INTEGER;
+}

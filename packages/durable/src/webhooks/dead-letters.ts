@@ -1,0 +1,101 @@
+import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
+import { ensure, serverOf } from "@sluice/worker-proxy/internal";
+import type { operation } from "../host/define.js";
+import {
+  createPage,
+  DEAD_LETTERS_KEY,
+  type DeadLetterPage,
+  deadLetterStorage,
+  findDeadLetter,
+  listLetters,
+  removeDeadLetter,
+} from "./dead-letter-rows.js";
+
+/** The operation that tries a delivery again. Hosts find it by its name. */
+type Resend = ReturnType<typeof operation<{ readonly id: string }, boolean>>;
+
+/**
+ * Lists the ends of tasks that a handler of `videoWatch({ onEnd })` could not be told. A dead letter is stored for 7 days,
+ * and at most 10,000 are: the oldest makes room, and an event says so.
+ *
+ * @param options.cursor of the part before @default from the oldest on
+ * @throws {TypeError} if the proxy has no `videoWatch()`
+ * @example
+ * ```ts
+ * const { deadLetters, cursor } = await listDeadLetters(proxy, env);
+ * for (const { id } of deadLetters) await resendDeadLetter(proxy, env, id);
+ * ```
+ */
+export async function listDeadLetters<Env>(
+  proxy: GatewayProxy<Env>,
+  env: Env,
+  { cursor }: { readonly cursor?: string | undefined } = {},
+): Promise<DeadLetterPage> {
+  return await list(openHost(proxy, env), cursor);
+}
+
+/**
+ * Tries a dead letter again, with all its attempts and the id that it has always had. It leaves the list, and comes back
+ * if it is given up again.
+ *
+ * @returns false if there is no such letter, or its task was deleted meanwhile
+ * @throws {TypeError} if the proxy has no `videoWatch()`
+ */
+export async function resendDeadLetter<Env>(
+  proxy: GatewayProxy<Env>,
+  env: Env,
+  id: string,
+): Promise<boolean> {
+  const { plugins } = serverOf<Env>(proxy).settings;
+  const operations = plugins.flatMap(({ storage }) => storage?.operations ?? []);
+  const resend = operations.find(({ name }) => name === "videos.resend") as Resend | undefined;
+  return await resendLetter(openHost(proxy, env), resend as Resend, id);
+}
+
+/** The operations of an operator on dead letters: `letters/list`, and `letters/resend` with an `id`. */
+export function createLetterOperations<Env>(
+  open: (env: Env) => BoundHost,
+  resend: Resend,
+): readonly AdminOperation<Env>[] {
+  return [
+    {
+      name: "letters/list",
+      run: async (env, { cursor }) => {
+        ensure(cursor === undefined || typeof cursor === "string", "cursor: give the cursor of a list");
+        return await list(open(env), cursor);
+      },
+    },
+    {
+      name: "letters/resend",
+      run: async (env, { id }) => {
+        ensure(typeof id === "string" && id !== "", "id: give the id of a dead letter");
+        return { resent: await resendLetter(open(env), resend, id) };
+      },
+    },
+  ];
+}
+
+function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
+  const server = serverOf<Env>(proxy);
+  const hasLetters = server.settings.plugins.some(({ storage }) =>
+    storage?.operations.includes(deadLetterStorage.operations[0] as never),
+  );
+  ensure(hasLetters, "dead letters: add videoWatch({ onEnd }) to the plugins of the proxy");
+  return server.host(env);
+}
+
+async function list(host: BoundHost, cursor: string | undefined): Promise<DeadLetterPage> {
+  const [, time = "0", id = ""] = /^(\d{1,15}):(.*)$/s.exec(cursor ?? "0:") ?? [];
+  ensure(!id.includes("\0"), "cursor: give the cursor of a list");
+  return createPage(await host.run(DEAD_LETTERS_KEY, listLetters, { failedAt: Number(time), id }));
+}
+
+/** The letter goes last: a process that is lost in between has only made the attempts begin again. */
+async function resendLetter(host: BoundHost, resend: Resend, id: string): Promise<boolean> {
+  if (id.includes("\0")) return false;
+  const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });
+  if (!found) return false;
+  const isResent = await host.run(found.userKey, resend, { id });
+  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.letter.failedAt });
+  return isResent;
+}

@@ -1,0 +1,156 @@
+import { createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { afterEach, beforeEach, vi } from "vitest";
+import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
+import { asked } from "../../../worker-proxy/test/support/in-process.js";
+import { KEY, read } from "../../../worker-proxy/test/support/key.js";
+import { nodeHost } from "../../src/host/node.js";
+import { type VideoWatchOptions, videoWatch } from "../../src/videos/index.js";
+
+export const START = Date.UTC(2040, 0, 1);
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+type Answer = (request: Request) => Response | Promise<Response>;
+type Env = Readonly<Record<string, string>>;
+
+/** A task in the gateway's envelope. */
+export function task(status: string, more: object = {}): Response {
+  return Response.json({ code: "success", message: "", data: { task_id: "t-1", status, ...more } });
+}
+
+/** A task with its video. */
+export const done = () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" });
+
+/** A refusal in the gateway's words. */
+export function refusal(status: number, headers: Record<string, string> = {}, message = "no"): Response {
+  return Response.json({ error: { message, code: "x" } }, { status, headers });
+}
+
+/** Each test begins at {@link START}, on a clock that only the test moves. */
+export function stopClock(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
+      now: START,
+    });
+    vi.spyOn(Math, "random").mockReturnValue(0);
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+    await Promise.all(opened.splice(0).map(({ close }) => close()));
+  });
+}
+
+const opened: { close(): Promise<void> }[] = [];
+
+/** The timer of the platform, which no test stops. */
+const { setTimeout: wait } = globalThis;
+
+/** Lets the work of this process go on that waits for no timer: a signature is made by another thread. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => wait(resolve, 0));
+}
+
+/** Moves the clock, with all timers in between. */
+export async function advance(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= SECOND) {
+    await vi.advanceTimersByTimeAsync(Math.min(left, SECOND));
+    await settle();
+  }
+}
+
+/** Sets the clock forward, as after a pause in which this process did nothing. */
+export async function jump(ms: number): Promise<void> {
+  vi.setSystemTime(Date.now() + ms);
+  await advance(2 * SECOND);
+}
+
+/** Moves the clock until something holds. */
+export async function until(holds: () => boolean, step = SECOND): Promise<void> {
+  for (let turn = 0; !holds(); turn += 1) {
+    if (turn === 3000) throw new Error("it did not come");
+    if (step > SECOND) await jump(step - 2 * SECOND);
+    else await advance(step);
+  }
+}
+
+/** A proxy that watches videos, with a scripted gateway. A bearer token is its user's name. */
+export function openWatchedProxy(
+  options: VideoWatchOptions<Env> = {},
+  { env = {}, file = ":memory:", ...more }: Partial<ProxyOptions<Env>> & { env?: Env; file?: string } = {},
+) {
+  const host = nodeHost<Env>({ file, env });
+  opened.push({ close: () => host.close().catch(() => {}) });
+  const events: JobEvent[] = [];
+  /** Requests for a task, with the seconds since the start. */
+  const polls: number[] = [];
+  const requests: Request[] = [];
+  let tasks = 0;
+  const plugin = videoWatch<Env>(options);
+  const gateway = { next: (() => task("QUEUED")) as Answer };
+  const proxy = createProxy<Env>({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+    origins: [],
+    models: ["beta3.0-video"],
+    routes: ["videos"],
+    secret: () => "a secret of the proxy's own, 32 and more",
+    plugins: [plugin],
+    host,
+    onEvent: (event) => {
+      if ((event as { kind: string }).kind !== "request") events.push(event as never);
+    },
+    fetch: async (request) => {
+      if (request.method === "POST") return Response.json({ id: `t-${++tasks}`, status: "queued" });
+      polls.push((Date.now() - START) / SECOND);
+      requests.push(request.clone() as Request);
+      return gateway.next(request);
+    },
+    ...more,
+  });
+  const ask = (path: string, user: string, init: RequestInit = {}) =>
+    proxy.fetch(
+      new Request(`https://proxy.example${path}`, {
+        ...init,
+        headers: { authorization: user, ...(init.headers as Record<string, string>) },
+      }),
+      env,
+    );
+  return {
+    ...{ proxy, plugin, host, events, polls, requests, gateway, env, ask },
+    /** Creates a task. */
+    async create(user = "ann") {
+      const body = { model: "beta3.0-video", input: { prompt: "a bird" } };
+      const request = asked({ path: "/v1/video/generations", headers: { authorization: user }, body });
+      const receipt = await read(await proxy.fetch(request, env));
+      const id = (JSON.parse(receipt.text) as { id: string }).id;
+      const path = `/v1/video/generations/${id}`;
+      const follow = ({ as = user, lastEventId, signal }: Following = {}) =>
+        ask(`${path}/events`, as, {
+          ...(lastEventId && { headers: { "last-event-id": lastEventId } }),
+          ...(signal && { signal }),
+        });
+      return {
+        ...{ id, path, receipt, follow, gatewayId: `t-${tasks}` },
+        listen: async (following: Following = {}) => readEvents(await follow(following)),
+        poll: async (as = user) => read(await ask(path, as)),
+        async status() {
+          const { text } = await read(await ask(path, user));
+          const { data, status } = JSON.parse(text) as { data?: { status: string }; status?: string };
+          return data?.status ?? status;
+        },
+      };
+    },
+  };
+}
+
+interface Following {
+  readonly as?: string;
+  readonly lastEventId?: string | undefined;
+  readonly signal?: AbortSignal;
+}

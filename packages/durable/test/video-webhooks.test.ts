@@ -1,0 +1,404 @@
+import { Webhook } from "standardwebhooks";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  type EndContext,
+  type EndedTask,
+  listDeadLetters,
+  resendDeadLetter,
+  videoWatch,
+  webhook,
+} from "../src/videos/index.js";
+import {
+  advance,
+  DAY,
+  done,
+  HOUR,
+  jump,
+  MINUTE,
+  openWatchedProxy,
+  SECOND,
+  START,
+  settle,
+  stopClock,
+  task,
+  until,
+} from "./support/watched.js";
+
+stopClock();
+
+const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
+const NEW_SECRET = `whsec_${btoa("its next secret, of 24 and more")}`;
+let log = vi.spyOn(console, "error");
+const lines = () => log.mock.calls.flat().join("\n");
+beforeEach(() => {
+  log = vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+interface Sent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  readonly request: Request;
+}
+
+/** A proxy that tells an app of ends. */
+function openNotifyingProxy({ secret = () => SECRET as string | string[], handlers = [] as never[] } = {}) {
+  const app = { next: (() => new Response(null, { status: 204 })) as () => Response | Promise<Response> };
+  const sent: Sent[] = [];
+  const hook = webhook<Readonly<Record<string, string>>>({
+    url: "https://app.example/hook",
+    secret,
+    async fetch(request) {
+      const body = await request.text();
+      const id = request.headers.get("webhook-id") ?? "";
+      sent.push({ ...(JSON.parse(body) as Pick<Sent, "type" | "data">), id, body, request });
+      return await app.next();
+    },
+  });
+  const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
+  const of = (kind: string) => proxy.events.filter((event) => event.kind === kind);
+  const letters = async () => (await listDeadLetters(proxy.proxy, proxy.env)).deadLetters;
+  return { ...proxy, app, sent, of, letters };
+}
+
+/** A task whose webhook was given up. */
+async function giveUp(status = 503) {
+  const proxy = openNotifyingProxy();
+  proxy.app.next = () => new Response(null, { status });
+  proxy.gateway.next = done;
+  const created = await proxy.create();
+  await until(() => proxy.of("webhook").length === 1);
+  while (proxy.of("webhook").at(-1)?.outcome === "waiting") await jump(HOUR);
+  await advance(2 * SECOND);
+  proxy.app.next = () => new Response(null, { status: 204 });
+  return { ...proxy, created };
+}
+
+describe("a webhook", () => {
+  test("is signed, sent once, and follows no redirect; its events have the ids of the task", async () => {
+    const { create, gateway, sent, events } = openNotifyingProxy();
+    const { id, gatewayId, receipt } = await create();
+    await until(() => events.length === 0 && Date.now() > START + 6 * SECOND);
+    gateway.next = done;
+    await until(() => events.length === 2);
+    await jump(DAY);
+    expect(sent).toHaveLength(1);
+    const [{ request, body, type, data } = {} as Sent] = sent;
+    expect(request).toMatchObject({ method: "POST", url: "https://app.example/hook", redirect: "manual" });
+    vi.setSystemTime(Number(request.headers.get("webhook-timestamp")) * SECOND);
+    expect(new Webhook(SECRET).verify(body, Object.fromEntries(request.headers))).toBeDefined();
+    expect(() => new Webhook(NEW_SECRET).verify(body, Object.fromEntries(request.headers))).toThrow();
+    expect([type, data]).toEqual([
+      "video.succeeded",
+      {
+        ...{ id, user: "ann", model: "beta3.0-video", state: "succeeded" },
+        task: expect.objectContaining({ data: expect.objectContaining({ status: "SUCCESS" }) }),
+      },
+    ]);
+    const requestId = receipt.headers.get("x-request-id");
+    const ids = { user: "ann", taskId: gatewayId, requestId, model: "beta3.0-video", outcome: "complete" };
+    expect(events).toMatchObject([
+      { kind: "watch", id: gatewayId, attempts: 2, ...ids },
+      { kind: "webhook", upstreamStatus: 204, attempts: 1, ...ids },
+    ]);
+    expect(log).not.toHaveBeenCalled();
+  });
+
+  test("is signed by the old secret and the new one while they are changed", async () => {
+    const { create, gateway, sent } = openNotifyingProxy({ secret: () => [NEW_SECRET, SECRET] });
+    await create();
+    gateway.next = done;
+    await until(() => sent.length === 1);
+    const [{ request, body } = {} as Sent] = sent;
+    vi.setSystemTime(Number(request.headers.get("webhook-timestamp")) * SECOND);
+    for (const secret of [SECRET, NEW_SECRET])
+      expect(new Webhook(secret).verify(body, Object.fromEntries(request.headers))).toBeDefined();
+  });
+
+  test("tells that the user has removed the task", async () => {
+    const { create, gateway, sent, ask, of } = openNotifyingProxy();
+    const { path } = await create();
+    expect((await ask(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
+    gateway.next = done;
+    await until(() => sent.length === 1);
+    expect(sent[0]?.data).toMatchObject({ removed: true });
+    expect(of("watch")).toMatchObject([{ outcome: "stopped", code: "task_succeeded" }]);
+  });
+
+  test("tells of an end that comes after an unknown one, with another id, and of the same one once", async () => {
+    const { create, gateway, sent } = openNotifyingProxy();
+    const { poll } = await create();
+    await advance(6 * SECOND);
+    await jump(DAY);
+    for (let times = 0; times < 3; times += 1) {
+      await jump(2 * MINUTE);
+      await poll();
+    }
+    expect(sent.map(({ type }) => type)).toEqual(["video.unknown"]);
+    gateway.next = done;
+    await jump(2 * MINUTE);
+    await poll();
+    await advance(2 * SECOND);
+    expect(sent.map(({ type }) => type)).toEqual(["video.unknown", "video.succeeded"]);
+    expect(sent[0]?.id).not.toBe(sent[1]?.id);
+  });
+
+  test("that says unknown is not tried again after the task has succeeded", async () => {
+    const { create, gateway, app, sent } = openNotifyingProxy();
+    const { poll } = await create();
+    app.next = () => new Response(null, { status: 500 });
+    await advance(6 * SECOND);
+    await jump(DAY);
+    await jump(2 * MINUTE);
+    gateway.next = done;
+    await poll();
+    app.next = () => new Response(null, { status: 204 });
+    const before = sent.length;
+    await jump(HOUR);
+    await jump(HOUR);
+    expect(sent.slice(before).map(({ type }) => type)).toEqual(["video.succeeded"]);
+  });
+
+  test("that fails is tried nine times in 32 hours, and each attempt says what follows", async () => {
+    const { of, sent, created } = await giveUp();
+    expect(of("webhook").map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
+      ...Array.from({ length: 8 }, (_, index) => ["waiting", index + 1]),
+      ["failed", 9],
+    ]);
+    const pauses = of("webhook")
+      .slice(0, 8)
+      .map(({ nextAt = 0 }, place) => {
+        const header = sent[place]?.request.headers.get("webhook-timestamp");
+        return Math.round((nextAt / SECOND - Number(header)) / 60);
+      });
+    expect(pauses).toEqual([0, 1, 5, 30, 120, 300, 600, 840]);
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
+    expect(lines().match(/attempt \d of 9/g)).toHaveLength(8);
+    expect(lines().match(/it is given up/g)).toHaveLength(1);
+    expect(lines()).toContain("DeliveryError: the app responded with 503");
+    expect(lines()).toContain(`task ${created.gatewayId}`);
+    expect(lines()).not.toContain(SECRET);
+  });
+
+  test("that the app does not respond to is given up for the moment after 15 seconds", async () => {
+    const { create, gateway, app, of } = openNotifyingProxy();
+    await create();
+    gateway.next = done;
+    app.next = () => new Promise(() => {});
+    await until(() => of("watch").length === 1);
+    const endedAt = Date.now();
+    // the platform's fetch ends with its signal, and this one does not
+    await until(() => of("webhook").length === 1);
+    expect(of("webhook")).toMatchObject([{ outcome: "waiting", attempts: 1 }]);
+    expect(Date.now() - endedAt).toBeLessThan(20 * SECOND);
+  });
+});
+
+describe("a dead letter", () => {
+  test("is listed with its cause, and sent again with the id that it has always had", async () => {
+    const { proxy, env, letters, sent, of, created } = await giveUp();
+    const [letter] = await letters();
+    expect(letter).toEqual({
+      id: expect.stringMatching(/^[\da-f]{32}:webhook$/),
+      ...{ handler: "webhook", userId: "ann", taskId: created.gatewayId, model: "beta3.0-video" },
+      requestId: created.receipt.headers.get("x-request-id"),
+      ...{ attempts: 9, upstreamStatus: 503, cause: "the app responded with 503" },
+      failedAt: expect.any(Number),
+    });
+    expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(true);
+    expect(await letters()).toEqual([]);
+    await advance(2 * SECOND);
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
+    expect(of("webhook").at(-1)).toMatchObject({ outcome: "complete", attempts: 1 });
+    expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(false);
+    expect(await resendDeadLetter(proxy, env, "none\0")).toBe(false);
+  });
+
+  test("comes back to the list if the app fails again, and stays one", async () => {
+    const { proxy, env, app, letters, of } = await giveUp();
+    const [letter] = await letters();
+    app.next = () => new Response(null, { status: 410 });
+    await resendDeadLetter(proxy, env, letter?.id ?? "");
+    await until(() => of("webhook").at(-1)?.outcome === "refused");
+    await advance(SECOND);
+    expect(await letters()).toMatchObject([{ id: letter?.id, upstreamStatus: 410, attempts: 1 }]);
+  });
+
+  test("is stored at once after a 410, which may be a mistake of the app's host", async () => {
+    const { of, letters } = await giveUp(410);
+    await advance(SECOND);
+    expect(of("webhook")).toMatchObject([{ outcome: "refused", attempts: 1, upstreamStatus: 410 }]);
+    expect(await letters()).toHaveLength(1);
+  });
+
+  test("can be sent again for 7 days, and is gone after that with its task", async () => {
+    const { proxy, env, letters, plugin, of } = await giveUp();
+    await jump(6 * DAY);
+    const [letter] = await letters();
+    expect(await plugin.userData?.exportUser(env, "ann")).toHaveLength(1);
+    await jump(DAY);
+    await jump(HOUR);
+    expect(await letters()).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(false);
+    expect(of("webhook")).toHaveLength(9);
+  });
+
+  test("is one of many: they are listed in pages, the oldest first, and by an operator", async () => {
+    const { create, gateway, app, letters, proxy, plugin, env, of, sent } = openNotifyingProxy();
+    gateway.next = done;
+    app.next = () => new Response(null, { status: 410 });
+    for (let count = 0; count < 130; count += 1) await create(`user-${count}`);
+    await until(() => of("webhook").length === 130);
+    await advance(5 * SECOND);
+    const first = await listDeadLetters(proxy, env);
+    expect(first.deadLetters).toHaveLength(100);
+    const second = await listDeadLetters(proxy, env, { cursor: first.cursor });
+    expect(second).toMatchObject({ deadLetters: expect.any(Array) });
+    expect(second.cursor).toBeUndefined();
+    const all = [...first.deadLetters, ...second.deadLetters];
+    expect(new Set(all.map(({ userId }) => userId)).size).toBe(130);
+    const times = all.map(({ failedAt }) => failedAt);
+    expect(times).toEqual(times.toSorted());
+
+    const run = async (name: string, body: object = {}) =>
+      plugin.operations?.find((one) => one.name === name)?.run(env, body as never);
+    expect(await run("letters/list", { cursor: first.cursor })).toEqual(second);
+    app.next = () => new Response(null, { status: 204 });
+    expect(await run("letters/resend", { id: all[7]?.id })).toEqual({ resent: true });
+    await advance(2 * SECOND);
+    expect(sent.at(-1)?.data["user"]).toBe(all[7]?.userId);
+    await expect(run("letters/resend", {})).rejects.toThrow("id: give the id of a dead letter");
+    expect(await letters()).toHaveLength(100);
+  });
+
+  test("belongs to its user: erasing the user removes it", async () => {
+    const { plugin, env, letters } = await giveUp(410);
+    await advance(SECOND);
+    expect(await letters()).toHaveLength(1);
+    await plugin.userData?.eraseUser(env, "ann");
+    expect(await letters()).toEqual([]);
+  });
+
+  test("needs the plugin that stores it", async () => {
+    const { proxy, env } = openWatchedProxy({}, { plugins: [] });
+    await expect(listDeadLetters(proxy, env)).rejects.toThrow("add videoWatch({ onEnd }) to the plugins");
+  });
+});
+
+describe("a handler of the app", () => {
+  test("gets the end and its env, and a failure of it is reported with its cause and does not stop others", async () => {
+    const ends: EndedTask[] = [];
+    const contexts: EndContext[] = [];
+    let isBroken = true;
+    const sendMail = async (ended: EndedTask, context: EndContext) => {
+      ends.push(ended);
+      contexts.push(context);
+      if (isBroken) throw new Error("no mail today", { cause: new TypeError("the socket was closed") });
+    };
+    const { create, gateway, sent, events } = openNotifyingProxy({ handlers: [sendMail] as never[] });
+    const { id, gatewayId } = await create();
+    gateway.next = () => task("FAILURE", { fail_reason: "policy" });
+    await until(() => ends.length === 1);
+    expect(ends[0]).toMatchObject({
+      taskId: id,
+      gatewayId,
+      userId: "ann",
+      state: "failed",
+      isRemoved: false,
+    });
+    expect(contexts[0]).toMatchObject({ attempt: 1, env: {}, signal: expect.any(AbortSignal) });
+    await advance(SECOND);
+    expect(lines()).toContain("sendMail, attempt 1 of 9");
+    expect(lines()).toContain("Error: no mail today");
+    expect(lines()).toContain("TypeError: the socket was closed");
+    isBroken = false;
+    await jump(MINUTE);
+    expect(contexts.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(sent.map(({ type }) => type)).toEqual(["video.failed"]);
+    await jump(DAY);
+    expect([ends.length, sent.length]).toEqual([2, 1]);
+    // a handler without a kind has no events
+    expect(events.map(({ kind, outcome }) => [kind, outcome])).toEqual([
+      ["watch", "failed"],
+      ["webhook", "complete"],
+    ]);
+  });
+
+  test("that hangs is aborted after ten minutes, and tried again", async () => {
+    const signals: AbortSignal[] = [];
+    const hang = (_: EndedTask, { signal }: EndContext) => {
+      signals.push(signal);
+      return signals.length === 1 ? new Promise<void>(() => {}) : Promise.resolve();
+    };
+    const { create, gateway, events } = openNotifyingProxy({ handlers: [hang] as never[] });
+    await create();
+    gateway.next = done;
+    await until(() => signals.length === 1);
+    await until(() => signals[0]?.aborted === true);
+    await until(() => signals.length === 2);
+    expect(lines()).toContain("it took longer than 600000 ms");
+    expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
+  });
+
+  test("is aborted if its user is erased meanwhile, and nothing is written again", async () => {
+    const { create, gateway, app, plugin, env, of, letters } = openNotifyingProxy();
+    await create();
+    gateway.next = done;
+    let respond = (_: Response) => {};
+    app.next = () =>
+      new Promise((resolve) => {
+        respond = resolve;
+      });
+    await until(() => of("watch").length === 1);
+    await advance(SECOND);
+    await plugin.userData?.eraseUser(env, "ann");
+    await settle();
+    respond(new Response(null, { status: 500 }));
+    await advance(SECOND);
+    expect(of("webhook")).toMatchObject([{ outcome: "dropped", code: "user_erased" }]);
+    expect(of("watch").at(-1)).toMatchObject({ outcome: "stopped", code: "user_erased" });
+    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    await jump(2 * DAY);
+    expect(await letters()).toEqual([]);
+    expect(of("webhook")).toHaveLength(1);
+  });
+});
+
+describe("the options of a webhook", () => {
+  test.each([
+    [{}, "webhook: url: is no URL"],
+    [{ url: "http://app.example/hook" }, "webhook: url: must be https"],
+    [{ url: "https://ann:word@app.example/hook" }, "webhook: url: must be https, without a name"],
+    [{ url: "https://app.example/hook" }, "webhook: secret: give a function"],
+  ])("%j are refused at once", (options, message) => {
+    expect(() => webhook(options as never)).toThrow(message);
+  });
+
+  test("that a variable has wrong are found by the health check, without a value", async () => {
+    const { ask } = openNotifyingProxy({ secret: () => "whsec_short" });
+    const response = await ask("/health", "ann");
+    expect(response.status).toBe(503);
+    expect(lines()).toContain("webhook: secret: give whsec_ and 24 to 64 random bytes in Base64");
+    expect(lines()).not.toContain("whsec_short");
+  });
+
+  test("that are wrong at the time of an end make a dead letter at last, and never stop the watch", async () => {
+    let secret: string | string[] = [];
+    const { create, gateway, of, sent } = openNotifyingProxy({ secret: () => secret });
+    await create();
+    gateway.next = done;
+    await until(() => of("webhook").length === 1);
+    expect(of("webhook")).toMatchObject([{ outcome: "waiting" }]);
+    expect(lines()).toContain("its url or its secret is missing or wrong");
+    secret = SECRET;
+    await jump(MINUTE);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("two webhooks are told apart", () => {
+    const options = { url: "https://app.example/hook", secret: () => SECRET };
+    expect(() => videoWatch({ onEnd: [webhook(options), webhook(options)] })).not.toThrow();
+  });
+});

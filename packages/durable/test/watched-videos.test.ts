@@ -1,0 +1,483 @@
+import { describe, expect, test, vi } from "vitest";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
+import { KEY, read } from "../../worker-proxy/test/support/key.js";
+import {
+  advance,
+  DAY,
+  done,
+  HOUR,
+  jump,
+  MINUTE,
+  openWatchedProxy,
+  refusal,
+  SECOND,
+  START,
+  settle,
+  stopClock,
+  task,
+  until,
+} from "./support/watched.js";
+
+expectLog("videoWatch: 50", "ends without a known result", "504 watch_timeout");
+stopClock();
+
+describe("pages that listen", () => {
+  test("two tabs cost one poll, and both get each change once", async () => {
+    const { create, gateway, polls } = openWatchedProxy();
+    const { listen, id } = await create();
+    const [one, two] = [await listen(), await listen()];
+    await advance(SECOND);
+    const first = await one.nextEvent();
+    expect(first).toMatchObject({ event: "task", data: { data: { status: "QUEUED" } } });
+    expect(await two.nextEvent()).toEqual(first);
+    gateway.next = () => task("IN_PROGRESS", { task_id: "t-1", progress: "10%" });
+    await until(() => polls.length === 2);
+    expect(await one.nextEvent()).toMatchObject({
+      id: `${Number(first.id) + 1}`,
+      event: "task",
+      data: { data: { task_id: id, status: "IN_PROGRESS" } },
+    });
+    expect(await two.nextEvent()).toMatchObject({ data: { data: { status: "IN_PROGRESS" } } });
+    gateway.next = done;
+    await until(() => polls.length === 3);
+    expect((await one.nextEvent()).data.data.status).toBe("SUCCESS");
+    expect(await one.nextEvent()).toEqual({ event: "end", data: {} });
+    expect(await one.nextEvent()).toEqual({ stopped: "closed" });
+  });
+
+  test("the proxy offers events, and follows no redirect with the key", async () => {
+    const { create, gateway, requests } = openWatchedProxy();
+    const { listen, poll } = await create();
+    expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events");
+    gateway.next = () => new Response(null, { status: 307, headers: { location: "https://evil.example" } });
+    const tab = await listen();
+    await until(() => requests.length === 5);
+    expect(requests.at(-1)).toMatchObject({
+      url: "https://gateway.example/v1/video/generations/t-1",
+      redirect: "manual",
+    });
+    expect(requests.at(-1)?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
+    expect(await tab.nextEvent()).toMatchObject({
+      event: "error",
+      data: { error: { code: "upstream_redirect" } },
+    });
+  });
+
+  test("no event comes if only a trace id changed", async () => {
+    const { create, gateway, polls } = openWatchedProxy();
+    const tab = await (await create()).listen();
+    for (const id of ["r-1", "r-2"]) {
+      gateway.next = () => task("QUEUED", { request_id: id });
+      const before = polls.length;
+      await until(() => polls.length > before);
+    }
+    gateway.next = () => task("IN_PROGRESS", { request_id: "r-3" });
+    await until(() => polls.length === 3);
+    await tab.nextEvent();
+    expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
+  });
+
+  test("the pauses grow from 5 to 15 seconds, and stay when another tab comes", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const { create, polls } = openWatchedProxy();
+    const { listen } = await create();
+    await listen();
+    await until(() => polls.length === 4);
+    await listen();
+    await until(() => polls.length === 6);
+    const pauses = polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
+    // the host looks for due work each second
+    for (const [place, least] of [5, 7.5, 11.25, 15, 15].entries()) {
+      expect(pauses[place]).toBeGreaterThanOrEqual(least);
+      expect(pauses[place]).toBeLessThan(least + 2.5);
+    }
+  });
+
+  test("a page that comes back gets nothing twice, and a new one the newest state at once", async () => {
+    const { create, gateway, polls } = openWatchedProxy();
+    const { listen } = await create();
+    const first = await listen();
+    await advance(SECOND);
+    const { id } = await first.nextEvent();
+    const [back, anew] = [await listen({ lastEventId: `${id}` }), await listen()];
+    expect(await anew.nextEvent()).toMatchObject({ id });
+    gateway.next = done;
+    await until(() => polls.length === 2);
+    expect(await back.nextEvent()).toMatchObject({ id: `${Number(id) + 1}` });
+    expect(await back.nextEvent()).toEqual({ event: "end", data: {} });
+    const late = await listen({ lastEventId: `${Number(id) + 1}` });
+    expect(await late.nextEvent()).toEqual({ event: "end", data: {} });
+    expect(polls).toHaveLength(2);
+  });
+
+  test("a comment keeps idle streams open", async () => {
+    const { create } = openWatchedProxy();
+    const tab = await (await create()).listen();
+    expect(await tab.next()).toEqual({ comment: true });
+    await advance(SECOND);
+    expect((await tab.next()).event).toBe("task");
+    await advance(25 * SECOND);
+    expect(await tab.next()).toEqual({ comment: true });
+  });
+
+  test("a seventeenth tab of one task is refused with 429, and one that has left makes room", async () => {
+    const { create } = openWatchedProxy();
+    const { follow, listen } = await create();
+    const leaving = new AbortController();
+    const tabs = [await listen({ signal: leaving.signal })];
+    for (let count = 1; count < 16; count += 1) tabs.push(await listen());
+    const refused = await read(await follow());
+    expect([refused.status, refused.headers.get("retry-after"), refused.error?.["code"]]).toEqual([
+      ...[429, "60", "too_many_readers"],
+    ]);
+    leaving.abort();
+    await advance(26 * SECOND);
+    expect((await follow()).status).toBe(200);
+  });
+
+  test("a tab that reads nothing frees its place, and the others continue", async () => {
+    const { create, gateway, polls } = openWatchedProxy();
+    const { listen, follow } = await create();
+    let sent = 0;
+    gateway.next = () => task("IN_PROGRESS", { prompt: "x".repeat(200_000), progress: `${++sent}%` });
+    const quick = await listen();
+    const slow: Response[] = [];
+    for (let count = 1; count < 16; count += 1) slow.push(await follow());
+    const seen: string[] = [];
+    while (seen.length < 10) {
+      const before = polls.length;
+      await until(() => polls.length > before);
+      seen.push((await quick.nextEvent()).data.data.progress);
+    }
+    expect(seen).toEqual(Array.from({ length: 10 }, (_, index) => `${index + 1}%`));
+    expect((await follow()).status).toBe(200);
+  });
+
+  test("a change costs the same reads for sixteen tabs as for one", async () => {
+    const { create, gateway, polls, plugin } = openWatchedProxy();
+    const runs = vi.fn();
+    for (const operation of plugin.storage?.operations ?? []) {
+      const { name, run } = operation;
+      Object.assign(operation, {
+        run: (...given: never[]) => [runs(name), run(...(given as [never, never]))][1],
+      });
+    }
+    const costs: string[][] = [];
+    const { listen } = await create();
+    const tabs = [await listen()];
+    for (const status of ["IN_PROGRESS", "REVIEW"]) {
+      await until(() => polls.length > 0);
+      gateway.next = () => task(status);
+      const before = polls.length;
+      runs.mockClear();
+      await until(() => polls.length > before);
+      await advance(SECOND);
+      costs.push(runs.mock.calls.flat().toSorted());
+      while (tabs.length < 16) tabs.push(await listen());
+    }
+    for (const tab of tabs.slice(1)) {
+      expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
+      expect((await tab.nextEvent()).data.data.status).toBe("REVIEW");
+    }
+    expect(costs[0]).toEqual(["videos.applyPoll", "videos.beginPoll", "videos.readChanges"]);
+    expect(costs[1]).toEqual(costs[0]);
+  });
+
+  test("a page that listens for hours keeps its watch, at the usual pace", async () => {
+    const { create, polls, events } = openWatchedProxy();
+    const tab = await (await create()).listen();
+    void (async () => {
+      // takes the comments
+      while (!(await tab.next()).stopped);
+    })();
+    await advance(70 * MINUTE);
+    expect(events).toEqual([]);
+    expect(polls.length).toBeGreaterThan(250);
+  });
+
+  test("an hour without a page ends the watch, and nothing of it is left", async () => {
+    const { create, events, plugin, env, polls } = openWatchedProxy();
+    const { listen, gatewayId } = await create();
+    const leaving = new AbortController();
+    await listen({ signal: leaving.signal });
+    await advance(SECOND);
+    leaving.abort();
+    await until(() => events.length > 0, 10 * SECOND);
+    expect(Date.now() - START).toBeGreaterThanOrEqual(HOUR);
+    expect(Date.now() - START).toBeLessThan(HOUR + 5 * MINUTE);
+    expect(events).toMatchObject([
+      { kind: "watch", outcome: "orphaned", code: "no_reader", taskId: gatewayId, user: "ann" },
+    ]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    const before = polls.length;
+    await jump(HOUR);
+    expect(polls).toHaveLength(before);
+  });
+
+  test("without a page it is polled once a minute, and sooner once a page is back", async () => {
+    const { create, polls } = openWatchedProxy();
+    const { listen } = await create();
+    const leaving = new AbortController();
+    await listen({ signal: leaving.signal });
+    await advance(SECOND);
+    leaving.abort();
+    while (Date.now() < START + 9 * MINUTE) await jump(8 * SECOND);
+    const [before = 0, last = 0] = polls.slice(-2);
+    expect(last - before).toBeGreaterThanOrEqual(54);
+    await until(() => polls.at(-1) !== last);
+    await advance(10 * SECOND);
+    const count = polls.length;
+    await listen();
+    await advance(2 * SECOND);
+    expect(polls).toHaveLength(count + 1);
+  });
+});
+
+describe("a task that is watched from its create", () => {
+  const watched = { startOn: "create" } as const;
+
+  test("is polled to its end without a page, and a page gets the end days later without a poll", async () => {
+    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    const { status, poll, listen, id, gatewayId, receipt } = await create();
+    expect(polls).toEqual([]);
+    await until(() => polls.length === 2);
+    gateway.next = done;
+    await until(() => polls.length === 3);
+    expect(polls.map(Math.round)).toEqual([5, 20, 35]);
+    await jump(2 * DAY);
+    expect(await status()).toBe("SUCCESS");
+    expect(JSON.parse((await poll()).text)).toMatchObject({ data: { task_id: id } });
+    const tab = await listen();
+    expect(await tab.nextEvent()).toMatchObject({ event: "task", data: { data: { status: "SUCCESS" } } });
+    expect(await tab.nextEvent()).toEqual({ event: "end", data: {} });
+    expect(polls).toHaveLength(3);
+    const requestId = receipt.headers.get("x-request-id");
+    const ids = { id: gatewayId, taskId: gatewayId, requestId, user: "ann", model: "beta3.0-video" };
+    expect(events).toMatchObject([{ kind: "watch", outcome: "complete", attempts: 3, ...ids }]);
+    expect(id).not.toBe(gatewayId);
+  });
+
+  test("a page that polls right after the create gets the receipt, and the gateway is not asked", async () => {
+    const { create, polls } = openWatchedProxy(watched);
+    const { status, poll } = await create();
+    expect(await status()).toBe("queued");
+    expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events, video-watch");
+    expect(polls).toEqual([]);
+  });
+
+  test("pages and tabs never make two polls come closer than the interval", async () => {
+    const { create, polls } = openWatchedProxy(watched);
+    const { status, listen } = await create();
+    const tabs: unknown[] = [];
+    for (let second = 1; second <= 150; second += 1) {
+      await advance(SECOND);
+      if (second % 7 === 0) await status();
+      if (second % 40 === 0) tabs.push(await listen());
+    }
+    const pauses = polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
+    expect(tabs).toHaveLength(3);
+    expect(polls.length).toBeGreaterThanOrEqual(9);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(15);
+  });
+
+  test("its end is forgotten after the retention", async () => {
+    const { create, gateway, plugin, env, polls } = openWatchedProxy({ ...watched, retentionMs: HOUR });
+    await create();
+    gateway.next = done;
+    await until(() => polls.length === 1);
+    expect(await plugin.userData?.exportUser(env, "ann")).toHaveLength(1);
+    await jump(HOUR);
+    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+  });
+
+  test.each([
+    ["404", () => refusal(404)],
+    ["400", () => refusal(400)],
+    ["401", () => refusal(401)],
+    ["403", () => refusal(403)],
+    ["410", () => refusal(410)],
+    ["500", () => refusal(500)],
+    ["a page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
+    ["another shape", () => Response.json([])],
+    ["429 for a day", () => refusal(429, { "retry-after": "86400" })],
+    ["no connection", () => Promise.reject(new TypeError(`no route, ${KEY}`))],
+  ])("one response of %s ends no watch, and stops none for long", async (_, answer) => {
+    const { create, gateway, polls } = openWatchedProxy(watched);
+    const { status } = await create();
+    await until(() => polls.length === 1);
+    gateway.next = answer;
+    await until(() => polls.length === 2);
+    gateway.next = done;
+    await until(() => polls.length === 3, 5 * SECOND);
+    expect(Date.now() - START).toBeLessThan(15 * MINUTE);
+    expect(await status()).toBe("SUCCESS");
+  });
+
+  test.each([
+    ["an account that is empty", () => refusal(402)],
+    ["responses without a task", () => Response.json(null)],
+    ["an outage", () => refusal(503)],
+    ["404 pages of another server", () => new Response("<h1>404</h1>", { status: 404 })],
+  ])("the watch outlasts %s for an hour", async (_, answer) => {
+    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    const { status } = await create();
+    gateway.next = answer;
+    while (Date.now() < START + HOUR) await jump(13 * SECOND);
+    expect(await status()).toBe("queued");
+    expect(events).toEqual([]);
+    gateway.next = done;
+    const before = polls.length;
+    await until(() => polls.length > before, 10 * SECOND);
+    expect(await status()).toBe("SUCCESS");
+  });
+
+  test("a success without a file is polled three more times", async () => {
+    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    await create();
+    gateway.next = () => task("SUCCESS");
+    await until(() => polls.length === 3);
+    expect(events).toEqual([]);
+    gateway.next = done;
+    await until(() => events.length === 1);
+    expect(polls).toHaveLength(4);
+    expect(events).toMatchObject([{ outcome: "complete" }]);
+  });
+
+  test("it ends as lost after 24 hours, which its user can read, and continues if the user asks later", async () => {
+    const { create, gateway, events, polls } = openWatchedProxy(watched);
+    const { poll, status, gatewayId } = await create();
+    await until(() => polls.length === 1);
+    await jump(DAY);
+    expect(events).toMatchObject([{ outcome: "lost", code: "watch_timeout", taskId: gatewayId }]);
+    const before = polls.length;
+    expect(await poll()).toMatchObject({ status: 504, error: { code: "watch_timeout" } });
+    expect(polls).toHaveLength(before);
+    // the same end is not reported again
+    await jump(2 * MINUTE);
+    await poll();
+    expect(polls).toHaveLength(before + 1);
+    expect(events).toHaveLength(1);
+    await jump(2 * MINUTE);
+    gateway.next = done;
+    expect(await status()).toBe("SUCCESS");
+    expect(events).toMatchObject([{ outcome: "lost" }, { outcome: "complete" }]);
+  });
+
+  test("it is unknown after five minutes of 404", async () => {
+    const { create, gateway, events, polls } = openWatchedProxy(watched);
+    const { poll } = await create();
+    await until(() => polls.length === 1);
+    gateway.next = () => refusal(404);
+    await until(() => events.length === 1, 5 * SECOND);
+    expect(Date.now() - START).toBeGreaterThan(5 * MINUTE);
+    expect(events).toMatchObject([{ outcome: "lost", code: "task_not_found" }]);
+    expect(await poll()).toMatchObject({ status: 404, error: { code: "task_not_found" } });
+  });
+
+  test("it belongs to its user alone", async () => {
+    const { create, ask, plugin, env } = openWatchedProxy(watched);
+    const { poll, follow, path } = await create("dan");
+    expect((await poll("eve")).status).toBe(404);
+    expect((await follow({ as: "eve" })).status).toBe(404);
+    expect((await ask(`${path}/events`, "eve", { method: "DELETE" })).status).toBe(404);
+    expect(await plugin.userData?.exportUser(env, "eve")).toEqual([]);
+  });
+
+  test("a task that was made elsewhere is watched from the first poll of a page on", async () => {
+    const { create, plugin, env, polls } = openWatchedProxy(watched);
+    const { status } = await create();
+    await plugin.userData?.eraseUser(env, "ann");
+    expect([await status(), await status()]).toEqual(["QUEUED", "QUEUED"]);
+    expect(polls).toHaveLength(1);
+    await advance(16 * SECOND);
+    expect(polls).toHaveLength(2);
+  });
+
+  test("a create whose watch cannot be stored is answered all the same, and that is reported", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { create, host, events } = openWatchedProxy(watched);
+    await host.close();
+    const { receipt } = await create();
+    expect([receipt.status, receipt.text]).toEqual([200, expect.stringContaining("queued")]);
+    expect(log.mock.calls.flat().join()).toContain("the watch of task t-1");
+    expect(events).toMatchObject([
+      { kind: "watch", outcome: "dropped", code: "object_unavailable", user: "ann", taskId: "t-1" },
+    ]);
+  });
+
+  test("more tasks of one user than are watched are created all the same, and that is reported", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { create, events } = openWatchedProxy(watched);
+    for (let count = 0; count < 1000; count += 1) await create();
+    expect(events).toEqual([]);
+    const { receipt, follow } = await create();
+    expect(receipt.status).toBe(200);
+    expect(events).toMatchObject([{ outcome: "dropped", code: "too_many_tasks" }]);
+    expect(log.mock.calls.flat().join()).toContain("1000 of your tasks are watched already");
+    expect(await read(await follow())).toMatchObject({ status: 429, error: { code: "too_many_tasks" } });
+    expect((await create("bob")).receipt.status).toBe(200);
+    expect(events).toHaveLength(1);
+  });
+});
+
+describe("the data of a user", () => {
+  test("is exported, and erasing it ends what is running", async () => {
+    const { create, gateway, plugin, env, events, polls } = openWatchedProxy({ startOn: "create" });
+    const ended = await create();
+    gateway.next = done;
+    await until(() => polls.length === 1);
+    gateway.next = () => task("QUEUED");
+    const running = await create();
+    const tab = await running.listen();
+    await create("bob");
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject([
+      { id: ended.id, gatewayId: ended.gatewayId, user: "ann", state: "succeeded" },
+      { id: running.id, user: "ann", model: "beta3.0-video", task: { status: "queued" } },
+    ]);
+    events.length = 0;
+    await plugin.userData?.eraseUser(env, "ann");
+    await plugin.userData?.eraseUser(env, "ann");
+    expect(events).toMatchObject([
+      { kind: "watch", taskId: running.gatewayId, outcome: "stopped", code: "user_erased" },
+    ]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "bob")).toHaveLength(1);
+    await tab.nextEvent();
+    expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
+    const before = polls.length;
+    await advance(30 * SECOND);
+    // the task of the other user alone
+    expect(polls.length - before).toBe(2);
+  });
+
+  test("is not written again by a poll that was under way", async () => {
+    const { create, gateway, plugin, env, polls } = openWatchedProxy({ startOn: "create" });
+    await create();
+    let respond = (_: Response) => {};
+    gateway.next = () =>
+      new Promise((resolve) => {
+        respond = resolve;
+      });
+    await until(() => polls.length === 1);
+    await plugin.userData?.eraseUser(env, "ann");
+    respond(task("IN_PROGRESS"));
+    await settle();
+    await advance(30 * SECOND);
+    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(polls).toHaveLength(1);
+  });
+});
+
+test.each([
+  [{ intervalMs: 100 }, "videoWatch: intervalMs: give a whole number from 2000 to 60000"],
+  [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number from 1 up"],
+  [{ startOn: "poll" }, 'videoWatch: startOn: give "create" or "subscribe"'],
+  [{ onEnd: {} }, "videoWatch: onEnd: give a list of functions, [webhook(…)]"],
+  [
+    { onEnd: [async () => {}], startOn: "subscribe" },
+    'videoWatch: onEnd: works with startOn: "create" alone',
+  ],
+  [{ baseURL: "https://gateway.example" }, "baseURL: is no option of videoWatch"],
+])("refuses the options %j", (options, message) => {
+  expect(() => openWatchedProxy(options as never)).toThrow(message);
+});
