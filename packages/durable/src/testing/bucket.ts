@@ -1,4 +1,4 @@
-import type { ListedBucket, Bucket, MultipartUpload } from "../buckets/bucket.js";
+import type { Bucket, ListedBucket, MultipartUpload } from "../buckets/bucket.js";
 import { openPipeOf } from "../hosts/cloudflare.js";
 
 /** A test runner and the bucket that it tries. */

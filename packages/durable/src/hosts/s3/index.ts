@@ -1,8 +1,8 @@
 import {
+  type Bucket,
   checkKey,
   type ListedBucket,
   type ListOptions,
-  type Bucket,
   type StoredFile,
 } from "../../buckets/bucket.js";
 import { checkedOptions, type S3BucketOptions } from "./options.js";

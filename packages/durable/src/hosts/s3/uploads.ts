@@ -1,4 +1,4 @@
-import { checkKey, type Bucket, type MultipartUpload, type UploadedPart } from "../../buckets/bucket.js";
+import { type Bucket, checkKey, type MultipartUpload, type UploadedPart } from "../../buckets/bucket.js";
 import { bytesOf } from "./pieces.js";
 import type { openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
