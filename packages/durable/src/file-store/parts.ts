@@ -1,5 +1,5 @@
 import { operation } from "../host/define.js";
-import { FILE_COLUMNS, type FileRow, findFile } from "./tables.js";
+import { FILE_COLUMNS, type FileRow, findFile, sweepBy } from "./tables.js";
 
 /** A request for the part at an offset. */
 export type ClaimInput = {
@@ -68,6 +68,7 @@ export const beginUpload = operation(
 /** A part that the bucket has stored. */
 export type NewPart = {
   readonly id: string;
+  readonly userId: string;
   readonly claim: string;
   readonly number: number;
   readonly etag: string;
@@ -97,6 +98,8 @@ export const addPart = operation(
       `UPDATE files SET received = ?, due_at = ?, claimed_until = ? WHERE key = ? AND id = ? RETURNING ${FILE_COLUMNS}`,
       ...[to, now + part.ttlMs, claimedUntil, key, id],
     );
+    // the space of an upload that stands still is free again by then
+    await sweepBy(transaction, now + part.ttlMs, part.userId);
     return added;
   },
 );

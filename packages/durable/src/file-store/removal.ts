@@ -14,7 +14,11 @@ const MAX_RETRY_MS = 86_400_000;
 /** Time after which the sweep deletes what a request should have deleted by itself. */
 const HANDOVER_MS = 60_000;
 
-/** Marks a file that is about to be deleted from the bucket. It counts until then. Returns undefined for a file without a row. */
+/**
+ * Marks a file that is about to be deleted from the bucket. It counts until then. Returns undefined for a file without a row.
+ *
+ * `isForGood` is true where its owner deletes it, and false where the request or the attempt that stores it gives it up.
+ */
 export const removeFile = operation(
   "files/remove",
   async (
@@ -24,6 +28,8 @@ export const removeFile = operation(
     const { key, now, query } = transaction;
     // a copy that its owner deletes is not made again
     if (isForGood) await query("UPDATE file_copies SET url = '' WHERE key = ? AND id = ?", key, id);
+    // the request that stored it gives it up: nothing is stored any more
+    else await query("UPDATE files SET claimed_until = 0 WHERE key = ? AND id = ?", key, id);
     const file = await findFile(transaction, id);
     if (!file || file.state === "removed") return file;
     await mark(transaction, id, now + HANDOVER_MS);

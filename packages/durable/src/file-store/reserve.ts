@@ -26,7 +26,13 @@ export async function reserve(
   const { userId } = files;
   const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = bounds;
   const row = checkSpace(await files.run(reserveSpace, { ...file, userId, maxBytes, maxFiles }), bounds);
-  if (row.id === file.id) await files.hold(row, firstBytes);
+  if (row.id !== file.id) return row;
+  try {
+    await files.hold(row, firstBytes);
+  } catch (error) {
+    await files.abandon(row.id);
+    throw error;
+  }
   return row;
 }
 

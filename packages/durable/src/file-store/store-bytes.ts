@@ -35,8 +35,8 @@ export async function storeFile(
 ): Promise<FileRow> {
   const claim = crypto.randomUUID();
   const holdMs = UPLOAD_MS + MARGIN_MS;
+  await reserve(files, { ...file, source: null, taskId: null, claim, holdMs }, body.length, settings);
   try {
-    await reserve(files, { ...file, source: null, taskId: null, claim, holdMs }, body.length, settings);
     if (file.bytes === body.length) return await putWhole(files, body, file, settings.retentionMs);
     return await putFirst(files, body, { ...file, claim }, settings);
   } catch (error) {
@@ -68,7 +68,7 @@ async function putFirst(
   // before it has a part: whatever happens, its parts can be found. R2 ends an empty one after 7 days
   checkFound(await files.run(beginUpload, { id, uploadId: upload.uploadId }));
   const { etag } = await body.through((content) => sendPart(files, id, () => upload.uploadPart(1, content)));
-  const part = { id, claim, number: 1, etag, from: 0, to: PART_BYTES, ttlMs };
+  const part = { id, userId: files.userId, claim, number: 1, etag, from: 0, to: PART_BYTES, ttlMs };
   return checkFound(await files.run(addPart, part));
 }
 
@@ -91,8 +91,8 @@ export async function storePart(
       const number = from / PART_BYTES + 1;
       const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
       const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
-      const ttlMs = settings.uploadTtlMs;
-      return checkFound(await files.run(addPart, { id, claim, number, etag, from, to, ttlMs }));
+      const part = { id, userId: files.userId, claim, number, etag, from, to };
+      return checkFound(await files.run(addPart, { ...part, ttlMs: settings.uploadTtlMs }));
     } finally {
       body.cancel();
     }

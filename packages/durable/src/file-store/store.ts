@@ -31,10 +31,13 @@ export interface UserFiles {
   hold(file: Pick<FileRow, "id" | "bytes" | "isCopy">, bytes: number): Promise<void>;
   /** Deletes files from the bucket, and gives their space back. Returns the rows of those that the bucket did not delete. */
   deleteAll<File extends StoredName>(files: readonly File[]): Promise<Deletion>;
+  /** Gives the space of a file back of which the bucket has nothing. */
+  abandon(id: string): Promise<void>;
   /**
    * Deletes a file. Where this is lost between two steps, the sweep does the rest.
    *
-   * @param isForGood true where the owner deletes it: a copy is not made again
+   * @param isForGood true where the owner deletes it: a copy is not made again. False where the request or the attempt that
+   *   stores it gives it up
    * @throws {Refusal} 503 where the bucket fails
    */
   discard(id: string, isForGood?: boolean): Promise<void>;
@@ -58,13 +61,9 @@ export interface Store<Env> {
   report(event: JobEvent, env: Env): void;
 }
 
-/** Longest part of a key that is the user's id itself. */
-const MAX_ID = 400;
-
-/** Returns the key of a user's rows. */
+/** Returns the key of a user's rows. An id may be longer than a key, and have any letters. */
 export async function toUserKey(userId: string): Promise<string> {
-  const isPlain = userId.length <= MAX_ID && !userId.includes("\0");
-  return isPlain ? `user:${userId}` : `user#${await hashOf(userId)}`;
+  return `user:${await hashOf(userId)}`;
 }
 
 /** Connects the options of a store to its proxy. */
@@ -83,14 +82,14 @@ export function connectStore<Env>(settings: FileSettings<Env>, server: Server<En
   }
 }
 
-type Space = Pick<UserFiles, "hold" | "deleteAll" | "discard">;
+type Space = Pick<UserFiles, "hold" | "deleteAll" | "abandon" | "discard">;
 
 function openSpace<Env>(
   { maxBytesTotal, maxUploadBytes, retentionMs, archive }: FileSettings<Env>,
   host: BoundHost,
   { userId, bucket, run }: Pick<UserFiles, "userId" | "bucket" | "run">,
 ): Space {
-  return { hold, deleteAll, discard };
+  return { hold, deleteAll, abandon, discard };
 
   async function hold({ id, bytes: wholeBytes, isCopy }: Parameters<Space["hold"]>[0], bytes: number) {
     if (maxBytesTotal === false) return;
@@ -111,6 +110,11 @@ function openSpace<Env>(
     const gone = files.filter((file) => !left.has(file)).map(({ id }) => id);
     const ids = [...left].map(({ id }) => id);
     return { left: await end(gone, ids), cause, isWhole: left.size === 0 };
+  }
+
+  async function abandon(id: string): Promise<void> {
+    await run(removeFile, { id, userId, isForGood: false });
+    await end([id], []);
   }
 
   async function discard(id: string, isForGood = false): Promise<void> {

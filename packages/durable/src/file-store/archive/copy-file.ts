@@ -135,9 +135,10 @@ async function reserveAndStore<Env>(
   const startedAt = Date.now();
   const holdMs = COPY_MS + MARGIN_MS;
   const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, startedAt };
+  const row = await reserve(files, reserved, firstBytes, store.settings);
+  if (row.id !== id) return row;
   try {
-    const row = await reserve(files, reserved, firstBytes, store.settings);
-    return row.id === id ? await put() : row;
+    return await put();
   } catch (error) {
     await files.discard(id);
     throw error;
