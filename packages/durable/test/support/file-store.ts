@@ -1,4 +1,10 @@
-import { type AnyEvent, createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import {
+  type AnyEvent,
+  createProxy,
+  type JobEvent,
+  type ProxyOptions,
+  type ProxyPlugin,
+} from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 import type { Bucket } from "../../src/buckets/bucket.js";
 import { fileStore } from "../../src/file-store/file-store.js";
@@ -50,6 +56,8 @@ interface Given {
   readonly proxy?: Partial<ProxyOptions<unknown>>;
   readonly bucket?: Bucket;
   readonly file?: string;
+  /** Plugins that come before the store. */
+  readonly before?: readonly ProxyPlugin<unknown>[];
 }
 
 /** Sets the clock of the process. The table of timers is looked at when a test lets time pass. */
@@ -72,7 +80,7 @@ export function useClock() {
 }
 
 /** A proxy with a file store on a host in memory, before a gateway that says yes. `authorization` is the id of the user. */
-export function openFileStore({ options, proxy: more, bucket: given, file = ":memory:" }: Given = {}) {
+export function openFileStore({ options, proxy: more, bucket: given, file = ":memory:", before = [] }: Given = {}) {
   const memory = createMemoryBucket();
   const sent: Request[] = [];
   const events: AnyEvent[] = [];
@@ -103,7 +111,7 @@ export function openFileStore({ options, proxy: more, bucket: given, file = ":me
     },
     onEvent: (event) => void events.push(event),
     host,
-    plugins: [plugin],
+    plugins: [...before, plugin],
     ...more,
   });
   let closing: Promise<void> | undefined;
