@@ -80,7 +80,13 @@ export function useClock() {
 }
 
 /** A proxy with a file store on a host in memory, before a gateway that says yes. `authorization` is the id of the user. */
-export function openFileStore({ options, proxy: more, bucket: given, file = ":memory:", before = [] }: Given = {}) {
+export function openFileStore({
+  options,
+  proxy: more,
+  bucket: given,
+  file = ":memory:",
+  before = [],
+}: Given = {}) {
   const memory = createMemoryBucket();
   const sent: Request[] = [];
   const events: AnyEvent[] = [];
