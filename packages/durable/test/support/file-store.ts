@@ -123,6 +123,12 @@ export function openFileStore({
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= host.close());
   onTestFinished(async () => {
+    let isClosed = false;
+    void close().then(() => {
+      isClosed = true;
+    });
+    // jobs that have begun end first: their timers have to ring
+    while (!isClosed && vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(1000);
     await close();
     log.mockRestore();
   });

@@ -114,8 +114,14 @@ export type CopyEnd = {
   readonly rememberMs: number;
 };
 
-/** Ends an attempt. Returns false where the copy was deleted by its owner meanwhile, or its user was erased. */
-export const endCopy = operation("files/end-copy", async (transaction, end: CopyEnd): Promise<boolean> => {
+/**
+ * The end of an attempt. `dropped`: the copy was deleted by its owner meanwhile, or its user was erased. `overtaken`: the
+ * attempt took too long, and another one decides.
+ */
+export type CopyEnding = "ended" | "dropped" | "overtaken";
+
+/** Ends an attempt. */
+export const endCopy = operation("files/end-copy", async (transaction, end: CopyEnd): Promise<CopyEnding> => {
   const { key, now, query } = transaction;
   const { source, run, retryMs, userId } = end;
   const copy = await findCopy(transaction, source);
@@ -123,8 +129,8 @@ export const endCopy = operation("files/end-copy", async (transaction, end: Copy
   const isDropped = !copy || (copy.url === "" && copy.nextAt !== null);
   const isOver = retryMs === null || isDropped;
   const [user] = await query("SELECT key FROM file_users WHERE key = ? AND copy_run = ?", key, run);
-  // an attempt that took too long was followed by another one, which decides
-  if (copy && user && copy.nextAt !== null) {
+  if (copy && !user) return "overtaken";
+  if (copy && copy.nextAt !== null) {
     const forgetAt = now + end.rememberMs;
     await (isOver
       ? query(
@@ -143,7 +149,7 @@ export const endCopy = operation("files/end-copy", async (transaction, end: Copy
   // `copy_run` stays: a repeated `beginCopy` finds its attempt
   await query("UPDATE file_users SET copying_until = 0 WHERE key = ? AND copy_run = ?", key, run);
   await scheduleCopy(transaction, userId);
-  return !isDropped;
+  return isDropped ? "dropped" : "ended";
 });
 
 /** Reads a copy of the key. */

@@ -1,5 +1,5 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
-import { type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
+import { logCause, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
 import { COPY_MS, MARGIN_MS } from "../options.js";
 import type { Store, UserFiles } from "../store.js";
 import { COPY, type CopyRow, type UserInput } from "../tables.js";
@@ -29,7 +29,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     const ended = { run: attempt, userId, source: copy.source, attempts };
     try {
       const file = await copyFile(store, files, copy, env as Env);
-      await files.run(endCopy, { ...ended, retryMs: null, rememberMs });
+      if ((await files.run(endCopy, { ...ended, retryMs: null, rememberMs })) === "overtaken") return;
       const event = file ? ({ outcome: "complete", bytes: file.bytes, attempts } as const) : STOPPED;
       await reportCopy(store, env as Env, { ...copy, userId }, event);
     } catch (error) {
@@ -45,14 +45,19 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     refusal: Refusal,
     env: Env,
   ): Promise<void> {
-    const { code, message } = textOf(refusal);
+    const { code, message, status } = textOf(refusal);
+    const { log } = store.server.settings;
+    // the bucket, the database or an option: its cause has no address of a file
+    if (status === 503 || status === 500) await logCause("archive: an attempt failed", refusal, { env, log });
     const isWaiting = isNoSpace(refusal) && Date.now() - copy.notedAt < MAX_WAIT_MS;
     const attempts = isWaiting ? copy.attempts - 1 : copy.attempts;
     const isOver = !isWaiting && (isHopeless(refusal) || attempts >= MAX_ATTEMPTS);
     const retryMs = isWaiting ? SPACE_PAUSE_MS : RETRY_MS * 4 ** (attempts - 1);
     const end = { ...ended, attempts, retryMs: isOver ? null : retryMs, rememberMs: DAY_MS };
     const subject = { ...copy, userId: ended.userId };
-    if (!(await files.run(endCopy, end))) return await reportCopy(store, env, subject, STOPPED);
+    const ending = await files.run(endCopy, end);
+    if (ending === "overtaken") return;
+    if (ending === "dropped") return await reportCopy(store, env, subject, STOPPED);
     const why = refusal.details.problem ?? message;
     if (isOver)
       return await reportCopy(store, env, subject, { outcome: "failed", code, attempts }, `${why}; dropped`);
