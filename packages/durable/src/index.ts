@@ -34,6 +34,9 @@ export { type VideoWatchOptions, videoWatch } from "./video-watch/video-watch.js
 // Files
 
 export type { ArchivableTask } from "./archive/archive.js";
+export type { Bucket } from "./buckets/bucket.js";
+export { fileStore } from "./file-store/file-store.js";
+export type { FileStoreOptions } from "./file-store/options.js";
 export type {
   ListedBucket,
   ListedFile,

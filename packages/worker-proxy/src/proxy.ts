@@ -29,6 +29,9 @@ export interface GatewayProxy<Env = unknown> {
   readonly fetch: (request: Request, env?: Env, context?: ProxyContext) => Promise<Response>;
 }
 
+/** The user of a request for a link, which needs no sign-in. */
+const NOBODY: User = { id: "" };
+
 /** A request as it comes in. */
 type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
 
@@ -124,6 +127,9 @@ async function answer<Env>(
         user: operator ?? inside,
         isOperator: operator !== undefined,
       });
+      // bytes of a plugin say themselves how long they may be stored
+      const { isRaw = false } = match.route.plugin ?? {};
+      if (isRaw && response.headers.has("cache-control")) delete headers["cache-control"];
     } else response = preflight(request, found.methods);
   } catch (error) {
     response = await refuse(refusalIn(error), { request, env, log, report }, settings);
@@ -166,10 +172,12 @@ async function serve<Env>(
   const facts = report.known;
   facts.route = route.name;
   if (route.name === "health") return await healthOf(settings, host, { request, env, log, report });
-  const user = known ?? (await userOf(settings.authenticate, request, env));
-  facts.user = user.id;
+  const isLink = route.plugin?.isPublic === true;
+  const user = known ?? (isLink ? NOBODY : await userOf(settings.authenticate, request, env));
+  if (!isLink) facts.user = user.id;
   // in an outage, operators must get through
-  if (!isOperator) await checkRate(settings.rateLimit, { request, env, user }, route);
+  if (!isOperator && !isLink) await checkRate(settings.rateLimit, { request, env, user }, route);
+  if (route.plugin?.isRaw) return await serveRaw(settings, { ...incoming, user }, match, report);
   const [gateway, models, secrets] = await Promise.all([
     way.open(env, host),
     read.models(env),
@@ -181,6 +189,7 @@ async function serve<Env>(
   const rules = { ...settings, ...way, models, tenancy, asksUsage };
   const admitted = await admit(match, asked, rules);
   if (admitted.model !== undefined) facts.model = admitted.model;
+  for (const plugin of plugins) await decide(() => plugin.check?.(admitted));
   if (isOperator && typeof admitted.body?.["user"] === "string") facts.target = admitted.body["user"];
   const isCounted = !isPublic && !plugins.some(({ boundsStreams }) => boundsStreams);
   if (isCounted && admitted.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
@@ -205,6 +214,21 @@ async function serve<Env>(
     call.close();
     throw error;
   }
+}
+
+/** Returns the response of a plugin that reads and sends bytes. */
+async function serveRaw<Env>(
+  settings: Settings<Env>,
+  incoming: Incoming<Env> & Pick<AdmittedRequest<Env>, "user">,
+  { route, sentId }: Match,
+  report: Report,
+): Promise<Response> {
+  const id = sentId !== undefined && { id: sentId, sentId };
+  const admitted = { ...incoming, route: route.name, path: route.path, ...id };
+  const response = await pluginAnswer(settings, { route, admitted });
+  if (!response) throw new Refusal("not_found");
+  report.end(response.status);
+  return new Response(response.body, response);
 }
 
 async function ofGateway<Env>(
@@ -237,12 +261,19 @@ async function ofGateway<Env>(
  */
 async function pluginAnswer<Env>(
   { plugins, way }: Settings<Env>,
-  { route, admitted }: Exchange<Env>,
+  { route, admitted }: Pick<Exchange<Env>, "route" | "admitted">,
 ): Promise<Response | undefined> {
-  try {
+  return await decide(async () => {
     let answer = route.plugin?.serve(admitted as AdmittedRequest<never>);
     for (const plugin of plugins) answer ??= plugin.send?.(admitted, way.meter !== undefined);
     return await answer;
+  });
+}
+
+/** Runs code of a plugin that decides about a request. @throws {Refusal} 503 where it fails */
+async function decide<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     // a refusal is the plugin's answer, as it is
     if (error instanceof Refusal) throw error;

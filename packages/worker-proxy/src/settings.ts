@@ -1,7 +1,8 @@
-import type { Caps, ProxyOptions } from "./api/options.js";
+import type { Caps, MediaURLs, ProxyOptions } from "./api/options.js";
 import type { Meter, ProxyPlugin } from "./api/plugin.js";
 import { isGatewayRoute, type RouteName } from "./api/routes.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./checks/field-table.js";
+import { isPublic as isPublicURL } from "./checks/media.js";
 import { tablesOf } from "./checks/path.js";
 import { createStreamCount } from "./checks/streams.js";
 import type { PollCache, Reading } from "./gateway/exchange.js";
@@ -72,6 +73,10 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   const hasHealth = health !== false || plugins.some(({ offers }) => offers?.health);
   const isOpen = (name: RouteName) =>
     name === "health" ? hasHealth : routes.some((route) => route === name);
+  ensure(
+    added.every(({ isPublic, method }) => !isPublic || method === "GET" || method === "HEAD"),
+    "plugins: a public route only reads: GET or HEAD",
+  );
   const tables = tablesOf(isOpen, assetLookup, added);
   const owned = tables.table.find(({ ids }) => ids)?.name;
   ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
@@ -86,7 +91,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     ...tables,
     basePath,
     plugins,
-    mediaURLs,
+    mediaURLs: addOwnURLs(mediaURLs, plugins),
     credentials,
     includeUsage,
     fieldsOf,
@@ -107,6 +112,14 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
 
 function isMeter<Env>(plugin: ProxyPlugin<Env>): plugin is Meter<Env> {
   return plugin.reserve !== undefined;
+}
+
+/** Adds the addresses of plugins' own files to those that requests may name. */
+function addOwnURLs(given: MediaURLs, plugins: readonly ProxyPlugin<never>[]): MediaURLs {
+  const own = plugins.filter(({ allowsMediaURL }) => allowsMediaURL);
+  if (given === "any" || own.length === 0) return given;
+  const isGiven = given === "public" ? isPublicURL : given;
+  return (url) => own.some((plugin) => plugin.allowsMediaURL?.(url)) || isGiven(url);
 }
 
 function checkOrigins(given: unknown): readonly string[] {

@@ -1,10 +1,10 @@
-import type { ListedBucket, MediaBucket, MultipartUpload } from "../files/bucket.js";
+import type { Bucket, ListedBucket, MultipartUpload } from "../buckets/bucket.js";
 import { openPipeOf } from "../hosts/cloudflare.js";
 
 /** A test runner and the bucket that it tries. */
 export interface BucketTests {
   /** Opens the bucket. It may have other files: the tests make names of their own. */
-  readonly open: () => MediaBucket | Promise<MediaBucket>;
+  readonly open: () => Bucket | Promise<Bucket>;
   /** Declares a test: `test` of Vitest, Jest, Node, Deno or Bun. */
   readonly test: (title: string, run: () => Promise<void>) => unknown;
 }
@@ -43,7 +43,7 @@ export function testBucket({ open, test }: BucketTests): void {
     });
 }
 
-type Case = (bucket: MediaBucket, name: (rest?: string) => string) => Promise<void>;
+type Case = (bucket: Bucket, name: (rest?: string) => string) => Promise<void>;
 
 const FILES: Readonly<Record<string, Case>> = {
   async "gives a file back with its bytes, its size and its type"(bucket, name) {
@@ -250,10 +250,10 @@ const LISTS: Readonly<Record<string, Case>> = {
   },
 };
 
-const isListed = (bucket: MediaBucket): bucket is ListedBucket => "list" in bucket;
+const isListed = (bucket: Bucket): bucket is ListedBucket => "list" in bucket;
 
 /** An upload with one part. */
-async function begun(bucket: MediaBucket, key: string) {
+async function begun(bucket: Bucket, key: string) {
   const upload: MultipartUpload = await bucket.createMultipartUpload(key, PNG);
   return { upload, parts: [await upload.uploadPart(1, streamOf(fileOf(1000)))] };
 }

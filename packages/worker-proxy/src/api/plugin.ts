@@ -133,7 +133,7 @@ export interface PluginRoute<Env = unknown> {
   /** The group, for events and offers. */
   readonly name: RouteName;
   /** The body of a `POST` is one JSON object, which the plugin checks. */
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
   /** True for a `DELETE` that has a body as a `POST` has. @default false */
   readonly takesBody?: boolean;
   /** Names of the parameters that its query may have, each once; the plugin checks their values. @default it takes none */
@@ -147,6 +147,19 @@ export interface PluginRoute<Env = unknown> {
   readonly id: "task" | "own" | "named";
   /** True where it costs nothing and is used often: `rateLimit` counts it among polls, as each `GET`. @default false */
   readonly isFree?: boolean;
+  /**
+   * True for bytes instead of JSON: the plugin reads the request's body itself, and its response leaves as it is, with its
+   * type and its headers. Set `content-type`, and `content-security-policy` for
+   * what a browser may show.
+   * @default false
+   */
+  readonly isRaw?: boolean;
+  /**
+   * True for a `GET` or `HEAD` that needs no sign-in and counts in no rate limit: the plugin itself checks a signed link.
+   * `user.id` is empty then. `origins` hold all the same.
+   * @default false
+   */
+  readonly isPublic?: boolean;
   /**
    * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
    * 404 of a path that is not served. It sees the request before its body is read. @default nobody
@@ -225,6 +238,13 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * well-formed, and where it throws: a broken log must not break an answer.
    */
   readonly traceparent?: ((begun: BegunRequest) => string | undefined) | undefined;
+  /** True for an address of its own files, which requests may name beside those that `mediaURLs` allows. */
+  allowsMediaURL?(url: URL): boolean;
+  /**
+   * Checks an admitted request before any plugin answers it and before anything is reserved. What it throws is the end of the
+   * request.
+   */
+  check?(admitted: AdmittedRequest<Env>): Promise<void>;
   /**
    * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. Nothing is reserved for such a
    * request. Where `isMetered` is true, a plugin that calls the gateway itself has to reserve and settle, or refuse with 500.
@@ -249,8 +269,8 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   /** The value of `pollCache()`. @default each poll is sent to the gateway */
   readonly pollCache?: PollCache;
   /**
-   * Sees each JSON answer about a task or an asset before the client, which waits for it. `admitted` has the id, also of
-   * a new task, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
+   * Sees each JSON answer about a task, an asset or images before the client, which waits for it. `admitted` has the id of a
+   * task or an asset, also of a new one, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
    */
   answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
   /**

@@ -5,7 +5,7 @@ import { Refusal } from "../refusals/refusal.js";
 /** One row of the table: a request that is allowed, and its constant path at the gateway. */
 export interface Route {
   readonly name: RouteName;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: PluginRoute["method"];
   /** The path at the gateway. An `{id}` stands for an id, the only part that varies. */
   readonly path: string;
   /** The kind of the id in the path, the body or the answer: what it is signed as. */

@@ -1,4 +1,4 @@
-import type { CallOutcome, Usage } from "../api/plugin.js";
+import type { CallOutcome, ProxyPlugin, Usage } from "../api/plugin.js";
 import type { RouteName } from "../api/routes.js";
 import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { tooMuchIn } from "../base/json-size.js";
@@ -125,15 +125,21 @@ async function signed<Env>(
   { route, admitted, report }: Exchange<Env>,
   { tenancy, plugins }: Pick<AnswerRules<Env>, "tenancy" | "plugins">,
 ): Promise<string> {
+  const tell = async (seen: Parameters<NonNullable<ProxyPlugin<Env>["answered"]>>[0]) => {
+    const told = plugins.map(async ({ answered }) => answered?.(seen, json));
+    for (const result of await Promise.allSettled(told))
+      if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
+  };
   const id = admitted.id ?? givenId(json);
-  if (!route.ids || id === undefined) return JSON.stringify(json);
+  if (!route.ids || id === undefined) {
+    if (route.name === "images") await tell(admitted);
+    return JSON.stringify(json);
+  }
   const mark = admitted.sentId ?? (await tenancy?.sign(route.ids, id)) ?? id;
   // the id that the client gets: the gateway may have given one
   const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
   const seen = { ...admitted, id, sentId: mark, headers };
-  const told = plugins.map(async ({ answered }) => answered?.(seen, json));
-  for (const result of await Promise.allSettled(told))
-    if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
+  await tell(seen);
   return JSON.stringify(json, (_, value) => (value === id ? mark : value));
 }
 

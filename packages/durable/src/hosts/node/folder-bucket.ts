@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { checkKey, type ListedBucket, type ListOptions, type StoredFile } from "../../files/bucket.js";
+import { checkKey, type ListedBucket, type ListOptions, type StoredFile } from "../../buckets/bucket.js";
 import { type OpenFile, openFile, readFile, writeFile } from "./folder-file.js";
 import { cursorAt, missing, openPlaces } from "./folder-places.js";
 import { beginUpload, bytesOf, openUpload } from "./folder-upload.js";

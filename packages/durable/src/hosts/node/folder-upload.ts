@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import type { MultipartUpload, UploadedPart } from "../../files/bucket.js";
+import type { MultipartUpload, UploadedPart } from "../../buckets/bucket.js";
 import { openFile, readFile, writeFile } from "./folder-file.js";
 import { missing, onDisk, type openPlaces } from "./folder-places.js";
 

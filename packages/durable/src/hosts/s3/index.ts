@@ -1,10 +1,10 @@
 import {
+  type Bucket,
   checkKey,
   type ListedBucket,
   type ListOptions,
-  type MediaBucket,
   type StoredFile,
-} from "../../files/bucket.js";
+} from "../../buckets/bucket.js";
 import { checkedOptions, type S3BucketOptions } from "./options.js";
 import { piecesOf } from "./pieces.js";
 import { openRequests, type S3Answer } from "./requests.js";
@@ -46,7 +46,7 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
   async function put(
     key: string,
     value: ReadableStream<Uint8Array>,
-    options: Parameters<MediaBucket["put"]>[2],
+    options: Parameters<Bucket["put"]>[2],
   ): Promise<void> {
     checkKey(key);
     const pieces = piecesOf(value, PART_BYTES);
@@ -67,7 +67,7 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
     key: string,
     begin: readonly Uint8Array[],
     more: AsyncIterable<Uint8Array>,
-    options: Parameters<MediaBucket["put"]>[2],
+    options: Parameters<Bucket["put"]>[2],
   ): Promise<void> {
     const upload = await createMultipartUpload(key, options);
     const parts = [];

@@ -1,4 +1,4 @@
-import { checkKey, type MediaBucket, type MultipartUpload, type UploadedPart } from "../../files/bucket.js";
+import { type Bucket, checkKey, type MultipartUpload, type UploadedPart } from "../../buckets/bucket.js";
 import { bytesOf } from "./pieces.js";
 import type { openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
@@ -13,7 +13,7 @@ export function openMultipart(ask: ReturnType<typeof openRequests>) {
 
   async function createMultipartUpload(
     key: string,
-    { httpMetadata: { contentType } }: Parameters<MediaBucket["createMultipartUpload"]>[1],
+    { httpMetadata: { contentType } }: Parameters<Bucket["createMultipartUpload"]>[1],
   ): Promise<MultipartUpload> {
     checkKey(key);
     const headers = { "content-type": contentType };

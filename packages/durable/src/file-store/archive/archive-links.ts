@@ -1,0 +1,84 @@
+import type { AdmittedRequest } from "@sluice/worker-proxy";
+import { ownId, Refusal, readBody, tenancyOf } from "@sluice/worker-proxy/internal";
+import { linkFile } from "../describe-file.js";
+import { findFileId } from "../links.js";
+import { findFiles } from "../readings.js";
+import { refuseFile } from "../refusals.js";
+import type { Store } from "../store.js";
+import type { FileRow } from "../tables.js";
+import { nameAddress, nameLastFrame, nameVideo } from "./results.js";
+
+/** Most files that one request may name. */
+const MAX_NAMES = 100;
+/** The largest body: addresses are signed, and long. */
+const MAX_BYTES = 262_144;
+/** The longest time for it to arrive, in milliseconds. */
+const BODY_MS = 30_000;
+
+/** A file that a request names: by the id of its task, or by an address that the page has had. */
+interface Named {
+  /** The name as it was sent. */
+  readonly name: string;
+  readonly id?: string | undefined;
+  readonly source?: string | undefined;
+  /** The name of the last frame, for a task. */
+  readonly frame?: string | undefined;
+}
+
+/** Makes `POST /v1/archive`, which gives a user the newest links to copies. The gateway is not asked. */
+export function createArchiveLinks<Env>(store: Store<Env>) {
+  return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
+    const { env, user } = admitted;
+    const { tasks, urls } = await readNames(admitted.request);
+    const files = await store.open(env, user.id);
+    const secrets = await store.server.settings.read.secrets(env);
+    const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
+    const videos = tasks.map(async (name): Promise<Named> => {
+      const id = await ownId(tenancy, "task", name).catch(() => undefined);
+      return id === undefined
+        ? { name }
+        : { name, source: await nameVideo(id), frame: await nameLastFrame(id) };
+    });
+    // the id of another user's file is not among this user's rows
+    const addresses = urls.map(async (name): Promise<Named> => {
+      const id = findFileId(name);
+      return id === undefined ? { name, source: await nameAddress(name) } : { name, id };
+    });
+    const named = await Promise.all([...videos, ...addresses]);
+    const ids = named.flatMap(({ id }) => id ?? []);
+    const sources = named.flatMap(({ source, frame }) => [source ?? [], frame ?? []].flat());
+    const found = await files.run(findFiles, { ids, sources, now: Date.now() });
+    const findRow = ({ id, source }: Pick<Named, "id" | "source">) =>
+      found.find((row) => row.id === id || (source !== undefined && row.source === source));
+    const describe = async (row: FileRow) => {
+      const { id, bytes, type } = row;
+      return { id, type, bytes, ...(await linkFile(store, admitted.request, files, row)) };
+    };
+    const described = named.map(async (one) => {
+      const row = findRow(one);
+      if (!row) return [];
+      const frame = findRow({ source: one.frame });
+      return [
+        { name: one.name, ...(await describe(row)), ...(frame && { lastFrame: await describe(frame) }) },
+      ];
+    });
+    return Response.json({ files: (await Promise.all(described)).flat() });
+  };
+}
+
+/** @throws {Refusal} 411 without a length, 408 for a body that is late, 400 for one that is too long, is no JSON or names no files */
+async function readNames(request: Request): Promise<Record<"tasks" | "urls", readonly string[]>> {
+  const isJSON = request.headers.get("content-type")?.split(";")[0] === "application/json";
+  if (isJSON && !request.headers.has("content-length")) throw refuseFile("length_required");
+  const body = await readBody(request, { maxBytes: MAX_BYTES, ms: BODY_MS }).catch((error: unknown) => {
+    if (error instanceof Refusal && error.reason !== "body_timeout") return undefined;
+    throw error;
+  });
+  const { tasks = [], urls = [] } = (body ?? {}) as { tasks?: unknown; urls?: unknown };
+  const names = [tasks, urls].flat();
+  const areNames =
+    Array.isArray(tasks) && Array.isArray(urls) && names.every((name) => typeof name === "string");
+  if (areNames && names.length > 0 && names.length <= MAX_NAMES)
+    return { tasks: tasks as readonly string[], urls: urls as readonly string[] };
+  throw refuseFile("archive_request", { what: MAX_NAMES });
+}

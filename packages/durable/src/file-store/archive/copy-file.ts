@@ -1,0 +1,168 @@
+import { limited } from "@sluice/worker-proxy/internal";
+import { toBucketKey } from "../bucket-files.js";
+import { openFile } from "../file-body.js";
+import { findType, HEAD_BYTES } from "../file-type.js";
+import { type ArchiveSettings, COPY_MS, MARGIN_MS, PART_BYTES, readHosts } from "../options.js";
+import { beginUpload } from "../parts.js";
+import { readFile } from "../readings.js";
+import { callStorage, refuseFile } from "../refusals.js";
+import { growSpace, reserve } from "../reserve.js";
+import { checkFound, type Store, type UserFiles } from "../store.js";
+import { finishFile, putWhole } from "../store-bytes.js";
+import type { CopyRow, FileRow } from "../tables.js";
+import { cutParts } from "./cut-parts.js";
+import { fetchSource } from "./source.js";
+
+/** Most attempts at one file. */
+export const MAX_ATTEMPTS = 5;
+
+/** The archive of a store, and one copy. */
+interface Copying<Env> {
+  readonly store: Store<Env>;
+  readonly files: UserFiles;
+  readonly copy: CopyRow;
+  readonly archive: ArchiveSettings<Env>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Copies one file of the gateway into the bucket, in the space of its user. Its bytes are passed on as they arrive.
+ *
+ * @returns the file; undefined where its owner has deleted it
+ * @throws {Refusal} the reason
+ */
+export async function copyFile<Env>(
+  store: Store<Env>,
+  files: UserFiles,
+  copy: CopyRow,
+  env: Env,
+): Promise<FileRow | undefined> {
+  const { id, attempts, url } = copy;
+  const { archive } = store.settings;
+  if (attempts > 1) {
+    // an attempt that was cut may have stored the file, and its owner may have deleted it since
+    const file = await files.run(readFile, { id, now: Date.now() });
+    if (file?.state === "whole") return file;
+    await files.discard(id);
+  }
+  if (url === "" || !archive) return undefined;
+  if (attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
+  const hosts = await readHosts(archive, env);
+  return await limited(COPY_MS, async (signal) => {
+    const response = await fetchSource(url, hosts, signal);
+    const copying = { store, files, copy, archive, signal };
+    try {
+      return await storeResponse(copying, response);
+    } catch (error) {
+      await response.body?.cancel().catch(() => {});
+      throw error;
+    }
+  });
+}
+
+async function storeResponse<Env>(copying: Copying<Env>, { body, headers }: Response): Promise<FileRow> {
+  const { archive, signal } = copying;
+  const content = body as ReadableStream<Uint8Array>;
+  const said = headers.has("content-encoding") ? null : headers.get("content-length");
+  if (said === null) return await storeUnsized(copying, content);
+  const length = Number(said);
+  if (length > archive.maxBytes) throw refuseFile("file_too_large", { what: archive.maxBytes });
+  if (!(length > 0)) throw refuseFile("source_failed", { what: "it is empty" });
+  const file = openFile(content, length, signal);
+  const type = checkType(await file.head());
+  return await reserveAndStore(copying, { type, bytes: length }, length, () =>
+    putWhole(copying.files, file, { id: copying.copy.id, type }, archive.retentionMs),
+  );
+}
+
+/** Stores a file whose host does not say its length: part by part, one of them in memory. */
+async function storeUnsized<Env>(copying: Copying<Env>, body: ReadableStream<Uint8Array>): Promise<FileRow> {
+  const { files, copy, archive, signal } = copying;
+  const { id } = copy;
+  const parts = cutParts(body, PART_BYTES, signal);
+  try {
+    const first = await parts.next();
+    if (first.done) throw refuseFile("source_failed", { what: "it is empty" });
+    const type = checkType(first.value.subarray(0, HEAD_BYTES));
+    const bytes = checkSize(first.value.byteLength, archive.maxBytes);
+    return await reserveAndStore(copying, { type, bytes }, bytes, async () => {
+      const second = bytes < PART_BYTES ? undefined : await parts.next();
+      const whole = openFile(streamOf(first.value), bytes, signal);
+      if (!second || second.done) return await putWhole(files, whole, { id, type }, archive.retentionMs);
+      return await storeParts(copying, type, [first.value, second.value], parts);
+    });
+  } finally {
+    await parts.return();
+  }
+}
+
+async function storeParts<Env>(
+  { store, files, copy: { id }, archive, signal }: Copying<Env>,
+  type: string,
+  begun: readonly Uint8Array[],
+  rest: AsyncGenerator<Uint8Array, void>,
+): Promise<FileRow> {
+  const key = toBucketKey(id);
+  const options = { httpMetadata: { contentType: type } };
+  const upload = await callStorage(() => files.bucket.createMultipartUpload(key, options));
+  checkFound(await files.run(beginUpload, { id, uploadId: upload.uploadId }));
+  const list: { partNumber: number; etag: string }[] = [];
+  let bytes = 0;
+  for await (const part of joinParts(begun, rest)) {
+    bytes = checkSize(bytes + part.byteLength, archive.maxBytes);
+    await growSpace(files, { id, bytes }, store.settings);
+    const file = openFile(streamOf(part), part.byteLength, signal);
+    const { etag } = await file.through((content) => upload.uploadPart(list.length + 1, content));
+    list.push({ partNumber: list.length + 1, etag });
+  }
+  await callStorage(() => upload.complete(list));
+  return await finishFile(files, id, archive.retentionMs);
+}
+
+async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uint8Array, void>) {
+  yield* begun;
+  yield* rest;
+}
+
+/** Stores a file once its space is reserved. What was reserved is given back if that fails. */
+async function reserveAndStore<Env>(
+  { store, files, copy }: Copying<Env>,
+  file: Pick<FileRow, "type" | "bytes">,
+  firstBytes: number,
+  put: () => Promise<FileRow>,
+): Promise<FileRow> {
+  const { id, source, taskId } = copy;
+  const startedAt = Date.now();
+  const holdMs = COPY_MS + MARGIN_MS;
+  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, startedAt };
+  const row = await reserve(files, reserved, firstBytes, store.settings);
+  if (row.id !== id) return row;
+  try {
+    return await put();
+  } catch (error) {
+    await files.discard(id);
+    throw error;
+  }
+}
+
+/** @throws {Refusal} 415 for a file that is no image and no video */
+function checkType(head: Uint8Array): string {
+  const type = findType(head as Parameters<typeof findType>[0]);
+  if (type && /^(?:image|video)\//.test(type)) return type;
+  throw refuseFile("file_type", { what: "no picture or film" });
+}
+
+/** @throws {Refusal} 413 for a file that is too large */
+function checkSize(bytes: number, maxBytes: number): number {
+  if (bytes > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
+  return bytes;
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}

@@ -1,0 +1,51 @@
+import { isPublic } from "@sluice/worker-proxy/internal";
+import { refuseFile } from "../refusals.js";
+
+/** The most redirects from a file's address. */
+const MAX_REDIRECTS = 3;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/**
+ * Fetches a file of the gateway. Each address is checked before a byte is sent to it, also the address of a redirect. No host
+ * gets a header of the user or the gateway.
+ *
+ * @param hosts the only hosts that are allowed; undefined for every public name
+ * @throws {Refusal} 403 for an address that is not allowed or redirects too often, 502 for a failed request
+ */
+export async function fetchSource(
+  source: string,
+  hosts: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
+  let url = URL.parse(source);
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    if (!url || !isAllowed(url, hosts)) throw refuseFile("source_host", { what: url?.host || "there" });
+    const response = await fetch(url, { redirect: "manual", signal }).catch((cause: unknown) => {
+      const what = signal.aborted ? "it took too long" : "its host can't be reached";
+      throw refuseFile("source_failed", { what, cause });
+    });
+    if (response.status === 200 && response.body) return response;
+    await response.body?.cancel();
+    const next = REDIRECTS.includes(response.status) ? response.headers.get("location") : null;
+    if (next === null) throw refuseFile("source_failed", { what: `its host answered ${response.status}` });
+    url = URL.parse(next, url);
+  }
+  throw refuseFile("source_redirects");
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/**
+ * Returns true for an address that a file may be copied from. Without a list, numbers and the names of private networks
+ * are refused. A Worker can't see the address that a name leads to.
+ */
+function isAllowed(url: URL, hosts: readonly string[] | undefined): boolean {
+  if (url.username !== "" || url.password !== "") return false;
+  if (hosts === undefined) return isPublic(url);
+  const isListed = hosts.some((host) => host.toLowerCase() === url.host);
+  if (isListed) return url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname));
+  const isBelow = hosts.some(
+    (host) => host.startsWith("*.") && url.host.endsWith(host.slice(1).toLowerCase()),
+  );
+  return isBelow && isPublic(url);
+}

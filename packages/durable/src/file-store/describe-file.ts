@@ -1,0 +1,38 @@
+import type { AdmittedRequest } from "@sluice/worker-proxy";
+import { createLink } from "./links.js";
+import { PART_BYTES } from "./options.js";
+import type { Store, UserFiles } from "./store.js";
+import type { FileRow } from "./tables.js";
+
+/** A link to a file, and when it ends. */
+interface FileLink {
+  readonly url: string;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  /** Unix milliseconds at which the file is deleted. */
+  readonly keptUntil: number;
+}
+
+/** Returns the state of a file as the client sees it. A whole file has a link. */
+export async function describeFile<Env>(
+  store: Store<Env>,
+  request: AdmittedRequest<Env>["request"],
+  files: UserFiles,
+  row: FileRow,
+): Promise<object> {
+  const { id, bytes, received, type } = row;
+  const state = { id, bytes, offset: received, partBytes: PART_BYTES };
+  if (row.state === "open") return { ...state, expiresAt: row.dueAt };
+  return { ...state, type, ...(await linkFile(store, request, files, row)) };
+}
+
+/** Makes the newest link to a file, at the public address of the proxy or at the address of the request. */
+export async function linkFile<Env>(
+  { settings: { publicURL, linkTtlMs }, server }: Store<Env>,
+  { url }: AdmittedRequest<Env>["request"],
+  { links }: UserFiles,
+  row: FileRow,
+): Promise<FileLink> {
+  const base = publicURL?.replace(/\/+$/, "") ?? new URL(url).origin + server.settings.basePath;
+  return await createLink(row, links, { linkTtlMs, base });
+}

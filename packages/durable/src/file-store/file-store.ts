@@ -1,0 +1,135 @@
+import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
+import { ensure, serverIn } from "@sluice/worker-proxy/internal";
+import { createArchive, registerArchive } from "./archive/archive.js";
+import { createArchiveLinks } from "./archive/archive-links.js";
+import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
+import { createCopyJob } from "./archive/copy-job.js";
+import { checkOptions, type FileStoreOptions, readHosts } from "./options.js";
+import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./parts.js";
+import { findFiles, readCopies, readFile, readPage, readParts } from "./readings.js";
+import { checkLinks, isLinkAddress } from "./references.js";
+import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./removal.js";
+import { serveFile } from "./serve-file.js";
+import { growFile, reserveSpace } from "./space.js";
+import { connectStore, type Store } from "./store.js";
+import { createSweep } from "./sweep.js";
+import { FILE_TABLES } from "./tables.js";
+import { holdSpace, releaseSpace } from "./total.js";
+import { createUploads } from "./uploads.js";
+import { createFileList, createUserFiles } from "./user-files.js";
+
+/**
+ * Stores files of users in a bucket, and gives them to the gateway and to the page by signed links that expire.
+ *
+ * - `POST /v1/uploads` takes the bytes of a file, or with `upload-length` the first part of a longer one.
+ * - `PATCH /v1/uploads/{id}` takes the next part, at `upload-offset`.
+ * - `GET /v1/uploads` lists the files of the user, `GET /v1/uploads/{id}` reports how far an upload is, and gives a new link. `DELETE` removes the file.
+ * - `GET /v1/media/{id}` is a link: the file, or a range of it, for everyone who has the link.
+ * - `POST /v1/archive` gives new links to copies of the gateway's files, with `archive`.
+ *
+ * Its `onEvent` events have the kind `upload` or `copy`, and the id of the file:
+ *
+ * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
+ * - Both: `waiting` with the code `not_deleted`, where the bucket did not delete a file. It counts until `nextAt` at least.
+ * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies`, where
+ *   `maxFilesPerUser` copies of the user are waiting.
+ *
+ * @throws {TypeError} when an option is missing, unknown or can't work; the message says what to give
+ * @example
+ * ```ts
+ * export default createProxy<Env>({
+ *   ...options,
+ *   host: cloudflareHost((env) => env.SLUICE),
+ *   plugins: [fileStore({ bucket: (env) => env.MEDIA, secret: (env) => env.PROXY_SECRET, archive: true })],
+ * });
+ * ```
+ */
+export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyPlugin<Env> {
+  const settings = checkOptions(options);
+  const { archive, publicURL } = settings;
+  let connected: Store<Env> | undefined;
+  const getStore = () => {
+    ensure(connected, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
+    return connected;
+  };
+  // each part of the store reads it when it is used: the proxy connects it after it has read the plugin
+  const store: Store<Env> = {
+    settings,
+    get server() {
+      return getStore().server;
+    },
+    readLinks: (env) => getStore().readLinks(env),
+    readBucket: (env) => getStore().readBucket(env),
+    open: (...user) => getStore().open(...user),
+    report: (...event) => getStore().report(...event),
+  };
+  const { archiveTask, watchResponse } = createArchive(store);
+  const offer = `archive=${archive?.retentionMs}`;
+  const plugin: ProxyPlugin<Env> = {
+    storage: {
+      tables: FILE_TABLES,
+      operations: OPERATIONS,
+      jobs: [createSweep(store), createCopyJob(store)],
+    },
+    connect(server) {
+      ensure(!connected, "fileStore: belongs to one proxy; make another one");
+      connected = connectStore(settings, serverIn(server));
+    },
+    checks: [
+      (env) => getStore().readBucket(env),
+      (env) => getStore().readLinks(env),
+      (env) => archive && readHosts(archive, env),
+    ],
+    routes: createRoutes(store),
+    allowsMediaURL: (url) => isLinkAddress(url, publicURL),
+    check: (admitted) => checkLinks(admitted, store.readLinks),
+    ...createUserFiles(store),
+    ...(archive && {
+      offers: { videos: offer, images: offer },
+      answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
+    }),
+  };
+  if (archive) registerArchive(plugin, archiveTask);
+  return plugin;
+}
+
+const OPERATIONS = [
+  ...[reserveSpace, growFile, holdSpace, releaseSpace],
+  ...[beginUpload, claimPart, releaseClaim, addPart, completeFile],
+  ...[removeFile, addRemoved, findDue, endRemoval, eraseFiles],
+  ...[readFile, readParts, readPage, findFiles, readCopies],
+  ...[addCopies, beginCopy, endCopy],
+];
+
+/** Makes the paths of files. Their bodies are bytes, and a link needs no sign-in. */
+function createRoutes<Env>(store: Store<Env>): readonly PluginRoute<Env>[] {
+  const uploads = createUploads(store);
+  const serve = async (admitted: AdmittedRequest<Env>) =>
+    serveFile(admitted, {
+      bucket: await store.readBucket(admitted.env),
+      links: await store.readLinks(admitted.env),
+    });
+  const route = { name: "media", id: "own", isRaw: true } as const;
+  const file = { ...route, path: "/v1/uploads/{id}" };
+  const link = { ...route, path: "/v1/media/{id}", isPublic: true };
+  const list = createFileList(store);
+  return [
+    { ...route, method: "GET", path: "/v1/uploads", query: ["cursor"], serve: list },
+    { ...route, method: "POST", path: "/v1/uploads", serve: uploads.begin },
+    { ...file, method: "PATCH", serve: uploads.continueUpload },
+    { ...file, method: "GET", serve: uploads.read },
+    { ...file, method: "DELETE", serve: uploads.remove },
+    { ...link, method: "GET", serve },
+    { ...link, method: "HEAD", serve },
+    ...(store.settings.archive
+      ? [
+          {
+            ...route,
+            method: "POST",
+            path: "/v1/archive",
+            serve: createArchiveLinks(store),
+          } as const,
+        ]
+      : []),
+  ];
+}

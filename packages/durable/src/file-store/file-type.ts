@@ -1,0 +1,59 @@
+import { findSignedType } from "@sluice/core/internal";
+
+/** Types that an upload can have; all of them begin with something that tells them from others, but for text. */
+export const fileTypes = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/gif": "gif",
+  "image/webp": "webp",
+  "image/bmp": "bmp",
+  "video/mp4": "mp4",
+  "video/quicktime": "mov",
+  "audio/wav": "wav",
+  "audio/mpeg": "mp3",
+  "application/pdf": "pdf",
+  "application/zip": "zip",
+  "application/x-ole-storage": "ole",
+  "text/plain": "txt",
+} as const;
+
+/**
+ * A type of files. `application/zip` stands for DOCX, XLSX, PPTX, KEY, PAGES and NUMBERS, `application/x-ole-storage` for
+ * DOC, XLS and PPT, `text/plain` for TXT and MD.
+ */
+export type FileType = keyof typeof fileTypes;
+
+/** Number of bytes that are looked at, where the file has as many. */
+export const HEAD_BYTES = 512;
+
+const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
+  ["application/pdf", [0x25, 0x50, 0x44, 0x46, 0x2d]],
+  ["application/zip", [0x50, 0x4b, 0x03, 0x04]],
+  ["application/x-ole-storage", [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
+];
+
+/** Bytes in a form that the types of TypeScript 5.4 have, too: there `Uint8Array` is not generic. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
+
+/** Finds the type of a file by its first bytes; undefined for types that are not taken. */
+export function findType(head: Bytes): FileType | undefined {
+  const type = findSignedType(head);
+  if (type) return Object.hasOwn(fileTypes, type) ? (type as FileType) : undefined;
+  const [signed] = SIGNATURES.find(([, bytes]) => bytes.every((byte, at) => head[at] === byte)) ?? [];
+  return signed ?? (isPlainText(head) ? "text/plain" : undefined);
+}
+
+const CONTROL = /(?!\s)\p{Cc}/u;
+const MARKUP = /<\s*(?:!doctype|!--|\?xml|html|head|body|script|svg|iframe)/i;
+
+/** Returns true for text that no browser could take for a page or a drawing. */
+function isPlainText(head: Uint8Array): boolean {
+  try {
+    // a letter may be cut at the end
+    const utf8 = new TextDecoder("utf-8", { fatal: true });
+    const text = utf8.decode(head.subarray(0, HEAD_BYTES), { stream: true });
+    return !CONTROL.test(text) && !MARKUP.test(text);
+  } catch {
+    return false;
+  }
+}

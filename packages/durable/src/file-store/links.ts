@@ -1,0 +1,87 @@
+import { isSame, lettersOf, MARK, signatureOf } from "@sluice/worker-proxy/internal";
+import type { FileRow } from "./tables.js";
+
+/** Ids of files and links to them. An id names its owner, a link is open to everyone who has it until it expires. */
+export interface Links {
+  /** Makes the id of a new file: 128 random bits, with the mark of its owner. */
+  createId(userId: string): Promise<string>;
+  /** Returns true if the id was made for this user. */
+  isOwn(id: string, userId: string): Promise<boolean>;
+  /** Makes the last part of a link. */
+  sign(id: string, expiresAt: number): Promise<string>;
+  /** Returns the id of a file and the end of the link; undefined for a link that was not made here, or has expired. */
+  verify(link: string): Promise<{ readonly id: string; readonly expiresAt: number } | undefined>;
+}
+
+const ID = /^[\w-]{44}$/;
+const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
+
+/** Characters that readers of addresses leave out: spaces, lines, marks that can't be seen. */
+const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
+
+/**
+ * Returns the last part of an address that leads to a link of this kind; undefined for other addresses. The path decides,
+ * as a reader of addresses finds it: dots, backslashes, percent signs and a fragment change nothing. The host is left
+ * open: a link is one wherever it seems to lead.
+ */
+export function findLink(address: string): string | undefined {
+  const { pathname = "" } = URL.parse(address.replace(LEFT_OUT, ""), "https://any.invalid") ?? {};
+  const path = pathname.replace(/%[0-7][\da-f]/gi, decodeURIComponent).replace(LEFT_OUT, "");
+  const [, link = ""] = /\/v1\/media\/([\w-]+)$/.exec(path.slice(-100)) ?? [];
+  return LINK.test(link) ? link : undefined;
+}
+
+/** Returns the id of the file that an address leads to, also where its link has expired; undefined for other addresses. */
+export function findFileId(address: string): string | undefined {
+  return findLink(address)?.slice(0, 2 * MARK);
+}
+
+/**
+ * Makes the newest link to a file. It stays the same for a while, so that pages can cache what they have loaded.
+ *
+ * @param base the address of the proxy, with its base path
+ */
+export async function createLink(
+  { id, dueAt }: Pick<FileRow, "id" | "dueAt">,
+  links: Links,
+  { linkTtlMs, base }: { readonly linkTtlMs: number; readonly base: string },
+) {
+  const expiresAt = Math.min(dueAt, (Math.ceil(Date.now() / linkTtlMs) + 1) * linkTtlMs);
+  return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, keptUntil: dueAt };
+}
+
+/** @param secrets the first one signs, each of them is known */
+export function createLinks(secrets: readonly string[]): Links {
+  const [first = ""] = secrets;
+  return {
+    async createId(userId) {
+      const random = lettersOf(crypto.getRandomValues(new Uint8Array(16)));
+      return random + (await signText(first, `owner:${random}:${userId}`));
+    },
+    async isOwn(id, userId) {
+      const random = id.slice(0, MARK);
+      return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(MARK)));
+    },
+    async sign(id, expiresAt) {
+      const end = expiresAt.toString(36);
+      return `${id}_${end}_${await signText(first, `link:${id}:${end}`)}`;
+    },
+    async verify(link) {
+      const { id = "", end = "", mark = "" } = LINK.exec(link)?.groups ?? {};
+      const expiresAt = Number.parseInt(end, 36);
+      // the mark is checked first: it shows that the end was not made up
+      if (!(await isSigned(`link:${id}:${end}`, mark)) || !(expiresAt > Date.now())) return undefined;
+      return { id, expiresAt };
+    },
+  };
+
+  async function isSigned(text: string, mark: string): Promise<boolean> {
+    for (const secret of secrets) if (isSame(mark, await signText(secret, text))) return true;
+    return false;
+  }
+}
+
+/** Signs a text. The prefix makes it differ from the ids of the proxy. */
+function signText(secret: string, text: string): Promise<string> {
+  return signatureOf(secret, `media:${text}`);
+}

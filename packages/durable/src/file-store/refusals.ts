@@ -1,0 +1,50 @@
+import { type Details, Refusal } from "@sluice/worker-proxy/internal";
+
+/** The refusals of uploads and media: status, message, and the code where that is not the name. */
+const refusals = {
+  file_not_found: [404, "there is no such file, or it is not yours, or its link has expired", "not_found"],
+  upload_type: [415, "send the file as content-type: application/octet-stream", "unsupported_media_type"],
+  length_required: [411, "send a content-length"],
+  file_too_large: [413, "the file is larger than {what} bytes"],
+  range: [416, "the range lies beyond the end of the file", "range_not_satisfiable"],
+  bytes_header: [400, "{what}: send a whole number of bytes", "invalid_request"],
+  part_size: [400, "send exactly {what} bytes"],
+  upload_offset: [409, "go on at upload-offset: {what}"],
+  upload_in_flight: [409, "another request sends this part; look up how far the upload is, and go on there"],
+  upload_cut: [400, "the file broke off before its end; go on where the upload stands"],
+  file_type: [415, "files of this type are not taken: {what}"],
+  archive_request: [
+    400,
+    "send application/json with tasks or urls, lists of texts: 1 to {what} in all, in at most 256 KiB",
+    "invalid_request",
+  ],
+  source_host: [403, "files may not be copied from {what}"],
+  source_redirects: [403, "the address of the file leads on too often"],
+  source_failed: [502, "the file can't be fetched: {what}"],
+  copy_cut: [502, "its last attempt was cut off"],
+  storage_full: [413, "your files fill your space of {what} bytes; delete some"],
+  too_many_files: [413, "you have {what} files; delete some"],
+  storage_full_for_all: [503, "there is no space for files now; try again later", "storage_full"],
+  media_unavailable: [503, "files can't be stored or read now; try again"],
+} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
+
+/** Makes a refusal of a file. */
+export function refuseFile(reason: keyof typeof refusals, details: Details = {}): Refusal {
+  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
+  const text = message.replace("{what}", () => String(details.what));
+  return new Refusal("said", { ...details, said: { status, code, message: text } });
+}
+
+/**
+ * Runs a call of the bucket or the database.
+ *
+ * @throws {Refusal} 503 `media_unavailable` where it fails; a refusal is thrown as it is
+ */
+export async function callStorage<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (cause) {
+    if (cause instanceof Refusal) throw cause;
+    throw refuseFile("media_unavailable", { problem: "fileStore: the bucket or the database failed", cause });
+  }
+}

@@ -1,0 +1,60 @@
+import { refuseFile } from "./refusals.js";
+import { type Growth, growFile, type NewFile, type Reserved, reserveSpace } from "./space.js";
+import type { UserFiles } from "./store.js";
+import type { FileRow } from "./tables.js";
+
+/** Bounds of a user's space. */
+interface Bounds {
+  readonly maxBytesPerUser: number;
+  readonly maxFilesPerUser: number;
+}
+
+/**
+ * Reserves the space of a file: its whole size in the space of its user, and what is stored first among all users. Until it
+ * is whole, the reservation ends by itself.
+ *
+ * @param firstBytes the bytes that are about to be stored
+ * @returns the row; the row of an earlier copy where there is one of the same source
+ * @throws {Refusal} 413 where the user has no space, 503 where nobody has, 404 where the user was erased
+ */
+export async function reserve(
+  files: UserFiles,
+  file: Omit<NewFile, "userId" | "maxBytes" | "maxFiles">,
+  firstBytes: number,
+  bounds: Bounds,
+): Promise<FileRow> {
+  const { userId } = files;
+  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = bounds;
+  const row = checkSpace(await files.run(reserveSpace, { ...file, userId, maxBytes, maxFiles }), bounds);
+  if (row.id !== file.id) return row;
+  try {
+    await files.hold(row, firstBytes);
+  } catch (error) {
+    await files.abandon(row.id);
+    throw error;
+  }
+  return row;
+}
+
+/**
+ * Reserves the space of a file up to a size, before a part is stored whose end is not known.
+ *
+ * @throws {Refusal} as {@link reserve}
+ */
+export async function growSpace(
+  files: UserFiles,
+  file: Pick<Growth, "id" | "bytes">,
+  bounds: Bounds,
+): Promise<FileRow> {
+  const row = checkSpace(await files.run(growFile, { ...file, maxBytes: bounds.maxBytesPerUser }), bounds);
+  await files.hold(row, file.bytes);
+  return row;
+}
+
+/** @throws {Refusal} 413 for a full space, 404 for a file that was removed or whose user was erased */
+function checkSpace({ file, full }: Reserved, { maxBytesPerUser, maxFilesPerUser }: Bounds): FileRow {
+  if (file && file.state !== "removed") return file;
+  if (full === "files") throw refuseFile("too_many_files", { what: maxFilesPerUser });
+  if (full === "bytes") throw refuseFile("storage_full", { what: maxBytesPerUser });
+  throw refuseFile("file_not_found");
+}

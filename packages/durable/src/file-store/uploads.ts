@@ -1,0 +1,135 @@
+import type { AdmittedRequest, JobEvent, JobOutcome } from "@sluice/worker-proxy";
+import { limited, refusalIn, textOf } from "@sluice/worker-proxy/internal";
+import { describeFile } from "./describe-file.js";
+import { type FileBody, openUpload } from "./file-body.js";
+import { findType } from "./file-type.js";
+import { MARGIN_MS, PART_BYTES, UPLOAD_MS } from "./options.js";
+import { claimPart, releaseClaim } from "./parts.js";
+import { readFile } from "./readings.js";
+import { refuseFile } from "./refusals.js";
+import { checkFound, checkOwner, type Store, type UserFiles } from "./store.js";
+import { getPartMs, joinParts, storeFile, storePart } from "./store-bytes.js";
+import type { FileRow } from "./tables.js";
+
+/** Pause after which the state of a part that another request sends is worth another look. */
+const IN_FLIGHT = { "retry-after": "5" };
+
+/** Makes the routes of uploads. */
+export function createUploads<Env>(store: Store<Env>) {
+  const { settings } = store;
+  return { begin, continueUpload, read, remove };
+
+  /** Stores a file, or the first part of a longer one. */
+  async function begin(admitted: AdmittedRequest<Env>): Promise<Response> {
+    const { request, env, user } = admitted;
+    const startedAt = Date.now();
+    const files = await store.open(env, user.id);
+    return await limited(UPLOAD_MS, async (signal) => {
+      const body = openUpload(request, signal);
+      try {
+        const bytes = readBytes(request, "upload-length", 1, body.length);
+        const type = await checkFile(body, bytes, settings);
+        const file = { id: await files.links.createId(user.id), bytes, type, startedAt };
+        const row = await storeFile(files, body, file, settings).catch((error: unknown) => {
+          report(admitted, file, "failed", { code: textOf(refusalIn(error)).code });
+          throw error;
+        });
+        if (row.state === "whole") report(admitted, row, "complete");
+        return Response.json(await describeFile(store, request, files, row), { status: 201 });
+      } finally {
+        body.cancel();
+      }
+    });
+  }
+
+  /** Stores the next part; the last one completes the file. */
+  async function continueUpload(admitted: AdmittedRequest<Env>): Promise<Response> {
+    const { request, env, user } = admitted;
+    const files = await store.open(env, user.id);
+    const offset = readBytes(request, "upload-offset", 0);
+    const row = await claim(files, admitted, offset);
+    try {
+      const now = offset < row.bytes ? await storePart(files, request, row, settings) : row;
+      const isLast = now.received === now.bytes && now.state === "open";
+      const whole = isLast ? await joinParts(files, now, settings) : now;
+      if (isLast) report(admitted, whole, "complete");
+      return Response.json(await describeFile(store, request, files, whole));
+    } catch (error) {
+      // where this fails, too, the claim ends by itself
+      await files.run(releaseClaim, { id: row.id, claim: row.claim }).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** @throws {Refusal} 404 as {@link find}; 409 for another offset, and while another request sends this part */
+  async function claim(
+    files: UserFiles,
+    { id = "", user }: AdmittedRequest<Env>,
+    from: number,
+  ): Promise<FileRow> {
+    await checkOwner(files.links, id, user);
+    const input = { id, from, claim: crypto.randomUUID(), ms: getPartMs(settings) + MARGIN_MS };
+    const { file, isClaimed } = await files.run(claimPart, input);
+    const found = checkFound(file);
+    if (isClaimed) return found;
+    if (found.state === "whole" || found.received !== from)
+      throw refuseFile("upload_offset", { what: found.received });
+    throw refuseFile("upload_in_flight", { headers: IN_FLIGHT });
+  }
+
+  /** Reports how far an upload is; a whole file gets a new link. */
+  async function read(admitted: AdmittedRequest<Env>): Promise<Response> {
+    const { request, env, user } = admitted;
+    const files = await store.open(env, user.id);
+    return Response.json(await describeFile(store, request, files, await find(files, admitted)));
+  }
+
+  /** Deletes a file, or an upload that is not whole. */
+  async function remove(admitted: AdmittedRequest<Env>): Promise<Response> {
+    const { env, user } = admitted;
+    const files = await store.open(env, user.id);
+    const row = await find(files, admitted);
+    await files.discard(row.id, true);
+    // the end of a copy is reported by the job that makes it
+    if (row.state === "open" && !row.isCopy) report(admitted, row, "stopped");
+    return new Response(null, { status: 204 });
+  }
+
+  /** @throws {Refusal} 404 for an id that was not made for this user */
+  async function find(files: UserFiles, { id = "", user }: AdmittedRequest<Env>): Promise<FileRow> {
+    await checkOwner(files.links, id, user);
+    return checkFound(await files.run(readFile, { id, now: Date.now() }));
+  }
+
+  function report(
+    { env, user }: Pick<AdmittedRequest<Env>, "env" | "user">,
+    { id, bytes }: Pick<FileRow, "id" | "bytes">,
+    outcome: JobOutcome,
+    why: Pick<JobEvent, "code"> = {},
+  ): void {
+    store.report({ kind: "upload", id, outcome, user: user.id, bytes, ...why }, env);
+  }
+}
+
+/** Returns the type of a new file. @throws {Refusal} 413, 400 or 415 for a size, a first part or a type that is not accepted */
+async function checkFile(
+  body: FileBody,
+  bytes: number,
+  { maxBytes, types }: Pick<Store<never>["settings"], "maxBytes" | "types">,
+): Promise<string> {
+  if (bytes > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
+  const isWhole = bytes === body.length;
+  if (!isWhole && (body.length !== PART_BYTES || bytes < PART_BYTES))
+    throw refuseFile("part_size", { what: Math.min(bytes, PART_BYTES) });
+  const type = findType(await body.head());
+  if (!type || !types.includes(type)) throw refuseFile("file_type", { what: types.join(", ") });
+  return type;
+}
+
+/** @throws {Refusal} 400 for a header that is no number of bytes, or is missing and has no `usual` */
+function readBytes({ headers }: Request, name: string, min: number, usual?: number): number {
+  const text = headers.get(name);
+  if (text === null && usual !== undefined) return usual;
+  if (!/^\d{1,15}$/.test(text ?? "") || Number(text) < min) throw refuseFile("bytes_header", { what: name });
+  return Number(text);
+}

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { CDN, holdFile, openArchive, serveFile, video } from "./support/file-archive.js";
+import { DAY_MS, readBytes } from "./support/file-store.js";
+
+/* Copies that are cut off, and deletions while they run. */
+
+/** Time after which an attempt whose process has ended is followed by another one. */
+const ATTEMPT_MS = 361_000;
+
+async function openFile(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return join(folder, "rows.db");
+}
+
+test("a copy whose process ends is made by the next one, once", async () => {
+  const file = await openFile();
+  const { sources, create, poll, files, until, open, clock } = openArchive({ file });
+  const held = holdFile(video);
+  sources.serve("cut.mp4", held.serve);
+  const id = await create("cut");
+  await poll(id);
+  await until(() => sources.fetched()).toHaveLength(1);
+  // the process ends: its job stands still for ever
+  void files.close();
+  const next = open({ file, bucket: files.bucket });
+  sources.serve("cut.mp4", serveFile(video));
+  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isOver: false, attempts: 1 }]);
+  await clock.pass(ATTEMPT_MS);
+  await until(() => next.jobEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
+  const [copy] = (await next.list()).files;
+  expect(files.keys()).toEqual([`media/${copy?.id}`]);
+  expect(Buffer.compare(await readBytes(await next.ask(copy?.url ?? "")), video)).toBe(0);
+  expect(sources.fetched()).toHaveLength(2);
+  held.finish();
+  await clock.run(1000);
+});
+
+test("a copy whose attempts never end is given up after five of them, as failed", async () => {
+  const { sources, create, poll, files, until, copyEvents, failures, clock } = openArchive();
+  const ends: (() => void)[] = [];
+  sources.serve("cut.mp4", () => {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    ends.push(() => resolve(new Response("gone", { status: 404 })));
+    return promise;
+  });
+  await poll(await create("cut"));
+  for (let nth = 1; nth <= 5; nth += 1) {
+    await until(() => ends).toHaveLength(nth);
+    await clock.pass(ATTEMPT_MS);
+  }
+  await until(copyEvents).toMatchObject([{ outcome: "failed", code: "copy_cut", taskId: "cut" }]);
+  expect(failures()).toMatchObject([
+    expect.stringContaining("its last attempt was cut off; dropped: task cut"),
+  ]);
+  // an attempt that ends late changes nothing
+  for (const end of ends) end();
+  await clock.run(1000);
+  expect([copyEvents().length, sources.fetched().length, files.keys()]).toEqual([1, 5, []]);
+});
+
+test("a deletion while a copy runs wins: nothing stays, and nothing comes back", async () => {
+  const { sources, create, poll, files, until, copyEvents } = openArchive();
+  const held = holdFile(video);
+  sources.serve("unwanted.mp4", held.serve);
+  const id = await create("unwanted");
+  await poll(id);
+  await until(async () => (await files.list()).files).toHaveLength(1);
+  const [copy] = (await files.list()).files;
+  expect((await files.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
+  held.finish();
+  await until(() => copyEvents().map(({ outcome }) => outcome)).toEqual(["stopped"]);
+  await poll(id);
+  await poll(await create());
+  await until(() => sources.fetched()).toEqual([`${CDN}/unwanted.mp4`, `${CDN}/film.mp4`]);
+  await until(() => files.keys()).toHaveLength(1);
+});
+
+test("the erasure of a user ends a copy that runs, and forgets those that wait", async () => {
+  const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
+  const held = holdFile(video);
+  sources.serve("slow.mp4", held.serve);
+  await poll(await create("slow"));
+  await until(async () => (await files.list()).files).toHaveLength(1);
+  await poll(await create("waiting"));
+  await files.erase();
+  expect(await files.export()).toEqual({ files: [], copies: [] });
+  held.finish();
+  await until(() => copyEvents().map(({ outcome }) => outcome)).toEqual(["stopped"]);
+  await clock.pass(DAY_MS);
+  await clock.run(2000);
+  expect([files.keys(), await files.export()]).toEqual([[], { files: [], copies: [] }]);
+  expect(sources.fetched()).toEqual([`${CDN}/slow.mp4`]);
+  // the user may begin anew
+  const id = await create();
+  await poll(id);
+  await until(() => files.keys()).toHaveLength(1);
+});

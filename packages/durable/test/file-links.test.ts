@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import { openFileStore, png, readCode, SECRET, useClock } from "./support/file-store.js";
+
+type Files = ReturnType<typeof openFileStore>;
+
+const createVideo = (files: Files, url: string, user = "user-1") =>
+  files.post(
+    "/v1/video/generations",
+    { model: "beta3.0-video", input: { media: [{ type: "first_frame", url }] } },
+    user,
+  );
+
+describe("a link", () => {
+  test("with one letter changed leads nowhere, and an id alone or another path opens nothing", async () => {
+    const { store, ask } = openFileStore();
+    const { url, id } = await store(png);
+    for (const at of [1, 30, 46, 60].map((back) => url.length - back)) {
+      const other = url[at] === "a" ? "b" : "a";
+      expect((await ask(url.slice(0, at) + other + url.slice(at + 1), { user: "" })).status).toBe(404);
+    }
+    for (const path of [`/v1/media/${id}`, "/v1/media/", `/v1/media/${"a".repeat(44)}`])
+      expect((await ask(path, { user: "" })).status).toBe(404);
+  });
+
+  test("needs no sign-in and counts in no rate limit, and everything else of the store needs both", async () => {
+    const counted: string[] = [];
+    const rateLimit = async ({ method, request }: { method: string; request: Request }) => {
+      counted.push(`${method} ${new URL(request.url).pathname.replace(/[\w-]{44,}$/, "{id}")}`);
+      return undefined;
+    };
+    const { store, ask } = openFileStore({ proxy: { rateLimit }, options: { archive: true } });
+    const { url, id } = await store(png);
+    expect([
+      (await ask(url, { user: "" })).status,
+      (await ask(url, { user: "", method: "HEAD" })).status,
+    ]).toEqual([200, 200]);
+    expect(counted).toEqual(["POST /api/v1/uploads"]);
+    for (const [method, path] of [
+      ["GET", "/v1/uploads"],
+      ["POST", "/v1/uploads"],
+      ["GET", `/v1/uploads/${id}`],
+      ["PATCH", `/v1/uploads/${id}`],
+      ["DELETE", `/v1/uploads/${id}`],
+      ["POST", "/v1/archive"],
+    ] as const)
+      expect([path, (await ask(path, { user: "", method })).status]).toEqual([path, 401]);
+    for (const method of ["POST", "PATCH", "DELETE", "PUT"])
+      expect((await ask(url, { user: "", method })).status).toBe(405);
+    expect(counted).toHaveLength(1);
+  });
+
+  test("of a page that is not allowed is refused", async () => {
+    const { store, ask } = openFileStore();
+    const { url } = await store(png);
+    const foreign = await ask(url, { user: "", headers: { origin: "https://evil.example" } });
+    expect(await readCode(foreign)).toEqual([403, "origin_not_allowed"]);
+    const own = await ask(url, { user: "", headers: { origin: "https://app.example" } });
+    expect(own.headers.get("access-control-allow-origin")).toBe("https://app.example");
+  });
+
+  test("ends with its time, although its file is stored, and its owner gets a new one", async () => {
+    const clock = useClock();
+    const hour = 3_600_000;
+    const { store, ask } = openFileStore({ options: { linkTtlMs: hour } });
+    const { url, id, expiresAt } = await store(png);
+    expect(expiresAt - Date.now()).toBeLessThanOrEqual(2 * hour);
+    await clock.pass(2 * hour + 1000);
+    expect((await ask(url, { user: "" })).status).toBe(404);
+    const { url: next } = (await (await ask(`/v1/uploads/${id}`)).json()) as { url: string };
+    expect([next === url, (await ask(next, { user: "" })).status]).toEqual([false, 200]);
+  });
+
+  test("of the earlier secret works while the secret is changed, and of another one never", async () => {
+    const old = openFileStore();
+    const { url } = await old.store(png);
+    const open = (secrets: string[]) =>
+      openFileStore({ bucket: old.bucket, options: { secret: () => secrets } });
+    const next = "another secret of at least 32 characters, for tests";
+    expect((await open([next, SECRET]).ask(url, { user: "" })).status).toBe(200);
+    expect((await open([next]).ask(url, { user: "" })).status).toBe(404);
+  });
+});
+
+describe("a link in a request", () => {
+  test("of another user is refused before the gateway gets it, in every form that leads to it", async () => {
+    const files = openFileStore();
+    const { url } = await files.store(png, { user: "alice" });
+    const forms = [
+      url,
+      `${url}#x`,
+      `${url}?`,
+      `${url}%20`,
+      url.replace("/v1/media/", "/v1/media/./"),
+      url.replace("/v1/media/", "/v1/x/.%2E/media/"),
+      url.replace("/v1/media/", "/v1/%6dedia/"),
+      url.replace("media", "me\n\tdia"),
+      url.replaceAll("/", "\\"),
+      url.replace("https://app.example", "https://files.example:443"),
+    ];
+    for (const form of forms)
+      expect([form, await readCode(createVideo(files, form, "mallory"))]).toEqual([
+        form,
+        [400, "media_not_allowed"],
+      ]);
+    const image = [url];
+    const drawn = files.post(
+      "/v1/images/generations",
+      { model: "gamma-image-5-0-260128", prompt: "a", image },
+      "mallory",
+    );
+    expect(await readCode(drawn)).toEqual([400, "media_not_allowed"]);
+    expect(files.sent).toEqual([]);
+    expect((await createVideo(files, url, "alice")).status).toBe(200);
+    expect(files.sent).toHaveLength(1);
+  });
+
+  test("is refused also where another plugin would answer the request first", async () => {
+    const seen: string[] = [];
+    const other = {
+      send: async ({ user }: { user: { id: string } }) => {
+        seen.push(user.id);
+        return Response.json({ id: "t-1", status: "queued" });
+      },
+    };
+    const files = openFileStore({ before: [other] });
+    const { url } = await files.store(png, { user: "alice" });
+    expect(await readCode(createVideo(files, url, "mallory"))).toEqual([400, "media_not_allowed"]);
+    expect((await createVideo(files, url, "alice")).status).toBe(200);
+    expect(seen).toEqual(["alice"]);
+  });
+
+  test("of its own user passes at the public address, whatever the rule of media says, and at no other", async () => {
+    const files = openFileStore({
+      options: { publicURL: "http://files.localhost:1/api/" },
+      proxy: { mediaURLs: ({ host }) => host === "cdn.example" },
+    });
+    const { url } = await files.store(png);
+    expect(url).toMatch(/^http:\/\/files\.localhost:1\/api\/v1\/media\//);
+    expect((await createVideo(files, url)).status).toBe(200);
+    expect((await createVideo(files, "https://cdn.example/a.png")).status).toBe(200);
+    for (const other of [
+      url.replace("files.localhost:1", "10.0.0.1"),
+      "http://files.localhost:1/api/v1/media/x",
+    ])
+      expect(await readCode(createVideo(files, other))).toEqual([400, "media_not_allowed"]);
+    expect(files.sent).toHaveLength(2);
+  });
+
+  test("that has expired is refused, and a text that names another user's link is sent", async () => {
+    const clock = useClock();
+    const files = openFileStore({ options: { linkTtlMs: 1000 } });
+    const { url } = await files.store(png, { user: "alice" });
+    const content = `what is at ${url}`;
+    const chat = { model: "alpha-v4.1-flash", messages: [{ role: "user", content }] };
+    expect((await files.post("/v1/chat/completions", chat, "mallory")).status).toBe(200);
+    await clock.pass(10_000);
+    expect(await readCode(createVideo(files, url, "alice"))).toEqual([400, "media_not_allowed"]);
+  });
+});

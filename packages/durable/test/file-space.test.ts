@@ -1,0 +1,219 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  createFile,
+  DAY_MS,
+  MINUTE_MS,
+  openFileStore,
+  PART,
+  png,
+  readCode,
+  starts,
+  type Upload,
+  useClock,
+} from "./support/file-store.js";
+
+describe("the space of a user", () => {
+  test("is never passed, also by 20 uploads at once, and what is deleted makes room", async () => {
+    const { upload, ask, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
+    const responses = await Promise.all(Array.from({ length: 20 }, () => upload(png)));
+    const stored = responses.filter(({ status }) => status === 201);
+    const codes = await Promise.all(responses.filter(({ status }) => status !== 201).map(readCode));
+    expect([stored.length, keys().length]).toEqual([3, 3]);
+    expect(codes).toEqual(Array(17).fill([413, "storage_full"]));
+    const [first] = (await Promise.all(stored.map((response) => response.json()))) as Upload[];
+    await ask(`/v1/uploads/${first?.id}`, { method: "DELETE" });
+    await store(png);
+    await store(png, { user: "user-2" });
+  });
+
+  test("has a number of files, and takes the whole size of an upload from its begin", async () => {
+    const whole = createFile(starts.mp4, PART + 1000);
+    const few = openFileStore({ options: { maxFilesPerUser: 1 } });
+    await few.store(png);
+    expect(await readCode(few.upload(png))).toEqual([413, "too_many_files"]);
+    const small = openFileStore({ options: { maxBytesPerUser: PART + 1500 } });
+    const { id } = await small.begin(whole);
+    expect(await readCode(small.upload(png))).toEqual([413, "storage_full"]);
+    expect((await small.sendPart(id, whole, PART)).status).toBe(200);
+  });
+});
+
+describe("the space of all users", () => {
+  test("is never passed, and a refused upload holds none of it", async () => {
+    const { store, upload, logs, keys, list } = openFileStore({ options: { maxBytesTotal: 2500 } });
+    await store(png, { user: "user-1" });
+    await store(png, { user: "user-2" });
+    const refused = await upload(png, { user: "user-3" });
+    expect(refused.headers.get("retry-after")).toBe("3600");
+    expect(await readCode(refused)).toEqual([503, "storage_full"]);
+    expect([keys().length, await list("user-3")]).toEqual([2, { files: [] }]);
+    await store(png.slice(0, 400), { user: "user-3" });
+    expect(logs.join("\n")).toContain("maxBytesTotal is used up");
+  });
+
+  test("is not taken by uploads that declare much and send little", async () => {
+    const { begin, store, upload } = openFileStore({ options: { maxBytesTotal: 12 * PART } });
+    const whole = createFile(starts.mp4, 8 * PART);
+    for (let account = 0; account < 4; account += 1) await begin(whole, `idle-${account}`);
+    // 32 parts are declared, and 4 are stored
+    await store(png, { user: "another" });
+    expect((await upload(whole.slice(0, PART), { user: "another" })).status).toBe(201);
+    // an upload that can't fit any more is refused before its first byte is stored
+    const headers = { "upload-length": String(8 * PART) };
+    expect(await readCode(upload(whole.slice(0, PART), { user: "late", headers }))).toEqual([
+      503,
+      "storage_full",
+    ]);
+  });
+
+  test("is reserved before each part, and an upload that finds none goes on when there is some", async () => {
+    const whole = createFile(starts.mp4, 2 * PART);
+    const { begin, store, sendPart, ask } = openFileStore({ options: { maxBytesTotal: 2 * PART } });
+    const { id } = await begin(whole);
+    const { id: other } = await store(png, { user: "user-2" });
+    expect(await readCode(sendPart(id, whole, PART))).toEqual([503, "storage_full"]);
+    await ask(`/v1/uploads/${other}`, { user: "user-2", method: "DELETE" });
+    expect((await sendPart(id, whole, PART)).status).toBe(200);
+  });
+
+  test("is free again where the bucket has deleted a file, and not before", async () => {
+    const clock = useClock();
+    const bounds = { maxBytesTotal: 1500, retentionMs: 60 * MINUTE_MS };
+    const { store, ask, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
+    const { id } = await store(png);
+    const restore = fail("delete");
+    const deleted = await ask(`/v1/uploads/${id}`, { method: "DELETE" });
+    expect(await readCode(deleted)).toEqual([503, "media_unavailable"]);
+    expect((await ask(`/v1/uploads/${id}`)).status).toBe(404);
+    await clock.pass(2 * MINUTE_MS);
+    const event = { kind: "upload", outcome: "waiting", code: "not_deleted", id };
+    await expect.poll(() => jobEvents().at(-1)).toMatchObject({ ...event, attempts: 1 });
+    expect(logs.join("\n")).toContain("did not delete 1 files");
+    expect(await readCode(upload(png))).toEqual([503, "storage_full"]);
+    await clock.pass(11 * MINUTE_MS);
+    await expect.poll(() => jobEvents().at(-1)).toMatchObject({ ...event, attempts: 2 });
+    restore();
+    await clock.pass(21 * MINUTE_MS);
+    await expect.poll(keys).toEqual([]);
+    await expect.poll(async () => (await upload(png)).status).toBe(201);
+  });
+
+  test("has no bound where the operator says so", async () => {
+    const { store, ask } = openFileStore({ options: { maxBytesTotal: false } });
+    const { id } = await store(png);
+    expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
+  });
+});
+
+describe("a process that ends", () => {
+  /** Opens a store in a file whose process ends: what it was doing goes on nowhere. */
+  async function openEnding(options: object = {}) {
+    const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "rows.db");
+    const first = openFileStore({ options, file });
+    const restart = async () => {
+      await first.close();
+      return openFileStore({ options, file, bucket: first.bucket });
+    };
+    return { first, restart };
+  }
+
+  test("between its reservation and its bytes leaves no space taken", async () => {
+    const clock = useClock();
+    const { first, restart } = await openEnding({ maxBytesPerUser: 1500, maxBytesTotal: 1500 });
+    const { put } = first.bucket;
+    first.bucket.put = () => new Promise(() => {});
+    first.upload(png).catch(() => {});
+    await expect.poll(async () => (await first.list()).files.length).toBe(1);
+    first.bucket.put = put;
+    const second = await restart();
+    expect(await readCode(second.upload(png))).toEqual([413, "storage_full"]);
+    await clock.pass(17 * MINUTE_MS);
+    await expect.poll(async () => (await second.upload(png)).status).toBe(201);
+  });
+
+  test("behind its bytes and before its row leaves no file in the bucket", async () => {
+    const clock = useClock();
+    const { first, restart } = await openEnding();
+    const put = first.bucket.put.bind(first.bucket);
+    // the bytes are stored, and the process ends before it can tell
+    first.bucket.put = async (...file) => {
+      await put(...file);
+      await new Promise(() => {});
+    };
+    first.upload(png).catch(() => {});
+    await expect.poll(first.keys).toHaveLength(1);
+    const second = await restart();
+    await clock.pass(17 * MINUTE_MS);
+    await expect.poll(first.keys).toEqual([]);
+    expect(await second.list()).toEqual({ files: [] });
+  });
+
+  test("in the middle of an upload leaves no parts in the bucket", async () => {
+    const clock = useClock();
+    const { first, restart } = await openEnding();
+    await first.begin(createFile(starts.mp4, 2 * PART));
+    await restart();
+    expect(first.countUploads()).toBe(1);
+    await clock.pass(11 * MINUTE_MS);
+    await expect.poll(first.countUploads).toBe(0);
+  });
+
+  test("between the deletion of a file and of its row gives its space back", async () => {
+    const clock = useClock();
+    const { first, restart } = await openEnding({ maxBytesPerUser: 1500, maxBytesTotal: 1500 });
+    const { id } = await first.store(png);
+    const remove = first.bucket.delete.bind(first.bucket);
+    first.bucket.delete = async (keys) => {
+      await remove(keys);
+      await new Promise(() => {});
+    };
+    first.ask(`/v1/uploads/${id}`, { method: "DELETE" }).catch(() => {});
+    await expect.poll(first.keys).toEqual([]);
+    first.bucket.delete = remove;
+    const second = await restart();
+    await clock.pass(2 * MINUTE_MS);
+    await expect.poll(async () => (await second.upload(png)).status).toBe(201);
+  });
+});
+
+test("bytes that arrive after their upload was deleted are deleted, too", async () => {
+  const clock = useClock();
+  const { upload, keys, list, ask, hold } = openFileStore();
+  const release = hold("put");
+  const sent = upload(png);
+  await expect.poll(async () => (await list()).files.length).toBe(1);
+  const [file] = (await list()).files;
+  expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+  release();
+  expect((await sent).status).toBe(404);
+  expect(keys()).toEqual([]);
+  await clock.pass(DAY_MS);
+  expect([keys(), await list()]).toEqual([[], { files: [] }]);
+});
+
+test("a user without files has no rows and no timer left", async () => {
+  const clock = useClock();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "rows.db");
+  const { store, keys, close } = openFileStore({ file });
+  await store(png);
+  await clock.pass(DAY_MS + MINUTE_MS);
+  await expect.poll(keys).toEqual([]);
+  await close();
+  const database = new DatabaseSync(file);
+  const count = (table: string) => database.prepare(`SELECT COUNT(*) AS n FROM ${table}`).get()?.["n"];
+  const tables = ["files", "file_users", "file_parts", "file_copies", "file_holds", "timers"];
+  expect(tables.map(count)).toEqual([0, 0, 0, 0, 0, 0]);
+  expect({ ...database.prepare("SELECT bytes, upload_bytes AS uploads FROM file_totals").get() }).toEqual({
+    bytes: 0,
+    uploads: 0,
+  });
+  database.close();
+});

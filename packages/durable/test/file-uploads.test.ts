@@ -1,0 +1,324 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { folderBucket } from "../src/hosts/node/folder-bucket.js";
+import {
+  createFile,
+  DAY_MS,
+  holdBody,
+  MINUTE_MS,
+  openFileStore,
+  PART,
+  png,
+  readBytes,
+  readCode,
+  starts,
+  type Upload,
+  useClock,
+} from "./support/file-store.js";
+
+describe("a file", () => {
+  test("is stored with the type of its bytes, and its link gives it to everyone", async () => {
+    const { store, ask } = openFileStore();
+    const { url, type, id } = await store(png);
+    expect(type).toBe("image/png");
+    expect(url).toMatch(/^https:\/\/app\.example\/api\/v1\/media\/[\w-]+$/);
+    const response = await ask(url, { user: "" });
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "image/png",
+      "content-length": "1000",
+      "x-content-type-options": "nosniff",
+      "content-disposition": `inline; filename="${id.slice(0, 8)}.png"`,
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cross-origin-resource-policy": "cross-origin",
+      "cache-control": expect.stringMatching(/^private, max-age=\d{4,}, immutable$/),
+      "accept-ranges": "bytes",
+    });
+    expect(await readBytes(response)).toEqual(png);
+  });
+
+  test("can be read in ranges, requested by HEAD, and cached by its etag", async () => {
+    const { store, ask } = openFileStore();
+    const { url } = await store(png);
+    const part = await ask(url, { user: "", headers: { range: "bytes=10-19" } });
+    expect([part.status, part.headers.get("content-range")]).toEqual([206, "bytes 10-19/1000"]);
+    expect(await readBytes(part)).toEqual(png.slice(10, 20));
+    const beyond = await ask(url, { user: "", headers: { range: "bytes=5000-" } });
+    expect([beyond.status, beyond.headers.get("content-range")]).toEqual([416, "bytes */1000"]);
+    const head = await ask(url, { user: "", method: "HEAD" });
+    expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "1000", ""]);
+    const cached = await ask(url, {
+      user: "",
+      headers: { "if-none-match": head.headers.get("etag") ?? "" },
+    });
+    expect([cached.status, await cached.text()]).toEqual([304, ""]);
+  });
+
+  test("has the same link for a while, and its owner alone can look it up and delete it", async () => {
+    const { store, ask, keys } = openFileStore();
+    const { id, url } = await store(png);
+    const path = `/v1/uploads/${id}`;
+    expect(await (await ask(path)).json()).toMatchObject({ id, url, bytes: 1000, offset: 1000 });
+    for (const method of ["GET", "DELETE"])
+      expect((await ask(path, { user: "user-2", method })).status).toBe(404);
+    expect((await ask(path, { method: "DELETE" })).status).toBe(204);
+    expect([(await ask(path)).status, (await ask(url)).status, keys()]).toEqual([404, 404, []]);
+    expect((await ask(path, { method: "DELETE" })).status).toBe(404);
+  });
+
+  test("is deleted when its time is over, with a clock that no user advances", async () => {
+    const clock = useClock();
+    const { store, ask, keys, list } = openFileStore();
+    const { url } = await store(png);
+    await clock.pass(DAY_MS - MINUTE_MS);
+    expect((await ask(url)).status).toBe(200);
+    await clock.pass(2 * MINUTE_MS);
+    expect([(await ask(url)).status, keys(), await list()]).toEqual([404, [], { files: [] }]);
+  });
+
+  test("of another type than its name says, of no type, or of a type that is not listed, is refused", async () => {
+    const { upload, keys } = openFileStore({ options: { types: ["image/png"] } });
+    const types = ["<!doctype html><p>", "<svg xmlns=''>", "MZ\u0001\u0002", "%PDF-1.7"];
+    for (const start of types)
+      expect(await readCode(upload(createFile(start, 600)))).toEqual([415, "file_type"]);
+    expect(await readCode(upload(png, { headers: { "content-type": "image/png" } }))).toEqual([
+      415,
+      "unsupported_media_type",
+    ]);
+    expect(keys()).toEqual([]);
+  });
+
+  test("of text with HTML further down is given as text to save, and runs nothing", async () => {
+    const { store, ask } = openFileStore();
+    const text = `${"a line of text\n".repeat(100)}<script>alert(1)</script>`;
+    const { url } = await store(new Uint8Array(new TextEncoder().encode(text)));
+    const response = await ask(url);
+    expect(await response.text()).toBe(text);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/plain",
+      "x-content-type-options": "nosniff",
+      "content-disposition": expect.stringMatching(/^attachment;/),
+      "content-security-policy": "default-src 'none'; sandbox",
+    });
+  });
+
+  test("that breaks off, has no length or is too large is refused, and holds no space", async () => {
+    const { upload, store, keys } = openFileStore({ options: { maxBytes: 2000, maxFilesPerUser: 1 } });
+    const cut = { headers: { "content-length": "1500" } };
+    expect(await readCode(upload(png, cut))).toEqual([400, "upload_cut"]);
+    expect(await readCode(upload(new Blob([png]).stream()))).toEqual([411, "length_required"]);
+    expect(await readCode(upload(createFile(starts.png, 2001)))).toEqual([413, "file_too_large"]);
+    expect(keys()).toEqual([]);
+    await store(png);
+  });
+});
+
+describe("an upload in parts", () => {
+  const whole = createFile(starts.mp4, PART + 1000);
+
+  test("gives the file back, whole and in order", async () => {
+    const { begin, sendPart, ask, countUploads } = openFileStore();
+    const { id, offset, url } = await begin(whole);
+    expect([offset, url]).toEqual([PART, undefined]);
+    const done = (await (await sendPart(id, whole, PART)).json()) as Upload;
+    expect(done).toMatchObject({ id, bytes: whole.length, offset: whole.length, type: "video/mp4" });
+    expect(Buffer.compare(await readBytes(await ask(done.url)), whole)).toBe(0);
+    expect(countUploads()).toBe(0);
+  });
+
+  test("takes a part once, also where it is sent five times at once, and none when it is whole", async () => {
+    const { begin, sendPart, ask } = openFileStore();
+    const { id } = await begin(whole);
+    const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART)));
+    expect(sent.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(sent.filter(({ status }) => status === 409)).toHaveLength(4);
+    const { url } = (await (await ask(`/v1/uploads/${id}`)).json()) as Upload;
+    expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
+    expect(await readCode(sendPart(id, whole, PART))).toEqual([409, "upload_offset"]);
+    expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
+  });
+
+  test("takes no part from another user, of another size, at another offset or after it was deleted", async () => {
+    const { begin, sendPart, upload, ask, countUploads } = openFileStore();
+    const { id } = await begin(whole);
+    expect(await readCode(sendPart(id, whole, PART, "user-2"))).toEqual([404, "not_found"]);
+    expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
+    const path = `/v1/uploads/${id}`;
+    const short = { path, method: "PATCH", headers: { "upload-offset": String(PART) } };
+    expect(await readCode(upload(png, { ...short, headers: { "upload-offset": "1e3" } }))).toEqual([
+      400,
+      "invalid_request",
+    ]);
+    expect(await readCode(upload(whole.slice(0, 999), short))).toEqual([400, "part_size"]);
+    expect((await ask(path, { method: "DELETE" })).status).toBe(204);
+    expect(await readCode(sendPart(id, whole, PART))).toEqual([404, "not_found"]);
+    expect(countUploads()).toBe(0);
+  });
+
+  test("refuses a second request for a part that is on its way, and frees the part when its sender fails", async () => {
+    const { begin, sendPart, upload } = openFileStore();
+    const { id } = await begin(whole);
+    const { body, headers, finish } = holdBody(whole.slice(PART));
+    const asked = { path: `/v1/uploads/${id}`, method: "PATCH" };
+    const offset = { "upload-offset": String(PART) };
+    const first = upload(body, { ...asked, headers: { ...headers, ...offset } });
+    const second = async () => {
+      const response = await upload(png, { ...asked, headers: offset });
+      return [response.headers.get("retry-after"), ...(await readCode(response))];
+    };
+    await expect.poll(second).toEqual(["5", 409, "upload_in_flight"]);
+    finish();
+    expect((await first).status).toBe(200);
+    const other = await begin(whole);
+    const cut = {
+      ...asked,
+      path: `/v1/uploads/${other.id}`,
+      headers: { ...offset, "content-length": "1000" },
+    };
+    expect((await upload(png.slice(0, 10), cut)).status).toBe(400);
+    expect((await sendPart(other.id, whole, PART)).status).toBe(200);
+  });
+
+  test("continues after a part that the bucket stored and whose request failed, and after a lost end", async () => {
+    const { begin, sendPart, fail, ask } = openFileStore();
+    const { id } = await begin(whole);
+    const restore = fail("complete");
+    expect((await sendPart(id, whole, PART)).status).toBe(503);
+    expect(await (await ask(`/v1/uploads/${id}`)).json()).toMatchObject({ offset: whole.length });
+    restore();
+    // all parts are stored: an empty request at the end completes the file
+    const done = await ask(`/v1/uploads/${id}`, {
+      method: "PATCH",
+      headers: { "upload-offset": String(whole.length) },
+    });
+    const { url } = (await done.json()) as Upload;
+    expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
+  });
+
+  test("that stands still ends, gives its space back, and says so in an event", async () => {
+    const clock = useClock();
+    const { begin, ask, countUploads, jobEvents, store } = openFileStore({
+      options: { maxFilesPerUser: 1, uploadTtlMs: 10 * MINUTE_MS },
+    });
+    const { id, expiresAt } = await begin(whole);
+    expect(expiresAt - Date.now()).toBeLessThanOrEqual(10 * MINUTE_MS);
+    await clock.pass(10 * MINUTE_MS + 1000);
+    expect([(await ask(`/v1/uploads/${id}`)).status, countUploads()]).toEqual([404, 0]);
+    expect(jobEvents()).toEqual([
+      {
+        kind: "upload",
+        id,
+        outcome: "dropped",
+        code: "upload_unfinished",
+        bytes: whole.length,
+        user: "user-1",
+      },
+    ]);
+    await store(png);
+  });
+
+  test("continues for as long as parts come, and its file is stored from its last part on", async () => {
+    const clock = useClock();
+    const { begin, sendPart, ask } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
+    const long = createFile(starts.mp4, 2 * PART + 1000);
+    const { id } = await begin(long);
+    await clock.pass(9 * MINUTE_MS);
+    expect(await (await sendPart(id, long, PART)).json()).toMatchObject({ offset: 2 * PART });
+    await clock.pass(9 * MINUTE_MS);
+    const { url, keptUntil } = (await (await sendPart(id, long, 2 * PART)).json()) as Upload;
+    expect(keptUntil - Date.now()).toBe(60 * MINUTE_MS);
+    await clock.pass(50 * MINUTE_MS);
+    expect((await ask(url)).status).toBe(200);
+  });
+
+  test("of a request whose bytes stop ends at its deadline", async () => {
+    const clock = useClock();
+    const { upload, keys, list } = openFileStore();
+    const { body, headers } = holdBody(png);
+    let code: unknown;
+    void readCode(upload(body, { headers })).then((late) => {
+      code = late;
+    });
+    await expect.poll(async () => (await list()).files).toHaveLength(1);
+    await clock.run(14 * MINUTE_MS);
+    expect(code).toBeUndefined();
+    await clock.run(2 * MINUTE_MS);
+    const answered = async () => {
+      await clock.run(100);
+      return code;
+    };
+    await expect.poll(answered).toEqual([400, "upload_cut"]);
+    expect([keys(), await list()]).toEqual([[], { files: [] }]);
+  });
+});
+
+describe("a list of files", () => {
+  test("has each of 205 files of its user once, over pages, and takes no other query than its cursor", async () => {
+    const { store, list, ask } = openFileStore();
+    const ids = new Set<string>();
+    for (let nth = 0; nth < 205; nth += 1) ids.add((await store(png.slice(0, 64))).id);
+    await store(png, { user: "user-2" });
+    const found: string[] = [];
+    const sizes: number[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const page: Awaited<ReturnType<typeof list>> = await list("user-1", cursor);
+      found.push(...page.files.map(({ id }) => id));
+      sizes.push(page.files.length);
+      cursor = page.next;
+    }
+    expect([sizes, new Set(found)]).toEqual([[100, 100, 5], ids]);
+    const queries = [
+      "?",
+      "?cursor=",
+      "?cursor=a&b=c",
+      "?limit=5",
+      `?cursor=${"a".repeat(100)}`,
+      "?cursor=a%00",
+    ];
+    for (const query of queries) expect((await ask(`/v1/uploads${query}`)).status).toBe(400);
+    expect((await ask("/v1/uploads", { user: "" })).status).toBe(401);
+  });
+
+  test("shows files that are not whole with their offset, and no link", async () => {
+    const { store, begin, list } = openFileStore();
+    const { id } = await begin(createFile(starts.mp4, PART + 1));
+    await store(png);
+    const { files } = await list();
+    expect(files.find((file) => file.id === id)).toMatchObject({ offset: PART, bytes: PART + 1 });
+    expect(files.map(({ url }) => url !== undefined).sort()).toEqual([false, true]);
+  });
+});
+
+test("each upload has one event at its end, with its user and its size, and none for a part", async () => {
+  const whole = createFile(starts.mp4, PART + 1000);
+  const { store, begin, sendPart, upload, fail, ask, jobEvents } = openFileStore();
+  const { id: small } = await store(png);
+  const { id: large } = await begin(whole);
+  await sendPart(large, whole, PART);
+  const { id: stopped } = await begin(whole);
+  await ask(`/v1/uploads/${stopped}`, { method: "DELETE" });
+  fail("put");
+  expect(await readCode(upload(png))).toEqual([503, "media_unavailable"]);
+  const event = { kind: "upload", user: "user-1" };
+  expect(jobEvents()).toEqual([
+    { ...event, id: small, outcome: "complete", bytes: 1000 },
+    { ...event, id: large, outcome: "complete", bytes: whole.length },
+    { ...event, id: stopped, outcome: "stopped", bytes: whole.length },
+    { ...event, id: expect.any(String), outcome: "failed", bytes: 1000, code: "media_unavailable" },
+  ]);
+});
+
+test("a folder of the machine serves as the bucket", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { begin, sendPart, ask } = openFileStore({ bucket: folderBucket(folder) });
+  const whole = createFile(starts.mp4, PART + 1000);
+  const { id } = await begin(whole);
+  const { url } = (await (await sendPart(id, whole, PART)).json()) as Upload;
+  expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
+  expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await ask(url)).status).toBe(404);
+  expect((await readdir(folder)).length).toBeGreaterThan(0);
+});

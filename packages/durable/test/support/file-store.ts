@@ -1,0 +1,246 @@
+import {
+  type AnyEvent,
+  createProxy,
+  type JobEvent,
+  type ProxyOptions,
+  type ProxyPlugin,
+} from "@sluice/worker-proxy";
+import { expect, onTestFinished, vi } from "vitest";
+import type { Bucket } from "../../src/buckets/bucket.js";
+import { fileStore } from "../../src/file-store/file-store.js";
+import type { FileStoreOptions } from "../../src/file-store/options.js";
+import { nodeHost } from "../../src/host/node.js";
+import { createMemoryBucket } from "./memory-bucket.js";
+
+export const SECRET = "a secret of at least 32 characters, for tests";
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
+/** Size of a part. */
+export const PART = 8_388_608;
+
+/** The first bytes of files. */
+export const starts = {
+  png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+  mp4: [0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d],
+};
+
+/** Makes a file of a size with the first bytes of a type. No two parts of it are alike. */
+export function createFile(start: readonly number[] | string, bytes: number): Uint8Array<ArrayBuffer> {
+  const file = new Uint8Array(bytes);
+  for (let at = 0; at < bytes; at += 1) file[at] = (at * 7 + (at >> 13)) & 0x7f;
+  file.set(typeof start === "string" ? new TextEncoder().encode(start) : start);
+  return file;
+}
+
+export const png = createFile(starts.png, 1000);
+
+/** State of an upload, as the client sees it. */
+export interface Upload {
+  readonly id: string;
+  readonly bytes: number;
+  readonly offset: number;
+  readonly url: string;
+  readonly type?: string;
+  readonly expiresAt: number;
+  readonly keptUntil: number;
+  readonly taskId?: string;
+}
+
+interface Asked extends Omit<RequestInit, "body"> {
+  readonly user?: string;
+  readonly body?: BodyInit | undefined;
+}
+
+interface Given {
+  readonly options?: Partial<FileStoreOptions<unknown>>;
+  readonly proxy?: Partial<ProxyOptions<unknown>>;
+  readonly bucket?: Bucket;
+  readonly file?: string;
+  /** Plugins that come before the store. */
+  readonly before?: readonly ProxyPlugin<unknown>[];
+}
+
+/** Sets the clock of the process. The table of timers is looked at when a test lets time pass. */
+export function useClock() {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  return {
+    /** Lets time pass in which every timer rings. */
+    run: (ms: number) => vi.advanceTimersByTimeAsync(ms),
+    /** Lets time pass at once. */
+    async pass(ms: number): Promise<void> {
+      vi.setSystemTime(Date.now() + ms);
+      // the jobs that are due begin within the interval in which the host looks for them
+      for (let look = 0; look < 4; look += 1) {
+        await vi.advanceTimersByTimeAsync(600);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+}
+
+/** A proxy with a file store on a host in memory, before a gateway that says yes. `authorization` is the id of the user. */
+export function openFileStore({
+  options,
+  proxy: more,
+  bucket: given,
+  file = ":memory:",
+  before = [],
+}: Given = {}) {
+  const memory = createMemoryBucket();
+  const sent: Request[] = [];
+  const events: AnyEvent[] = [];
+  const logs: string[] = [];
+  const log = vi.spyOn(console, "error").mockImplementation((line) => void logs.push(String(line)));
+  const plugin = fileStore({
+    bucket: () => given ?? memory.bucket,
+    secret: () => SECRET,
+    ...options,
+  });
+  const host = nodeHost({ file, env: {} });
+  const behind: Promise<unknown>[] = [];
+  const proxy = createProxy({
+    baseURL: "https://gateway.example",
+    apiKey: () => "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg",
+    secret: () => SECRET,
+    authenticate: ({ headers }) => {
+      const id = headers.get("authorization");
+      return id ? { id } : null;
+    },
+    origins: ["https://app.example"],
+    models: ["delta-5.3", "alpha-v4.1-flash", "beta3.0-video", "gamma-image-5-0-260128"],
+    routes: ["chat", "images", "videos"],
+    basePath: "/api",
+    fetch: async (request) => {
+      sent.push(request);
+      return Response.json({ id: "t-1", status: "queued" });
+    },
+    onEvent: (event) => void events.push(event),
+    host,
+    plugins: [...before, plugin],
+    ...more,
+  });
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= host.close());
+  onTestFinished(async () => {
+    let isClosed = false;
+    void close().then(() => {
+      isClosed = true;
+    });
+    // jobs that have begun end first: their timers have to ring
+    while (!isClosed && vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(1000);
+    await close();
+    log.mockRestore();
+  });
+
+  /** Sends a request of a user, of `user-1` unless told otherwise; of nobody for `user: ""`. */
+  const ask = (path: string, { user = "user-1", headers, ...init }: Asked = {}) => {
+    const url = new URL(path.startsWith("http") ? path : `/api${path}`, "https://app.example");
+    const all = { ...(user && { authorization: user }), ...(headers as Record<string, string>) };
+    const context = { waitUntil: (promise: Promise<unknown>) => void behind.push(promise) };
+    return proxy.fetch(new Request(url, { ...init, headers: all } as RequestInit), {}, context);
+  };
+
+  /** Sends bytes as a file, or as a part. */
+  const upload = (
+    body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+    { path = "/v1/uploads", method = "POST", ...asked }: Asked & { readonly path?: string } = {},
+  ) => {
+    const length = body instanceof Uint8Array && { "content-length": String(body.length) };
+    const headers = { "content-type": "application/octet-stream", ...length, ...asked.headers };
+    const duplex = { duplex: "half" };
+    return ask(path, { method, ...asked, ...duplex, headers, body: body as BodyInit });
+  };
+
+  /** Sends a file that has to be stored. */
+  const store = async (
+    body: Uint8Array<ArrayBuffer> = png,
+    asked?: Parameters<typeof upload>[1],
+  ): Promise<Upload> => {
+    const response = await upload(body, asked);
+    const text = await response.text();
+    expect([response.status, text]).toEqual([expect.toSatisfy((status) => status < 300), expect.any(String)]);
+    return JSON.parse(text) as Upload;
+  };
+
+  return {
+    ...memory,
+    proxy,
+    host,
+    plugin,
+    sent,
+    logs,
+    ask,
+    upload,
+    close,
+    /** Waits for work behind responses. */
+    settle: async () => void (await Promise.all(behind.splice(0))),
+    /** The events of uploads and copies. */
+    jobEvents: () => events.filter((event): event is JobEvent => event.kind !== "request"),
+    requestEvents: () => events.filter(({ kind }) => kind === "request"),
+    store,
+    /** Stores the first part of a longer file. */
+    begin: (whole: Uint8Array<ArrayBuffer>, user = "user-1") =>
+      store(whole.slice(0, PART), { user, headers: { "upload-length": String(whole.length) } }),
+    /** Sends the part at an offset. */
+    sendPart: (id: string, whole: Uint8Array<ArrayBuffer>, offset: number, user = "user-1") =>
+      upload(whole.slice(offset, offset + PART), {
+        user,
+        path: `/v1/uploads/${id}`,
+        method: "PATCH",
+        headers: { "upload-offset": String(offset) },
+      }),
+    /** Sends JSON. */
+    post: (path: string, body: unknown, user = "user-1") =>
+      ask(path, {
+        user,
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "content-length": String(JSON.stringify(body).length),
+        },
+        body: JSON.stringify(body),
+      }),
+    /** Reads a page of the files of a user. */
+    list: async (user = "user-1", cursor = "") =>
+      (await (await ask(`/v1/uploads${cursor && `?cursor=${cursor}`}`, { user })).json()) as {
+        readonly files: readonly Upload[];
+        readonly next?: string;
+      },
+    /** Does an operator's work for a user. */
+    erase: (user = "user-1") => plugin.userData?.eraseUser({}, user),
+    export: async (user = "user-1") =>
+      (await plugin.userData?.exportUser({}, user)) as {
+        files: readonly object[];
+        copies: readonly object[];
+      },
+    operate: (name: string, body: Readonly<Record<string, unknown>>) =>
+      plugin.operations?.find((operation) => operation.name === name)?.run({}, body),
+  };
+}
+
+/** Reads the code of an error. */
+export async function readCode(response: Response | Promise<Response>): Promise<readonly [number, string]> {
+  const { status, text } = await (async () => {
+    const answer = await response;
+    return { status: answer.status, text: await answer.text() };
+  })();
+  return [status, (JSON.parse(text) as { error: { code: string } }).error.code];
+}
+
+export const readBytes = async (response: Response) => new Uint8Array(await response.arrayBuffer());
+
+/** Makes a body that sends all but its last byte, and that byte when it is told to. */
+export function holdBody(file: Uint8Array<ArrayBuffer>) {
+  let finish = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(file.slice(0, -1));
+      finish = () => {
+        controller.enqueue(file.slice(-1));
+        controller.close();
+      };
+    },
+  });
+  return { body, headers: { "content-length": String(file.length) }, finish: () => finish() };
+}
