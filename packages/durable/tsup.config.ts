@@ -5,9 +5,9 @@ export default defineConfig({
   entry: [
     "src/index.ts",
     "src/host/cloudflare.ts",
-    "src/hosts/node/index.ts",
-    "src/hosts/s3/index.ts",
-    "src/hosts/postgres/index.ts",
+    "src/node.ts",
+    "src/buckets/s3/index.ts",
+    "src/postgres.ts",
     "src/testing/index.ts",
   ],
   format: "esm",
@@ -15,7 +15,7 @@ export default defineConfig({
   platform: "neutral",
   // "node:sqlite" has no other name
   removeNodeProtocol: false,
-  external: [/^node:/, /^@sluice\/worker-proxy/, "aws4fetch", "pg", "postgres"],
+  external: [/^node:/, /^@sluice\/worker-proxy/, "aws4fetch", "pg"],
   clean: true,
   plugins: [
     {

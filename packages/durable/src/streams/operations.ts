@@ -1,7 +1,7 @@
 import type { AdminOperation } from "@sluice/worker-proxy";
 import type { Jobs } from "../jobs/jobs.js";
 import { isOpen } from "../jobs/states.js";
-import { cursorIn, textIn } from "../objects/operator-body.js";
+import { readCursor, readText } from "../admin/body.js";
 
 /** An operator's operations on the streams of a user. A list has no content. */
 export function createStreamOperations<Env>(jobs: Jobs): readonly AdminOperation<Env>[] {
@@ -9,7 +9,7 @@ export function createStreamOperations<Env>(jobs: Jobs): readonly AdminOperation
     {
       name: "streams/list",
       async run(env, body) {
-        const listed = await jobs.list(env, textIn(body, "user"), cursorIn(body) ?? "");
+        const listed = await jobs.list(env, readText(body, "user"), readCursor(body) ?? "");
         const streams = listed.map(({ id, state, code }) => ({
           id,
           state: isOpen(state) ? "open" : state,
@@ -21,7 +21,7 @@ export function createStreamOperations<Env>(jobs: Jobs): readonly AdminOperation
     {
       name: "streams/stop",
       async run(env, body) {
-        const stopped = await jobs.stop(env, textIn(body, "user"), textIn(body, "id"), "stopped");
+        const stopped = await jobs.stop(env, readText(body, "user"), readText(body, "id"), "stopped");
         return { stopped };
       },
     },

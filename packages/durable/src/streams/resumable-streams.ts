@@ -1,6 +1,6 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
-import { checkLeavingIsReported } from "../hosts/cloudflare.js";
+import { checkSignal } from "../host/check-signal.js";
 import { createJobs } from "../jobs/jobs.js";
 import { checkMilliseconds, checkWhole } from "../jobs/options.js";
 import { jobRefusal } from "../jobs/refusals.js";
@@ -88,7 +88,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
   };
 
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
-    checkLeavingIsReported();
+    checkSignal();
     const { request, user, env, isPublic = false } = admitted;
     const key = request.headers.get("idempotency-key");
     if (key !== null && !KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
@@ -115,7 +115,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       if (!(await jobs.stop(env, user.id, id, "stopped"))) throw jobRefusal("stream_not_found");
       return new Response(null, { status: 204 });
     }
-    checkLeavingIsReported();
+    checkSignal();
     const input = { id, mode: "rest", after: Number(seen) } as const;
     const opened = await jobs.open(admitted as AdmittedRequest<unknown>, input);
     if (!opened) throw jobRefusal("stream_not_found");

@@ -1,5 +1,5 @@
 import type { Bucket, ListedBucket, MultipartUpload } from "../buckets/bucket.js";
-import { openPipeOf } from "../hosts/cloudflare.js";
+import { openFixedPipe } from "../file-store/fixed-pipe.js";
 
 /** A test runner and the bucket that it tries. */
 export interface BucketTests {
@@ -267,7 +267,7 @@ function fileOf(size: number): Uint8Array<ArrayBuffer> {
 
 /** A stream as the store has it: of known length, in pieces. It breaks off at `cutAt`. */
 function streamOf(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength): ReadableStream<Uint8Array> {
-  const { readable, writable } = openPipeOf(bytes.byteLength);
+  const { readable, writable } = openFixedPipe(bytes.byteLength);
   const writer = writable.getWriter();
   const write = async () => {
     for (let at = 0; at < cutAt; at += 65_536)

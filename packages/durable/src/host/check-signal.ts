@@ -1,0 +1,13 @@
+import { misconfigured } from "@sluice/worker-proxy/internal";
+
+/**
+ * Checks that the platform reports clients that disconnect. Without its flag a signal never aborts, and closed tabs would
+ * count as readers.
+ *
+ * @throws {Refusal} 500 `misconfigured`
+ */
+export function checkSignal(): void {
+  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
+  if (Cloudflare?.compatibilityFlags?.["enable_request_signal"] === false)
+    throw misconfigured("durable: set the compatibility flag enable_request_signal");
+}
