@@ -37,12 +37,15 @@ export class LocalJobs {
     return ended;
   }
 
+  /** @param left aborts when the reader has left, where its stream does not say so */
   open<Input extends JSONValue>(
     key: string,
     source: Source<Input>,
     input: Input,
+    left?: AbortSignal,
   ): ReadableStream<Uint8Array> {
     const controller = this.#enter();
+    left?.addEventListener("abort", () => controller.abort(left.reason), { once: true });
     const context: HostContext = this.#createContext(key, 0, controller.signal);
     return byteStream(source.run(context, input), (reason) => {
       this.#controllers.delete(controller);

@@ -249,9 +249,12 @@ export const chunks = source(
     try {
       for (const text of texts) {
         if (text === "error") throw new Error("a source of the tests fails");
-        if (text === "wait")
-          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-        else yield new TextEncoder().encode(text);
+        yield new TextEncoder().encode(text);
+        // some places see that a reader has left once they send it more
+        while (text === "wait" && !signal.aborted) {
+          await sleep(PAUSE_MS);
+          yield new TextEncoder().encode(".");
+        }
       }
     } finally {
       if (texts.includes("wait")) await host.run(key, note, { text: "the reader has left" });

@@ -29,7 +29,8 @@ export async function serveHost(
         parts.flatMap(({ sources = [] }) => sources),
         name,
       );
-      return new Response((await host.open(key, source as never, input as never)) as BodyInit);
+      const stream = await host.open(key, source as never, input as never);
+      return new Response(stream as BodyInit);
     }
     if (action === "/start") {
       await host.start(
