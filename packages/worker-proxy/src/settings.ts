@@ -64,7 +64,10 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   ensure(areFields, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
 
   const fieldsOf = createTables(allowFields);
-  const added = plugins.flatMap((plugin) => plugin.routes ?? []);
+  const added = plugins.flatMap((plugin) => [
+    ...(plugin.routes ?? []),
+    ...(plugin.createRoutes?.(plugins) ?? []),
+  ]);
   // clients read there what is offered, after an answer was lost
   const hasHealth = health !== false || plugins.some(({ offers }) => offers?.health);
   const isOpen = (name: RouteName) =>

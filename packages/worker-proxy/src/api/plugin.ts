@@ -46,6 +46,8 @@ export interface UserData<Env = unknown> {
 export interface AdminOperation<Env = unknown> {
   /** The part, and what is done with it: `files/list`. Small letters, digits and hyphens. */
   readonly name: string;
+  /** The fields that its body may have: a request with any other is refused, and nothing is done. @default any field */
+  readonly fields?: readonly string[];
   /**
    * Does it.
    *
@@ -201,6 +203,8 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   connect?(server: PluginServer<Env>): void;
   /** Paths of its own, which are open. @default none */
   readonly routes?: readonly PluginRoute<Env>[];
+  /** Creates further paths from all plugins of the proxy: those of operators. @default none */
+  createRoutes?(plugins: readonly ProxyPlugin<Env>[]): readonly PluginRoute<Env>[];
   /**
    * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
    * lost reads those of `health`: an offer there opens `GET /health`, also where `health` is `false`.

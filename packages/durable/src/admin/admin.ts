@@ -1,0 +1,115 @@
+import type {
+  AdminOperation,
+  AdmittedRequest,
+  OperatorRequest,
+  PluginRoute,
+  PluginServer,
+  ProxyPlugin,
+  User,
+} from "@sluice/worker-proxy";
+import { ensure, Refusal, serverIn } from "@sluice/worker-proxy/internal";
+import { checkUserData, eraseFrom, exportFrom } from "./user-data.js";
+
+/** Options of {@link admin}. */
+export interface AdminOptions<Env = unknown> {
+  /**
+   * Decides who is an operator: only `true`, or a promise of it, opens the paths. For everybody else, and if it throws, they
+   * do not exist. It gets the user that `authenticate` returned, and the request before its body is read.
+   */
+  readonly isOperator: (user: User, request: OperatorRequest<Env>) => boolean | Promise<boolean>;
+}
+
+/**
+ * Creates a plugin that serves the paths of operators: `POST /v1/admin/users/export` and `users/erase`, each with
+ * `{ "user": "…" }`, and the operations of all plugins of the proxy, such as `budgets/raise`. Everybody else, signed in or
+ * not, gets the 404 of a path that is not served. So does a request with an `Origin`: no page can send an operator's
+ * request. `rateLimit` does not apply to operators.
+ *
+ * @throws {TypeError} if `isOperator` is missing. `createProxy` throws for two operations of one name, and with
+ *   `authenticate: "public"`
+ * @example
+ * ```ts
+ * export default createProxy<Env>({
+ *   ...options,
+ *   plugins: [budget({ limits, windowMs }), admin({ isOperator: ({ id }) => id === "ada" })],
+ * });
+ * ```
+ */
+export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<Env> {
+  const { isOperator, ...rest } = options ?? {};
+  ensure(typeof isOperator === "function", 'isOperator: give a function, ({ id }) => id === "ada"');
+  const [other] = Object.keys(rest);
+  ensure(other === undefined, `${other}: is no option of admin`);
+  let server: PluginServer<Env> | undefined;
+  const connected = () => {
+    ensure(server, "admin: is in no proxy; give it to createProxy({ plugins })");
+    return serverIn(server);
+  };
+  const users: readonly AdminOperation<Env>[] = [
+    {
+      name: "users/export",
+      fields: ["user", "part"],
+      run: async (env, { user, part }) =>
+        exportFrom(connected(), env, user as string, part as string | undefined),
+    },
+    {
+      name: "users/erase",
+      fields: ["user"],
+      run: async (env, { user }) => eraseFrom(connected(), env, user as string),
+    },
+  ];
+  return {
+    connect(given) {
+      ensure(!server, "admin: belongs to one proxy; make another one");
+      server = given;
+    },
+    createRoutes(plugins) {
+      checkUserData(plugins);
+      const operations = [...users, ...plugins.flatMap((plugin) => plugin.operations ?? [])];
+      checkNames(operations.map(({ name }) => name));
+      return operations.map((operation) => createRoute(operation, isOperator));
+    },
+  };
+}
+
+function checkNames(names: readonly string[]): void {
+  for (const [at, name] of names.entries()) {
+    ensure(/^[a-z\d-]+\/[a-z\d-]+$/.test(name), `plugins: ${name}: is no name of an operation, files/list`);
+    ensure(names.indexOf(name) === at, `plugins: two have the operation ${name}`);
+  }
+}
+
+function createRoute<Env>(
+  operation: AdminOperation<Env>,
+  isOperator: AdminOptions<Env>["isOperator"],
+): PluginRoute<Env> {
+  return {
+    name: "admin",
+    method: "POST",
+    path: `/v1/admin/${operation.name}`,
+    id: "own",
+    allows: (user, request) => isOperator(user, request),
+    serve: async ({ env, body = {} }: AdmittedRequest<Env>) =>
+      Response.json((await runChecked(operation, env, body)) ?? {}),
+  };
+}
+
+/** @throws {Refusal} 400 with the words of a TypeError, which names the operator's mistake */
+async function runChecked<Env>(
+  { fields, run }: AdminOperation<Env>,
+  env: Env,
+  body: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  try {
+    // an unknown field may be meant to leave something out of what is erased
+    const other = Object.keys(body).find((name) => fields && !fields.includes(name));
+    ensure(other === undefined, `${other}: is not a field of this operation; nothing was done`);
+    return await run(env, body);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Refusal("said", {
+      said: { status: 400, code: "invalid_request", message: error.message },
+      cause: error,
+    });
+  }
+}

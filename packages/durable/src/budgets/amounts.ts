@@ -1,0 +1,130 @@
+import type { Payable, Usage } from "@sluice/worker-proxy";
+import { ensure, logError } from "@sluice/worker-proxy/internal";
+import { maxTokens } from "./max-tokens.js";
+import { type PriceTable, readPrices } from "./prices.js";
+
+/*
+ * Amounts are whole numbers, because a database stores nothing else exactly: tokens, or with `prices` millionths of the
+ * currency (1 EUR is 1,000,000). A fraction is rounded up, for the one who pays the gateway.
+ */
+
+/** Options about what a request costs. */
+export interface AmountOptions<Env> {
+  /**
+   * Prices of the models: a table of `definePrices` of `@sluice/prices`, or the same as plain JSON. The budget is then in
+   * money: a request reserves the most that it can cost by them, and its `usage` decides what is spent. Amounts are
+   * millionths of the currency: a limit of 5 EUR is `5_000_000`.
+   *
+   * @default amounts are tokens
+   */
+  readonly prices?: PriceTable | undefined;
+  /**
+   * Returns the most that one response to the request can cost; a request with `n` reserves `n` times as much. A request
+   * that costs more is spent in full, up to ten times what was reserved, and may exceed the limit.
+   *
+   * With `prices` it is called for requests whose cost they do not bound: uploads, models without a price, a sequence of
+   * images without `max_images`.
+   *
+   * @default `maxTokens()`. With `prices` such a request is refused, and the log names its model. With a `cost` of your
+   *   own it is required, in the unit of `cost`
+   */
+  readonly reserve?: ((payable: Payable<Env>) => number) | undefined;
+  /**
+   * Returns the cost of a response. Fields of `usage` that are null are left out. All that was reserved is spent if the
+   * function throws or returns no number, and for responses without `usage`, such as those about videos.
+   *
+   * @default by `prices`; without them `usage.total_tokens`
+   */
+  readonly cost?: ((usage: Usage, payable: Payable<Env>) => number) | undefined;
+}
+
+/** The unit of amounts. */
+export interface BudgetUnit {
+  /** `millionths`: of the `currency`. `tokens`: of requests and responses. `own`: the unit of your `cost`. */
+  readonly unit: "millionths" | "tokens" | "own";
+  /** Currency of `prices`; absent if the budget is not in money. */
+  readonly currency?: string;
+}
+
+/** Amounts of requests, in one unit. */
+export interface Amounts<Env> {
+  readonly unit: BudgetUnit;
+  /** Returns the most that a request can cost. */
+  estimate(payable: Payable<Env>): number;
+  /** Returns the cost of a response: all that was reserved, unless `usage` says it. */
+  charge(usage: Usage | undefined, payable: Payable<Env>, reserved: number): number;
+}
+
+/** Times that a cost may exceed what was reserved: more is a mistake of the gateway, or of `reserve`. */
+const MAX_TIMES = 10;
+
+/** @throws {TypeError} for a wrong price, and for a `cost` without `reserve` */
+export function createAmounts<Env>(options: AmountOptions<Env>): Amounts<Env> {
+  for (const name of ["reserve", "cost"] as const)
+    ensure(
+      options[name] === undefined || typeof options[name] === "function",
+      `${name}: give a function of the request`,
+    );
+  const prices = options.prices && readPrices(options.prices);
+  ensure(
+    prices || !options.cost || options.reserve,
+    "reserve: `cost` needs it, in the same unit; maxTokens() for tokens",
+  );
+  const reserve = options.reserve ?? (prices ? undefined : maxTokens());
+  const cost = options.cost ?? prices?.calculate ?? totalTokens;
+  const own = { unit: options.cost ? "own" : "tokens" } as const;
+  return { unit: prices ? { unit: "millionths", currency: prices.currency } : own, estimate, charge };
+
+  function estimate(payable: Payable<Env>): number {
+    const bound = prices?.estimate(payable);
+    if (bound !== undefined) return checkAmount(bound, "prices");
+    if (reserve) return checkAmount(reserve(payable) * countResponses(payable), "reserve");
+    const { model, route } = payable;
+    throw new TypeError(`prices: do not bound ${model ?? route}; add its price, or give \`reserve\``);
+  }
+
+  function charge(usage: Usage | undefined, payable: Payable<Env>, reserved: number): number {
+    let spent: number;
+    try {
+      if (!usage) return reserved;
+      spent = checkAmount(cost(withoutNulls(usage), payable), "cost");
+    } catch {
+      return reserved;
+    }
+    const max = Math.min(reserved * MAX_TIMES, Number.MAX_SAFE_INTEGER);
+    if (spent <= max) return spent;
+    const { user, model = payable.route } = payable;
+    logError(
+      `budget: ${model} cost user ${user.id} ${spent}, and ${reserved} were reserved; ${max} are counted`,
+    );
+    return max;
+  }
+}
+
+/**
+ * Returns a whole amount.
+ *
+ * @throws {TypeError} for any other value: comparisons with NaN are false, and no request would be refused
+ */
+export function checkAmount(value: number, name: string): number {
+  const amount = Math.ceil(value);
+  ensure(
+    typeof value === "number" && Number.isSafeInteger(amount) && amount >= 0,
+    `${name}: give a number from 0 up`,
+  );
+  return amount;
+}
+
+function countResponses({ body }: Payable): number {
+  const n = Number(body?.["n"]);
+  return Math.max(n || 1, 1);
+}
+
+/** `Number(null)` is 0, and a response whose cost is unknown must not be free. */
+function withoutNulls(usage: Usage): Usage {
+  return JSON.parse(JSON.stringify(usage), (_, value) => value ?? undefined) as Usage;
+}
+
+function totalTokens({ total_tokens: total }: Usage): number {
+  return typeof total === "number" && total > 0 ? total : Number.NaN;
+}

@@ -1,0 +1,111 @@
+import type { AdminOperation, BoundHost, User } from "@sluice/worker-proxy";
+import { ensure } from "@sluice/worker-proxy/internal";
+import { type BudgetUnit, checkAmount } from "./amounts.js";
+import { type BudgetReader, findPlaces, isOwn, type Rule, readLimit } from "./limits.js";
+import { calculateRemaining, raise, read, reset } from "./operations.js";
+import { drawJitter, type ReserveOptions, run } from "./reservations.js";
+import type { Sums } from "./tables.js";
+
+/** One limit of a user at the moment, as `GET /v1/budget` reports it. Amounts are in its `unit`. */
+export interface BudgetState extends BudgetUnit {
+  /** Name of the limit. */
+  readonly by: string;
+  /** The most that can be spent in one window. */
+  readonly limit: number;
+  /** The amount of all settled requests in this window. */
+  readonly spent: number;
+  /** The amount that is reserved for requests that are not settled yet. */
+  readonly reserved: number;
+  /** The amount that the next request can reserve, 0 or more. */
+  readonly remaining: number;
+  /** End of the window, in Unix milliseconds. */
+  readonly resetsAt: number;
+}
+
+/** Reads and changes the limits of a budget. */
+export interface LimitAccess<Env> {
+  /** Reads the limits of the user alone, `user` and `session`: others would show what others spend. */
+  readOwn(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
+  read(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
+  raise(limit: string, reader: BudgetReader<Env>, amount: number): Promise<BudgetState>;
+  reset(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
+}
+
+/** Opens the limits of a budget for its operator. */
+export function openLimits<Env>(
+  hostOf: (env: Env) => BoundHost,
+  { rules, currency, windowMs }: ReserveOptions<Env>,
+  unit: BudgetUnit,
+): LimitAccess<Env> {
+  return {
+    readOwn: (reader) => Promise.all(rules.filter(isOwn).map(({ name }) => readState(name, reader))),
+    read: readState,
+    async raise(limit, reader, amount) {
+      const whole = checkAmount(amount, "amount");
+      return onEach(limit, reader, (host, key, name, { shards }) => {
+        const input = { id: crypto.randomUUID(), name, amount: Math.ceil(whole / shards) };
+        return run(host, key, raise, { ...input, windowMs, jitterMs: drawJitter() });
+      });
+    },
+    reset: (limit, reader) =>
+      onEach(limit, reader, (host, key, name) => run(host, key, reset, { name, windowMs })),
+  };
+
+  function readState(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
+    return onEach(limit, reader, (host, key, name) =>
+      run(host, key, read, { name, now: Date.now(), windowMs }),
+    );
+  }
+
+  /** Runs an operation in each place of a limit, and adds their sums. */
+  async function onEach(
+    by: string,
+    reader: BudgetReader<Env>,
+    work: (host: BoundHost, key: string, name: string, rule: Rule<Env>) => Promise<Sums>,
+  ): Promise<BudgetState> {
+    const rule = rules.find(({ name }) => name === by);
+    ensure(rule, `limits: has none for ${by}`);
+    const places = await findPlaces(rule, reader, currency);
+    ensure(places.length > 0, `limits.${by}: \`by\` gives no name for this user`);
+    const host = hostOf(reader.env);
+    const all = await Promise.all(places.map(({ key, name }) => work(host, key, name, rule)));
+    const sums = all.reduce((sum, one) => ({
+      resetsAt: Math.max(sum.resetsAt, one.resetsAt),
+      spent: sum.spent + one.spent,
+      reserved: sum.reserved + one.reserved,
+      raised: sum.raised + one.raised,
+    }));
+    const { spent, reserved, raised, resetsAt } = sums;
+    const limit = readLimit(rule, reader);
+    const remaining = Math.max(0, calculateRemaining(limit, sums));
+    return { by, ...unit, limit: limit + raised, spent, reserved, remaining, resetsAt };
+  }
+}
+
+/** The operations on one limit; each returns its state. */
+export function createOperations<Env>(access: LimitAccess<Env>): readonly AdminOperation<Env>[] {
+  const fields = ["by", "user", "session", "address"];
+  return [
+    { name: "budgets/read", fields, run: async (env, body) => access.read(...readTarget(env, body)) },
+    {
+      name: "budgets/raise",
+      fields: [...fields, "amount"],
+      run: async (env, body) => access.raise(...readTarget(env, body), body["amount"] as number),
+    },
+    { name: "budgets/reset", fields, run: async (env, body) => access.reset(...readTarget(env, body)) },
+  ];
+}
+
+/** Reads the limit that an operator names, by the same facts that a request has. */
+function readTarget<Env>(
+  env: Env,
+  { by, user, session, address }: Readonly<Record<string, unknown>>,
+): [string, BudgetReader<Env>] {
+  const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+  ensure(isText(by), "by: give the name of a budget, user");
+  const needed =
+    by === "all" ? {} : by === "address" ? { address } : { user, ...(by === "session" && { session }) };
+  for (const [name, value] of Object.entries(needed)) ensure(isText(value), `${name}: give a text`);
+  const known: Partial<User> = { ...(isText(session) && { session }), ...(isText(address) && { address }) };
+  return [by, { env, user: { id: isText(user) ? user : "", ...known } }];
+}

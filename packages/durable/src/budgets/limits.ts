@@ -1,0 +1,137 @@
+import type { User } from "@sluice/worker-proxy";
+import { ensure, hashOf } from "@sluice/worker-proxy/internal";
+import { checkAmount } from "./amounts.js";
+
+/** The user whose budgets are read, and the environment of the request. */
+export interface BudgetReader<Env = unknown> {
+  readonly env: Env;
+  readonly user: User;
+}
+
+/** The most that can be spent in one window, or a function that returns it. */
+export type BudgetLimit<Env = unknown> = number | ((reader: BudgetReader<Env>) => number);
+
+/** A limit with settings. */
+export interface BudgetRule<Env = unknown> {
+  /** The most that can be spent in one window. */
+  readonly limit: BudgetLimit<Env>;
+  /**
+   * Returns the name under which a request counts, such as the id of a team; undefined if the limit does not apply to the
+   * request. A limit with a name of your own needs it; `user`, `session`, `address` and `all` have theirs.
+   */
+  readonly by?: ((reader: BudgetReader<Env>) => string | undefined) | undefined;
+  /**
+   * The number of keys that share the limit, each with an equal part: one key counts some hundreds of requests in a second.
+   * A request counts in one of them; two others are tried if that one has nothing left. So the limit is never exceeded, and
+   * the first refusal can come while each key has room for a few requests. The most that one request can cost has to fit
+   * into one part. `user` and `session` have one key, the user's.
+   *
+   * @default 1
+   */
+  readonly shards?: number | undefined;
+}
+
+/** The limits of a budget, by name: `user`, `session`, `address`, `all`, or a name of your own. */
+export type BudgetLimits<Env = unknown> = Readonly<Record<string, BudgetLimit<Env> | BudgetRule<Env>>>;
+
+/** A limit with its defaults. */
+export interface Rule<Env> {
+  readonly name: string;
+  readonly limit: BudgetLimit<Env>;
+  readonly by: (reader: BudgetReader<Env>) => string | undefined;
+  readonly shards: number;
+}
+
+/** A limit of one user. All others are shared. */
+export function isOwn({ name }: { readonly name: string }): boolean {
+  return name === "user" || name === "session";
+}
+
+const scopes: Readonly<Record<string, (user: User) => string>> = {
+  user: ({ id }) => id,
+  session: ({ session = "" }) => session,
+  address: ({ address = "" }) => toNetwork(address),
+  all: () => "",
+};
+
+/** @throws {TypeError} for a limit that is wrong, and if there is none */
+export function checkLimits<Env>(limits: BudgetLimits<Env>): readonly Rule<Env>[] {
+  const names = Object.keys(scopes).join(", ");
+  const rules = Object.entries(limits ?? {}).map(([name, given]) => {
+    const rule = typeof given === "object" ? given : { limit: given };
+    const { limit, by, shards = 1, ...rest } = rule as BudgetRule<Env>;
+    const [other] = Object.keys(rest);
+    ensure(other === undefined, `limits.${name}.${other}: is no option; give limit, by or shards`);
+    const scope = Object.hasOwn(scopes, name) ? scopes[name] : undefined;
+    ensure(!scope || !by, `limits.${name}: has a name of its own; give \`by\` to another one`);
+    ensure(
+      scope || typeof by === "function",
+      `limits.${name}: give one of ${names}, or \`by\`, which names its requests`,
+    );
+    const areShards = Number.isSafeInteger(shards) && shards >= 1;
+    ensure(areShards, `limits.${name}.shards: give a whole number from 1 up`);
+    const isSpread = shards > 1 && isOwn({ name });
+    ensure(!isSpread, `limits.${name}.shards: the rows of one user have one key; spread a shared limit`);
+    if (typeof limit !== "function") checkAmount(limit, `limits.${name}`);
+    return { name, limit, shards, by: by ?? (({ user }: BudgetReader<Env>) => scope?.(user)) };
+  });
+  ensure(rules.length > 0, `limits: give some of ${names}`);
+  return rules;
+}
+
+/** Returns the most that can be spent from one key of a limit. */
+export function readLimit<Env>({ name, limit }: Rule<Env>, reader: BudgetReader<Env>): number {
+  return checkAmount(typeof limit === "function" ? limit(reader) : limit, `limits.${name}`);
+}
+
+/** Returns the key of the rows of one user. A hash: platforms show keys in their dashboards. */
+export async function createUserKey(userId: string): Promise<string> {
+  return `user:${await hashOf(userId)}`;
+}
+
+/** The rows of a limit: a key of the host, and the name below it. */
+export interface Place {
+  readonly key: string;
+  readonly name: string;
+}
+
+/**
+ * Returns the places of a limit that a request can count in, the first one at random; none if the limit does not apply.
+ *
+ * @param currency money is never added to tokens, or to another currency: its rows have a name of their own
+ * @param max number of places at most
+ */
+export async function findPlaces<Env>(
+  rule: Rule<Env>,
+  reader: BudgetReader<Env>,
+  currency: string | undefined,
+  max = rule.shards,
+): Promise<readonly Place[]> {
+  const scope = rule.by(reader);
+  if (scope === undefined) return [];
+  const unit = currency === undefined ? "" : `${currency} `;
+  if (isOwn(rule)) {
+    // a session is of a user: the same name at another user is another session
+    const name = rule.name === "session" ? `session ${await hashOf(scope)}` : rule.name;
+    return [{ key: await createUserKey(reader.user.id), name: unit + name }];
+  }
+  const hash = await hashOf(`${rule.name}\n${scope}`);
+  const first = Math.floor(Math.random() * rule.shards);
+  return Array.from({ length: Math.min(max, rule.shards) }, (_, nth) => ({
+    key: `budget:${hash}:${(first + nth) % rule.shards}`,
+    name: unit + rule.name,
+  }));
+}
+
+/** Returns an IPv6 address as its network of 64 bits, which one customer gets; any other address as it is. */
+function toNetwork(address: string): string {
+  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address);
+  if (mapped || !address.includes(":")) return mapped?.[1] ?? address;
+  const [before = [], after = []] = address
+    .toLowerCase()
+    .split("::")
+    .map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill("0");
+  const groups = [...before, ...zeros, ...after].slice(0, 4);
+  return groups.map((group) => group.replace(/^0+(?=.)/, "")).join(":");
+}

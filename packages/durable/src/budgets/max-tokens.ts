@@ -1,0 +1,48 @@
+import type { Payable } from "@sluice/worker-proxy";
+import { ensure } from "@sluice/worker-proxy/internal";
+
+/** Options of {@link maxTokens}. */
+export interface MaxTokensOptions {
+  /** Tokens of a response whose request has no `max_tokens`. @default 8192 */
+  readonly response?: number | undefined;
+  /** Tokens of an image, sent in the request as a data URI or by its address. @default 10_000 */
+  readonly image?: number | undefined;
+}
+
+/**
+ * Creates the `reserve` of a budget in tokens. It returns the most tokens that one response to a chat can cost:
+ * `max_tokens`, and a token for each byte of the request as UTF-8. No tokenizer makes more tokens than bytes of a text,
+ * Chinese and emoji included. Images of messages count by their number; a text that only looks like an image counts as
+ * text.
+ *
+ * @throws {TypeError} for a number below 0
+ * @example
+ * ```ts
+ * const tokens = maxTokens({ response: 4096 });
+ * budget<Env>({ limits, windowMs, reserve: (payable) => (payable.route === "chat" ? tokens(payable) : 40_000) });
+ * ```
+ */
+export function maxTokens({
+  response = 8192,
+  image = 10_000,
+}: MaxTokensOptions = {}): (request: Pick<Payable<never>, "body">) => number {
+  for (const [name, tokens] of Object.entries({ response, image }))
+    ensure(Number.isSafeInteger(tokens) && tokens >= 0, `${name}: give a whole number of tokens`);
+  return ({ body = {} }) => countTokens(body, image) + (Number(body["max_tokens"]) || response);
+}
+
+function countTokens(body: Readonly<Record<string, unknown>>, image: number): number {
+  const images = [body["messages"]].flat().flatMap((message) => findImages(message as Message));
+  const embedded = images.reduce((sum, url) => sum + (/^data:/i.test(url) ? url.length : 0), 0);
+  const bytes = new TextEncoder().encode(JSON.stringify(body)).length - embedded;
+  return bytes + images.length * image;
+}
+
+type Message =
+  | { readonly content?: readonly { readonly image_url?: { readonly url?: unknown } }[] }
+  | undefined;
+
+function findImages(message: Message): readonly string[] {
+  const urls = [message?.content].flat().map((part) => part?.image_url?.url);
+  return urls.filter((url) => typeof url === "string");
+}

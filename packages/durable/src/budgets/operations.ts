@@ -1,0 +1,220 @@
+import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
+import { logError } from "@sluice/worker-proxy/internal";
+import { job, operation, reading } from "../host/define.js";
+import {
+  deletePage,
+  endWindow,
+  findReservation,
+  type Lost,
+  type NamedSums,
+  PAGE,
+  readPage,
+  readWindows,
+  type Sums,
+  selectWindow,
+  settleLost,
+  settleReservation,
+  storeWindow,
+  TABLES,
+} from "./tables.js";
+
+/** Options of the budget that each change needs. */
+type Window = {
+  readonly windowMs: number;
+  /** Time between the end of the window and the sweep. The windows of all users end at once; their sweeps must not. */
+  readonly jitterMs: number;
+};
+
+/** A limit of one key, with the most that may be spent in a window. */
+export type KeyLimit = { readonly name: string; readonly limit: number };
+
+type Reserve = Window & {
+  readonly id: string;
+  readonly amount: number;
+  readonly ttlMs: number;
+  readonly limits: readonly KeyLimit[];
+};
+
+/** The end of a try to reserve. */
+export interface Reserving {
+  /** Index of the limit that has too little left; nothing was reserved then. */
+  readonly refused?: number;
+  readonly retryAfterMs: number;
+  readonly lost: Lost;
+}
+
+/** Reserves an amount in each limit of a key, or in none. */
+export const reserve = operation<Reserve, Reserving>("budget.reserve", async (transaction, input) => {
+  const { id, amount, ttlMs, windowMs, limits } = input;
+  const { key, now, query } = transaction;
+  const names = limits.map(({ name }) => name);
+  const [before, own, lost] = await Promise.all([
+    readWindows(transaction, names),
+    findReservation(transaction, id),
+    settleLost(transaction),
+  ]);
+  const stored = lost.count > 0 ? await readWindows(transaction, names) : before;
+  const resetsAt = endWindow(now, windowMs);
+  const windows = limits.map((limit) => ({ ...limit, sums: selectWindow(stored.get(limit.name), resetsAt) }));
+  const refused = windows.findIndex(({ limit, sums }) => amount > calculateRemaining(limit, sums));
+  const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
+  if (own.length > 0) return { retryAfterMs, lost }; // a repeated run
+  if (refused >= 0) return { refused, retryAfterMs, lost };
+  await Promise.all([
+    ...windows.map(async ({ name, sums }) => {
+      await Promise.all([
+        storeWindow(transaction, name, { ...sums, reserved: sums.reserved + amount }),
+        query(
+          "INSERT INTO budget_reservations (key, id, name, resets_at, amount, ends_at) VALUES (?, ?, ?, ?, ?, ?)",
+          ...[key, id, name, sums.resetsAt, amount, now + ttlMs],
+        ),
+      ]);
+    }),
+    ...(windows.some(({ name, sums }) => stored.get(name) !== sums)
+      ? [scheduleSweep(transaction, resetsAt, input.jitterMs)]
+      : []),
+  ]);
+  return { retryAfterMs, lost };
+});
+
+/** Returns what is left. All sums stay below 2^53, which a database stores exactly. */
+export function calculateRemaining(limit: number, { spent, reserved, raised }: Sums): number {
+  return Math.min(limit + raised, Number.MAX_SAFE_INTEGER) - spent - reserved;
+}
+
+/** Settles a reservation. It changes nothing if it was settled before, or spent in full because its time was over. */
+export const settle = operation<{ readonly id: string; readonly spent: number }, null>(
+  "budget.settle",
+  async (transaction, { id, spent }) => {
+    await settleReservation(transaction, id, spent);
+    return null;
+  },
+);
+
+/** Adds to a limit until its window ends. */
+export const raise = operation<
+  Window & { readonly id: string; readonly name: string; readonly amount: number },
+  Sums
+>("budget.raise", async (transaction, { id, name, amount, windowMs, jitterMs }) => {
+  const { key, now, query } = transaction;
+  const stored = (await readWindows(transaction, [name])).get(name);
+  const sums = selectWindow(stored, endWindow(now, windowMs));
+  const [added] = await query(
+    "INSERT INTO budget_raises (key, resets_at, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
+    ...[key, sums.resetsAt, id],
+  );
+  if (!added) return sums;
+  const raised = { ...sums, raised: Math.min(Number.MAX_SAFE_INTEGER, sums.raised + amount) };
+  await storeWindow(transaction, name, raised);
+  if (stored !== sums) await scheduleSweep(transaction, sums.resetsAt, jitterMs);
+  return raised;
+});
+
+/**
+ * Forgets what was spent in the present window, and each raise. It ends a window that begins later, which a clock that was
+ * wrong had opened: nothing else would end it before that time.
+ */
+export const reset = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
+  "budget.reset",
+  async (transaction, { name, windowMs }) => {
+    const resetsAt = endWindow(transaction.now, windowMs);
+    const stored = (await readWindows(transaction, [name])).get(name);
+    const reserved = stored?.resetsAt === resetsAt ? stored.reserved : 0;
+    const sums = { resetsAt, spent: 0, reserved, raised: 0 };
+    if (stored && stored.resetsAt >= resetsAt) await storeWindow(transaction, name, sums);
+    return sums;
+  },
+);
+
+/**
+ * Reads the present window of a limit. Reservations whose time is over count as spent, also before the next request stores
+ * that.
+ */
+export const read = reading<{ readonly name: string; readonly now: number; readonly windowMs: number }, Sums>(
+  "budget.read",
+  async (reader, { name, now, windowMs }) => {
+    const [windows, overdue] = await Promise.all([
+      readWindows(reader, [name]),
+      reader.query<{ name: string; resetsAt: number; amount: number }>(
+        `SELECT name, resets_at AS "resetsAt", amount FROM budget_reservations WHERE key = ? AND ends_at <= ?
+          ORDER BY ends_at LIMIT ${PAGE}`,
+        ...[reader.key, now],
+      ),
+    ]);
+    const sums = selectWindow(windows.get(name), endWindow(now, windowMs));
+    const lost = overdue
+      .filter((reserved) => reserved.name === name && reserved.resetsAt === sums.resetsAt)
+      .reduce((sum, { amount }) => sum + amount, 0);
+    return { ...sums, spent: sums.spent + lost, reserved: sums.reserved - lost };
+  },
+);
+
+/** Reads a page of all windows of a key. */
+export const list = reading<{ readonly after: string }, readonly NamedSums[]>(
+  "budget.list",
+  (reader, { after }) => readPage(reader, after),
+);
+
+/** Deletes a page of what a key has. Returns true if there may be more. */
+export const erase = operation<null, boolean>("budget.erase", async (transaction) => {
+  const counts = await Promise.all([
+    deletePage(transaction, "budget_reservations", "id, name"),
+    deletePage(transaction, "budget_windows", "name"),
+    deletePage(transaction, "budget_raises", "resets_at, id"),
+    transaction.cancel(sweepJob, ""),
+  ]);
+  return counts.includes(PAGE);
+});
+
+/** The end of a sweep. */
+interface Swept {
+  readonly hasMore: boolean;
+  readonly lost: Lost;
+}
+
+/** Deletes a page of what is over, and comes back for the rest: users who never return leave no rows. */
+const sweep = operation<{ readonly jitterMs: number }, Swept>(
+  "budget.sweep",
+  async (transaction, { jitterMs }) => {
+    const { key, now, query } = transaction;
+    const lost = await settleLost(transaction);
+    const counts = await Promise.all([
+      deletePage(transaction, "budget_windows", "name", now),
+      deletePage(transaction, "budget_raises", "resets_at, id", now),
+    ]);
+    if (lost.count === PAGE || counts.includes(PAGE)) return { hasMore: true, lost };
+    const [[open], [window]] = await Promise.all([
+      query<{ at: number | null }>("SELECT MIN(ends_at) AS at FROM budget_reservations WHERE key = ?", key),
+      query<{ at: number | null }>("SELECT MIN(resets_at) AS at FROM budget_windows WHERE key = ?", key),
+    ]);
+    const next = [open?.at ?? null, window?.at ?? null].filter((at) => at !== null);
+    if (next.length > 0) await scheduleSweep(transaction, Math.min(...next), jitterMs);
+    return { hasMore: false, lost };
+  },
+);
+
+/** Sweeps a key after the end of its window. */
+const sweepJob: Job<{ readonly jitterMs: number }> = job("budget.sweep", 5, async ({ host, key }, input) => {
+  for (;;) {
+    const { hasMore, lost } = await host.run(key, sweep, input);
+    logLost(lost);
+    if (!hasMore) return;
+  }
+});
+
+async function scheduleSweep(transaction: Transaction, resetsAt: number, jitterMs: number): Promise<void> {
+  await transaction.schedule(sweepJob, { id: "", at: resetsAt + jitterMs, input: { jitterMs } });
+}
+
+/** Logs reservations that were spent because nobody settled them. */
+export function logLost({ count, amount, ids }: Lost): void {
+  if (count === 0) return;
+  logError(`budget: nobody settled ${count} reservations, of ${amount}; they are spent: ${ids.join(", ")}`);
+}
+
+/** All that a budget stores. */
+export const storage: StoredPart = {
+  tables: TABLES,
+  operations: [reserve, settle, raise, reset, read, list, erase, sweep],
+  jobs: [sweepJob],
+};

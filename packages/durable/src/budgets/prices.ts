@@ -1,0 +1,42 @@
+import { type Cost, calculateCost, definePrices, estimateCost, type Prices } from "@sluice/prices";
+import type { Payable, Usage } from "@sluice/worker-proxy";
+
+/**
+ * Prices of models, as `definePrices` of `@sluice/prices` returns them. A page and its proxy may share the table.
+ */
+export interface PriceTable {
+  /** Currency of all prices, `"EUR"`. */
+  readonly currency: string;
+  /** Prices by the id of the model: `{ "delta-5.3": { input: 0.5, output: 2 } }`, for a million tokens. */
+  readonly models: { readonly [model: string]: object };
+}
+
+/** Amounts by a table of prices, in millionths of its currency. */
+export interface MoneyPrices {
+  readonly currency: string;
+  /** Returns the most that a request can cost; undefined if the table does not bound it. */
+  estimate(payable: Payable): number | undefined;
+  /** Returns the cost of a response; `NaN` if the table does not say it. */
+  calculate(usage: Usage, payable: Payable): number;
+}
+
+/** @throws {TypeError} that names the field of the table that is wrong */
+export function readPrices(table: PriceTable): MoneyPrices {
+  const prices = definePrices(table as Prices);
+  const toAmount = ({ amount, missing }: Cost) => (missing.length === 0 ? toMillionths(amount) : undefined);
+  return {
+    currency: prices.currency,
+    estimate: (payable) => toAmount(estimateCost(toRequest(payable), prices)),
+    calculate: (usage, payable) =>
+      toAmount(calculateCost({ request: toRequest(payable), usage }, prices)) ?? Number.NaN,
+  };
+}
+
+function toRequest({ model = "", body }: Payable) {
+  return { ...body, model };
+}
+
+function toMillionths(amount: number): number {
+  // an amount has 12 decimals; the product has the noise of a binary fraction behind the sixth
+  return Math.ceil(Number((amount * 1_000_000).toFixed(6)));
+}

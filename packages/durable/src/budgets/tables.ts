@@ -1,0 +1,147 @@
+import type { Reader, Transaction } from "@sluice/worker-proxy";
+
+/**
+ * One row for each running budget, one for each reservation that is not settled, and one for each raise. `name` is the
+ * limit, `resets_at` the end of the window, and `ends_at` the time at which a reservation counts as lost.
+ */
+export const TABLES = [
+  `CREATE TABLE IF NOT EXISTS budget_windows (key TEXT NOT NULL, name TEXT NOT NULL, resets_at BIGINT NOT NULL,
+    spent BIGINT NOT NULL, reserved BIGINT NOT NULL, raised BIGINT NOT NULL, PRIMARY KEY (key, name))`,
+  "CREATE INDEX IF NOT EXISTS budget_windows_end ON budget_windows (key, resets_at)",
+  `CREATE TABLE IF NOT EXISTS budget_reservations (key TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL,
+    resets_at BIGINT NOT NULL, amount BIGINT NOT NULL, ends_at BIGINT NOT NULL, PRIMARY KEY (key, id, name))`,
+  "CREATE INDEX IF NOT EXISTS budget_reservations_end ON budget_reservations (key, ends_at)",
+  `CREATE TABLE IF NOT EXISTS budget_raises (key TEXT NOT NULL, resets_at BIGINT NOT NULL, id TEXT NOT NULL,
+    PRIMARY KEY (key, resets_at, id))`,
+];
+
+/** The sums of one window. */
+export interface Sums {
+  /** End of the window, in Unix milliseconds. */
+  readonly resetsAt: number;
+  readonly spent: number;
+  readonly reserved: number;
+  readonly raised: number;
+}
+
+/** A window with the name of its limit. */
+export type NamedSums = Sums & { readonly name: string };
+
+/** Reservations that ended without a settlement, and were spent in full. */
+export interface Lost {
+  readonly count: number;
+  readonly amount: number;
+  /** Ids of a few of them. */
+  readonly ids: readonly string[];
+}
+
+/** Rows that one statement deletes at most. */
+export const PAGE = 100;
+
+const MAX = Number.MAX_SAFE_INTEGER;
+const SUMS = 'name, resets_at AS "resetsAt", spent, reserved, raised';
+const STORE = `INSERT INTO budget_windows (key, name, resets_at, spent, reserved, raised) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key, name) DO UPDATE SET resets_at = excluded.resets_at, spent = excluded.spent,
+  reserved = excluded.reserved, raised = excluded.raised`;
+// an amount counts in the window in which it was reserved, however late it is settled
+const SETTLE = `UPDATE budget_windows SET spent = CASE WHEN spent > ? THEN ${MAX} ELSE spent + ? END,
+  reserved = reserved - ? WHERE key = ? AND name = ? AND resets_at = ?`;
+const TAKE = 'RETURNING id, name, resets_at AS "resetsAt", amount';
+const TAKE_LOST = `DELETE FROM budget_reservations WHERE key = ? AND (id, name) IN
+  (SELECT id, name FROM budget_reservations WHERE key = ? AND ends_at <= ? ORDER BY ends_at LIMIT ${PAGE}) ${TAKE}`;
+
+interface Reserved {
+  readonly id: string;
+  readonly name: string;
+  readonly resetsAt: number;
+  readonly amount: number;
+}
+
+/** Returns the end of the window of a time. */
+export function endWindow(now: number, windowMs: number): number {
+  return now - (now % windowMs) + windowMs;
+}
+
+/**
+ * Returns the present window. The latest window that was seen stays until its end: a clock that goes back opens no new one.
+ */
+export function selectWindow(stored: Sums | undefined, resetsAt: number): Sums {
+  return stored && stored.resetsAt >= resetsAt ? stored : { resetsAt, spent: 0, reserved: 0, raised: 0 };
+}
+
+/** Reads the stored windows of some limits. */
+export async function readWindows(reader: Reader, names: readonly string[]): Promise<Map<string, Sums>> {
+  const marks = names.map(() => "?").join(", ");
+  const sql = `SELECT ${SUMS} FROM budget_windows WHERE key = ? AND name IN (${marks})`;
+  const rows = await reader.query<NamedSums>(sql, reader.key, ...names);
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/** Reads a page of all windows of a key, in the order of their names. */
+export function readPage({ query, key }: Reader, after: string): Promise<readonly NamedSums[]> {
+  const sql = `SELECT ${SUMS} FROM budget_windows WHERE key = ? AND name > ? ORDER BY name LIMIT ${PAGE}`;
+  return query<NamedSums>(sql, key, after);
+}
+
+/** Stores a window. */
+export async function storeWindow({ query, key }: Transaction, name: string, sums: Sums): Promise<void> {
+  await query(STORE, key, name, sums.resetsAt, sums.spent, sums.reserved, sums.raised);
+}
+
+/** Returns the names of the limits in which a request has reserved. */
+export async function findReservation({ query, key }: Reader, id: string): Promise<readonly string[]> {
+  const rows = await query<{ name: string }>(
+    "SELECT name FROM budget_reservations WHERE key = ? AND id = ?",
+    key,
+    id,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Deletes the reservations of a request, and spends an amount in their place. Without any it changes nothing. */
+export async function settleReservation(transaction: Transaction, id: string, spent: number): Promise<void> {
+  const { query, key } = transaction;
+  const sql = `DELETE FROM budget_reservations WHERE key = ? AND id = ? ${TAKE}`;
+  const taken = await query<Reserved>(sql, key, id);
+  await Promise.all(taken.map((reserved) => spend(transaction, reserved, spent)));
+}
+
+/**
+ * Spends reservations in full that nobody settled in time, at most {@link PAGE}: their responses may have been made, and
+ * the process that would know is gone.
+ */
+export async function settleLost(transaction: Transaction): Promise<Lost> {
+  const { query, key, now } = transaction;
+  const taken = await query<Reserved>(TAKE_LOST, key, key, now);
+  const windows = new Map<string, Reserved>();
+  for (const reserved of taken) {
+    const window = `${reserved.resetsAt} ${reserved.name}`;
+    const amount = Math.min(MAX, reserved.amount + (windows.get(window)?.amount ?? 0));
+    windows.set(window, { ...reserved, amount });
+  }
+  await Promise.all([...windows.values()].map((sum) => spend(transaction, sum, sum.amount)));
+  const ids = [...new Set(taken.map(({ id }) => id))].slice(0, 5);
+  return { count: taken.length, amount: taken.reduce((sum, { amount }) => sum + amount, 0), ids };
+}
+
+async function spend({ query, key }: Transaction, reserved: Reserved, spent: number): Promise<void> {
+  const { name, resetsAt, amount } = reserved;
+  await query(SETTLE, MAX - spent, spent, amount, key, name, resetsAt);
+}
+
+/**
+ * Deletes at most {@link PAGE} rows of a key from one table. Returns their number.
+ *
+ * @param endedBy deletes only rows whose window has ended by this time
+ */
+export async function deletePage(
+  { query, key }: Transaction,
+  table: string,
+  columns: string,
+  endedBy?: number,
+): Promise<number> {
+  const where = endedBy === undefined ? "" : "AND resets_at <= ?";
+  const sql = `DELETE FROM ${table} WHERE key = ? AND (${columns}) IN
+    (SELECT ${columns} FROM ${table} WHERE key = ? ${where} LIMIT ${PAGE}) RETURNING key`;
+  return (await query(sql, key, key, ...(endedBy === undefined ? [] : [endedBy]))).length;
+}

@@ -1,0 +1,61 @@
+import type { BoundHost, UserData } from "@sluice/worker-proxy";
+import type { LimitAccess } from "./limit-access.js";
+import { type BudgetReader, createUserKey, findPlaces, isOwn, type Rule } from "./limits.js";
+import { erase, list } from "./operations.js";
+import { type ReserveOptions, run } from "./reservations.js";
+import type { NamedSums } from "./tables.js";
+
+/** Sessions of one user in an export at most. */
+const MAX_SESSIONS = 1000;
+
+/**
+ * Creates the access to what a budget stores of one user: the limits `user` and `session`, and those of your own whose `by`
+ * returns the id of the user. Shared limits stay, because others spend from them.
+ */
+export function createUserData<Env>(
+  hostOf: (env: Env) => BoundHost,
+  { rules, currency }: ReserveOptions<Env>,
+  access: LimitAccess<Env>,
+): UserData<Env> {
+  return {
+    name: "budgets",
+    async eraseUser(env, id) {
+      const reader = { env, user: { id } };
+      const others = findOwn(reader).filter((rule) => !isOwn(rule));
+      const places = await Promise.all(others.map((rule) => findPlaces(rule, reader, currency)));
+      const keys = [await createUserKey(id), ...places.flat().map(({ key }) => key)];
+      for (const key of keys) while (await run(hostOf(env), key, erase, null));
+    },
+    async exportUser(env, id) {
+      const reader = { env, user: { id } };
+      const states = findOwn(reader).map(({ name }) => access.read(name, reader));
+      return [...(await Promise.all(states)), ...(await listSessions(hostOf(env), id))];
+    },
+  };
+
+  /** Returns the limits that count this user alone. */
+  function findOwn(reader: BudgetReader<Env>): readonly Rule<Env>[] {
+    return rules.filter(({ name, by }) => {
+      if (name === "session") return false;
+      try {
+        return by(reader) === reader.user.id;
+      } catch {
+        return false; // `by` needs more of a user than the id
+      }
+    });
+  }
+}
+
+/** Lists what the sessions of a user have spent: at most {@link MAX_SESSIONS}, of about 150 bytes each. */
+async function listSessions(host: BoundHost, id: string): Promise<readonly object[]> {
+  const key = await createUserKey(id);
+  const sessions: object[] = [];
+  let page: readonly NamedSums[] = [];
+  do {
+    page = await run(host, key, list, { after: page.at(-1)?.name ?? "" });
+    for (const { name, raised: _, ...sums } of page)
+      if (/(?:^| )session [\da-f]{64}$/.test(name) && sessions.length < MAX_SESSIONS)
+        sessions.push({ by: "session", ...sums });
+  } while (page.length > 0 && sessions.length < MAX_SESSIONS);
+  return sessions;
+}
