@@ -37,8 +37,12 @@ const MAX_CHARACTERS = 8 * 1024 * 1024;
  * const { failed } = await eraseUser(proxy, env, "ada"); // call again until nothing has failed
  * ```
  */
-export function eraseUser<Env>(proxy: GatewayProxy<Env>, env: Env, userId: string): Promise<ErasedUser> {
-  return eraseFrom(serverOf<Env>(proxy), env, userId);
+export async function eraseUser<Env>(
+  proxy: GatewayProxy<Env>,
+  env: Env,
+  userId: string,
+): Promise<ErasedUser> {
+  return await eraseFrom(serverOf<Env>(proxy), env, userId);
 }
 
 /**
@@ -52,8 +56,12 @@ export function eraseUser<Env>(proxy: GatewayProxy<Env>, env: Env, userId: strin
  * const { data, failed, tooLarge } = await exportUser(proxy, env, "ada");
  * ```
  */
-export function exportUser<Env>(proxy: GatewayProxy<Env>, env: Env, userId: string): Promise<ExportedUser> {
-  return exportFrom(serverOf<Env>(proxy), env, userId);
+export async function exportUser<Env>(
+  proxy: GatewayProxy<Env>,
+  env: Env,
+  userId: string,
+): Promise<ExportedUser> {
+  return await exportFrom(serverOf<Env>(proxy), env, userId);
 }
 
 /** Erases a user from a server. See {@link eraseUser}. */

@@ -1,0 +1,386 @@
+import { createProxy, type ProxyOptions, type ProxyPlugin } from "@sluice/worker-proxy";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { asked, type Env, openProxy } from "../../worker-proxy/test/support/in-process.js";
+import { KEY } from "../../worker-proxy/test/support/key.js";
+import { type AdminOptions, admin } from "../src/admin/admin.js";
+import { eraseUser, exportUser } from "../src/admin/user-data.js";
+
+let lines: string[] = [];
+beforeEach(() => {
+  lines = [];
+  vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** Notes of users, by their ids, with one operation. */
+function notesPart(name = "notes", fails = () => false) {
+  const kept = new Map<string, string>([
+    ["ann", "a note of ann"],
+    ["bob", "a note of bob"],
+  ]);
+  const part: ProxyPlugin<Env> = {
+    userData: {
+      name,
+      eraseUser: async (_, id) => {
+        if (fails()) throw new Error("the notes are away");
+        kept.delete(id);
+      },
+      exportUser: async (_, id) => (kept.has(id) ? [kept.get(id)] : []),
+    },
+    operations: [
+      {
+        name: `${name}/list`,
+        run: async (_, { user }) => {
+          if (typeof user !== "string") throw new TypeError("user: give a text");
+          return { notes: [kept.get(user)] };
+        },
+      },
+    ],
+  };
+  return { part, kept };
+}
+
+const isOperator: AdminOptions<Env>["isOperator"] = ({ id }) => id === "ada";
+
+/** A proxy whose users are the words after Bearer, with paths for operators. */
+function openAdmin(
+  { parts = [notesPart().part], ...given }: Partial<AdminOptions<Env>> & { parts?: ProxyPlugin<Env>[] } = {},
+  options: Partial<ProxyOptions<Env>> = {},
+) {
+  const opened = openProxy({
+    authenticate: ({ headers }) => {
+      const [, id] = /^Bearer (\w+)$/.exec(headers.get("authorization") ?? "") ?? [];
+      return id ? { id } : null;
+    },
+    plugins: [admin<Env>({ isOperator, ...given }), ...parts],
+    ...options,
+  });
+  const post = (path: string, body: unknown = {}, headers: Record<string, string> = {}, method = "POST") =>
+    opened.ask(asked({ method, path, body, headers: { authorization: "Bearer ada", ...headers } }));
+  return { ...opened, post };
+}
+
+/** The parts of an answer that a caller can compare. */
+const seen = ({ status, text, headers }: { status: number; text: string; headers: Headers }) => {
+  const { "x-request-id": _, ...rest } = Object.fromEntries(headers);
+  return { status, text, headers: rest };
+};
+
+const EXPORT = "/v1/admin/users/export";
+
+describe("a path of operators", () => {
+  test("is served to an operator, and its event names the operation", async () => {
+    const { post, events, reached } = openAdmin();
+    const { status, text } = await post(EXPORT, { user: "ann" });
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      { user: "ann", data: { notes: ["a note of ann"] }, failed: [], tooLarge: [] },
+    ]);
+    expect(events).toMatchObject([
+      { route: "admin", user: "ada", operation: "users/export", status: 200, outcome: "complete" },
+    ]);
+    expect(reached).toEqual([]);
+  });
+
+  const strangers: readonly [string, Record<string, string>, string][] = [
+    ["a user who is no operator", { authorization: "Bearer ann" }, "POST"],
+    ["nobody", { authorization: "" }, "POST"],
+    ["a key that is not valid", { authorization: "Bearer not-a-user" }, "POST"],
+    ["a page that is listed, with an operator's session", { origin: "https://app.example" }, "POST"],
+    ["a page that is not listed", { origin: "https://evil.example" }, "POST"],
+    ["a frame without an origin", { origin: "null" }, "POST"],
+    ["the preflight of a page", { origin: "https://app.example" }, "OPTIONS"],
+    ["the preflight of another page", { origin: "https://evil.example" }, "OPTIONS"],
+    ["a user with another method", { authorization: "Bearer ann" }, "GET"],
+    ["a user with a form", { authorization: "Bearer ann", "content-type": "text/plain" }, "POST"],
+  ];
+  test.each(strangers)("answers %s as a path that is not served does", async (_, headers, method) => {
+    const { post, reached } = openAdmin();
+    const real = await post(EXPORT, { user: "ann" }, headers, method);
+    const none = await post("/v1/admin/no/path", { user: "ann" }, headers, method);
+    expect(seen(real)).toEqual(seen(none));
+    expect(reached).toEqual([]);
+  });
+
+  test("tells the operator in the event who was refused, and for what", async () => {
+    const { post, events } = openAdmin();
+    await post(EXPORT, { user: "ann" }, { authorization: "Bearer ann" });
+    expect(events).toMatchObject([{ route: "admin", user: "ann", status: 404, outcome: "refused" }]);
+    expect(events[0]).not.toHaveProperty("operation");
+  });
+
+  test("does not exist for anybody where `isOperator` throws, rejects, is slow to say no, or says what is no `true`", async () => {
+    const wrong: unknown[] = [
+      () => {
+        throw new Error("the list of operators is away");
+      },
+      async () => Promise.reject(new Error("the list of operators is away")),
+      async () => false,
+      () => "yes",
+      () => 1,
+      () => ({}),
+      () => undefined,
+    ];
+    for (const isOperator of wrong) {
+      const { post } = openAdmin({ isOperator: isOperator as AdminOptions<Env>["isOperator"] });
+      expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
+    }
+    expect(lines.filter((line) => line.includes("admin: nobody gets in"))).toHaveLength(2);
+  });
+
+  test("does not exist where the sign-in fails, and the log says why", async () => {
+    const { post } = openAdmin(
+      {},
+      {
+        authenticate: () => {
+          throw new Error("the sign-in is away");
+        },
+      },
+    );
+    expect((await post(EXPORT)).status).toBe(404);
+    expect(lines.join()).toContain("the sign-in is away");
+  });
+
+  test("does not exist without the plugin", async () => {
+    const { post } = openAdmin({}, { plugins: [] });
+    expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
+  });
+
+  test("A path of an extension that does not say for whom is nobody's", async () => {
+    const serve = async () => Response.json({});
+    const open: ProxyPlugin<Env> = {
+      routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],
+    };
+    const { post } = openAdmin({}, { plugins: [open] });
+    expect((await post("/v1/admin/x/y")).status).toBe(404);
+  });
+
+  test("can't be opened to everybody, or without `isOperator`", () => {
+    expect(() => openAdmin({}, { authenticate: "public" })).toThrow(
+      'can\'t be open with authenticate: "public"',
+    );
+    expect(() => admin({} as never)).toThrow("isOperator: give a function");
+    expect(() => admin({ isOperator, parts: [] } as never)).toThrow("parts: is no option of admin");
+  });
+
+  test("takes JSON alone, and no query", async () => {
+    const { post } = openAdmin();
+    expect((await post(EXPORT, { user: "ann" }, { "content-type": "text/plain" })).status).toBe(415);
+    expect((await post(`${EXPORT}?user=ann`)).status).toBe(400);
+    expect((await post(EXPORT, {}, {}, "GET")).status).toBe(405);
+  });
+
+  test("lets operators through where a rate limit lets nobody through", async () => {
+    const { post } = openAdmin({}, { rateLimit: () => ({ retryAfterMs: 1000 }) });
+    expect((await post(EXPORT, { user: "ann" })).status).toBe(200);
+  });
+
+  test("asks who the caller is once", async () => {
+    const authenticate = vi.fn(() => ({ id: "ada" }));
+    const { post } = openAdmin({}, { authenticate });
+    await post(EXPORT, { user: "ann" });
+    expect(authenticate).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("an operation", () => {
+  test("An operation of a part is served below the part's name", async () => {
+    const { post } = openAdmin();
+    const { status, text } = await post("/v1/admin/notes/list", { user: "bob" });
+    expect([status, text]).toEqual([200, '{"notes":["a note of bob"]}']);
+  });
+
+  test("says which field is wrong: 400", async () => {
+    const { post } = openAdmin();
+    expect(await post("/v1/admin/notes/list")).toMatchObject({
+      status: 400,
+      error: { code: "invalid_request", message: "user: give a text" },
+    });
+    expect(await post(EXPORT)).toMatchObject({ status: 400 });
+    expect(await post(EXPORT, { user: "ann", part: "nothing" })).toMatchObject({ status: 400 });
+  });
+
+  test("with a field that it does not know does nothing", async () => {
+    const run = vi.fn(async () => ({}));
+    const remove = { name: "things/remove", fields: ["user"], run };
+    const { post } = openAdmin({ parts: [{ operations: [remove] }] });
+    expect(await post("/v1/admin/things/remove", { user: "ann", dryRun: true })).toMatchObject({
+      status: 400,
+      error: { message: "dryRun: is not a field of this operation; nothing was done" },
+    });
+    expect(run).not.toHaveBeenCalled();
+    expect((await post("/v1/admin/things/remove", { user: "ann" })).status).toBe(200);
+  });
+
+  test("An operation that fails is 503, and only the log says why", async () => {
+    const fails = async () => Promise.reject(new Error("of 10.0.0.1"));
+    const { post } = openAdmin({ parts: [{ operations: [{ name: "things/list", run: fails }] }] });
+    const { status, text } = await post("/v1/admin/things/list");
+    expect(status).toBe(503);
+    expect(text).not.toContain("10.0.0.1");
+    expect(lines.join()).toContain("10.0.0.1");
+  });
+
+  test("never answers with the gateway's key", async () => {
+    const run = async () => ({ found: `Bearer ${KEY}` });
+    const { post } = openAdmin({ parts: [{ operations: [{ name: "things/list", run }] }] });
+    const { status, text } = await post("/v1/admin/things/list");
+    expect([status, text.includes(KEY)]).toEqual([502, false]);
+  });
+
+  test("An operation of the same name as another one, or with no name, is a mistake in the setup", () => {
+    const { part } = notesPart();
+    expect(() => openAdmin({ parts: [part, part] })).toThrow("plugins: two are named notes");
+    const twice = { operations: part.operations ?? [] };
+    expect(() => openAdmin({ parts: [part, twice] })).toThrow("two have the operation notes/list");
+    const run = async () => ({});
+    expect(() => openAdmin({ parts: [{ operations: [{ name: "../x", run }] }] })).toThrow("is no name");
+  });
+});
+
+describe("erasing a user", () => {
+  test("erases all parts, and leaves another user's things", async () => {
+    const one = notesPart("one");
+    const other = notesPart("other");
+    const { post } = openAdmin({ parts: [one.part, other.part] });
+    const { text } = await post("/v1/admin/users/erase", { user: "ann" });
+    expect(JSON.parse(text)).toEqual({ erased: ["one", "other"], failed: [] });
+    expect([[...one.kept.keys()], [...other.kept.keys()]]).toEqual([["bob"], ["bob"]]);
+  });
+
+  test("erases nothing where the request has a field that is not known, such as one part of the user's things", async () => {
+    const { part, kept } = notesPart();
+    const { post } = openAdmin({ parts: [part] });
+    for (const more of [{ part: "notes" }, { dryRun: true }]) {
+      const [name] = Object.keys(more);
+      expect(await post("/v1/admin/users/erase", { user: "ann", ...more })).toMatchObject({
+        status: 400,
+        error: { message: `${name}: is not a field of this operation; nothing was done` },
+      });
+    }
+    expect((await post(EXPORT, { user: "ann", parts: ["notes"] })).status).toBe(400);
+    expect([...kept.keys()]).toEqual(["ann", "bob"]);
+  });
+
+  test("names a part that failed, erases the others, and erases it when it is asked again", async () => {
+    let isAway = true;
+    const broken = notesPart("broken", () => isAway);
+    const fine = notesPart("fine");
+    const { post } = openAdmin({ parts: [broken.part, fine.part] });
+    const erase = async () => JSON.parse((await post("/v1/admin/users/erase", { user: "ann" })).text);
+    expect(await erase()).toEqual({ erased: ["fine"], failed: ["broken"] });
+    expect([broken.kept.has("ann"), fine.kept.has("ann")]).toEqual([true, false]);
+    expect(lines.join()).toContain("operator: broken could not be erased");
+    isAway = false;
+    expect(await erase()).toEqual({ erased: ["broken", "fine"], failed: [] });
+    expect([...broken.kept.keys(), ...fine.kept.keys()]).toEqual(["bob", "bob"]);
+  });
+
+  test("erases what the end of one part has written into another", async () => {
+    const files = notesPart("files");
+    const ending: ProxyPlugin<Env> = {
+      userData: {
+        name: "watches",
+        eraseUser: async (_, id) => {
+          // its film was about to be copied
+          await Promise.resolve();
+          if (isWatched) files.kept.set(id, "a film");
+          isWatched = false;
+        },
+        exportUser: async () => [],
+      },
+    };
+    let isWatched = true;
+    const { post } = openAdmin({ parts: [files.part, ending] });
+    await post("/v1/admin/users/erase", { user: "ann" });
+    expect(files.kept.has("ann")).toBe(false);
+  });
+
+  test("gives a part a minute, and does the others meanwhile", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const fine = notesPart("fine");
+    const stuck: ProxyPlugin<Env> = {
+      userData: { name: "stuck", eraseUser: () => new Promise(() => {}), exportUser: async () => [] },
+    };
+    const { post } = openAdmin({ parts: [stuck, fine.part] });
+    const answer = post("/v1/admin/users/erase", { user: "ann" });
+    // two rounds, of a minute each
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(fine.kept.has("ann")).toBe(false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    expect(JSON.parse((await answer).text)).toEqual({ erased: ["fine"], failed: ["stuck"] });
+  });
+});
+
+describe("exporting a user", () => {
+  const of = (name: string, exported: unknown): ProxyPlugin<Env> => ({
+    userData: { name, eraseUser: async () => {}, exportUser: async () => exported },
+  });
+
+  test("has a key for each part, and names the parts that failed", async () => {
+    const broken: ProxyPlugin<Env> = {
+      userData: {
+        name: "broken",
+        eraseUser: async () => {},
+        exportUser: () => Promise.reject(new Error("away")),
+      },
+    };
+    const { post } = openAdmin({ parts: [of("files", [1]), broken, of("nothing", undefined)] });
+    expect(JSON.parse((await post(EXPORT, { user: "ann" })).text)).toEqual({
+      user: "ann",
+      data: { files: [1], nothing: null },
+      failed: ["broken"],
+      tooLarge: [],
+    });
+  });
+
+  test("names a part that is too large, which can be exported alone where it fits", async () => {
+    const half = "x".repeat(5 * 1024 * 1024);
+    const { post } = openAdmin({ parts: [of("one", half), of("two", half), of("small", "y")] });
+    const all = JSON.parse((await post(EXPORT, { user: "ann" })).text);
+    expect([Object.keys(all.data), all.tooLarge]).toEqual([["one", "small"], ["two"]]);
+    const alone = JSON.parse((await post(EXPORT, { user: "ann", part: "two" })).text);
+    expect([Object.keys(alone.data), alone.tooLarge]).toEqual([["two"], []]);
+  });
+});
+
+describe("code of the app", () => {
+  test("exports and erases a user by the proxy alone", async () => {
+    const { part, kept } = notesPart();
+    const proxy = createProxy<Env>({
+      baseURL: "https://gateway.example",
+      apiKey: () => KEY,
+      authenticate: () => null,
+      origins: [],
+      models: ["delta-5.3"],
+      plugins: [part],
+    });
+    const env = { KEY };
+    expect(await exportUser(proxy, env, "ann")).toEqual({
+      user: "ann",
+      data: { notes: ["a note of ann"] },
+      failed: [],
+      tooLarge: [],
+    });
+    for (let times = 0; times < 2; times += 1)
+      expect(await eraseUser(proxy, env, "ann")).toEqual({ erased: ["notes"], failed: [] });
+    expect([...kept.keys()]).toEqual(["bob"]);
+  });
+
+  test("is told if it gives no proxy of createProxy, or no user", async () => {
+    const { part } = notesPart();
+    const options = {
+      baseURL: "https://gateway.example",
+      apiKey: () => KEY,
+      origins: [],
+      models: ["delta-5.3"],
+    };
+    const proxy = createProxy<Env>({ ...options, authenticate: () => null, plugins: [part] });
+    await expect(eraseUser({ ...proxy }, { KEY }, "ann")).rejects.toThrow(
+      "give the proxy that createProxy made",
+    );
+    await expect(eraseUser(proxy, { KEY }, "")).rejects.toThrow("user: give the id");
+    await expect(exportUser(proxy, { KEY }, undefined as never)).rejects.toThrow("user: give the id");
+  });
+});

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import {
+  createProxy,
+  type Payable,
+  type ProxyContext,
+  type ProxyEvent,
+  type ProxyOptions,
+} from "@sluice/worker-proxy";
+import { onTestFinished, vi } from "vitest";
+import { KEY, read } from "../../../worker-proxy/test/support/key.js";
+import { type BudgetOptions, budget } from "../../src/budgets/budget.js";
+import { nodeHost } from "../../src/host/node.js";
+
+export const HOUR = 60 * 60 * 1000;
+/** Ten minutes into a window. */
+export const START = Date.UTC(2040, 0, 1, 0, 10);
+
+/** Sets the clock of the process; timers stay real. */
+export function setClock(now = START): void {
+  vi.useFakeTimers({ toFake: ["Date"], now });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** The answer of the gateway to a chat, by default a usage of 30 tokens. */
+export type Gateway = (request: Request) => Response | Promise<Response>;
+export const usage = (total_tokens: unknown) => Response.json({ choices: [], usage: { total_tokens } });
+
+interface Given {
+  readonly options?: Partial<BudgetOptions>;
+  readonly proxy?: Partial<ProxyOptions<unknown>>;
+  readonly gateway?: Gateway;
+  readonly file?: string;
+}
+
+/**
+ * A proxy with a budget of 100 an hour for each user, whose requests cost at most their `max_tokens`. The header
+ * `authorization` is the id of the user.
+ */
+export function openBudget({
+  options,
+  proxy: more,
+  gateway = () => usage(30),
+  file = ":memory:",
+}: Given = {}) {
+  const sent: Request[] = [];
+  const events: ProxyEvent[] = [];
+  const behind: Promise<unknown>[] = [];
+  const context: ProxyContext = { waitUntil: (promise) => void behind.push(promise) };
+  const plugin = budget({
+    limits: { user: 100 },
+    windowMs: HOUR,
+    reserve: ({ body }: Payable) => Number(body?.["max_tokens"] ?? 10),
+    ...options,
+  });
+  const host = nodeHost({ file });
+  const proxy = createProxy({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: ({ headers }) => {
+      const id = headers.get("authorization");
+      const session = headers.get("x-session");
+      return id ? { id, ...(session && { session }) } : null;
+    },
+    origins: ["https://app.example"],
+    models: ["delta-5.3", "alpha-v4.1-flash"],
+    allowFields: ["n"],
+    fetch: async (request) => {
+      sent.push(request);
+      return gateway(request);
+    },
+    onEvent: (event) => void events.push(event),
+    host,
+    plugins: [plugin],
+    ...more,
+    ...(more?.plugins && { plugins: [plugin, ...more.plugins] }),
+  });
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= host.close();
+    return closing;
+  };
+  onTestFinished(close);
+  const send = async (user: string, path: string, init: RequestInit = {}) => {
+    const headers = { authorization: user, "content-type": "application/json", ...init.headers };
+    const request = new Request(`https://proxy.example${path}`, { ...init, headers });
+    return proxy.fetch(request, {}, context);
+  };
+  const ask = async (...args: Parameters<typeof send>) => read(await send(...args));
+  const post = (user: string, path: string, body: object, headers: Record<string, string> = {}) =>
+    ask(user, path, { method: "POST", body: JSON.stringify(body), headers });
+  const payable = (max_tokens: number, id = "ann", given: object = {}): Payable => ({
+    env: {},
+    context: undefined,
+    route: "chat",
+    model: "delta-5.3",
+    user: { id },
+    body: { model: "delta-5.3", messages: [], max_tokens },
+    ...given,
+  });
+  const reserve = (...args: Parameters<typeof payable>) => plugin.reserve(payable(...args));
+  return {
+    plugin,
+    proxy,
+    sent,
+    events,
+    send,
+    ask,
+    post,
+    close,
+    payable,
+    reserve,
+    /** Reserves an amount that has to fit. */
+    async paid(...args: Parameters<typeof payable>) {
+      const given = await reserve(...args);
+      if (!("settle" in given)) throw new Error("nothing is left");
+      return given;
+    },
+    state: (limit = "user", id = "ann", more: object = {}) =>
+      plugin.read(limit, { env: {}, user: { id, ...more } }),
+    chat: (user = "ann", body: object = {}, headers: Record<string, string> = {}) =>
+      post(
+        user,
+        "/v1/chat/completions",
+        { model: "delta-5.3", messages: [{ role: "user", content: "hi" }], max_tokens: 10, ...body },
+        headers,
+      ),
+    /** Resolves once all settlements are stored. */
+    settled: () => Promise.all(behind),
+    async budgets(user = "ann") {
+      await Promise.all(behind);
+      return JSON.parse((await ask(user, "/v1/budget")).text).budgets as Record<string, unknown>[];
+    },
+  };
+}
+
+/** A database file that ends with the test, and its rows. */
+export function openFile() {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-budget-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "sluice.db");
+  const query = (sql: string) => {
+    const database = new DatabaseSync(file, { timeout: 5000 });
+    try {
+      return database.prepare(sql).all();
+    } finally {
+      database.close();
+    }
+  };
+  const tables = ["budget_windows", "budget_reservations", "budget_raises", "timers"];
+  const count = () => tables.map((table) => Number(query(`SELECT COUNT(*) AS n FROM ${table}`)[0]?.["n"]));
+  return { file, query, count };
+}
