@@ -354,7 +354,9 @@ describe("a window", () => {
 describe("a reservation that nobody settles", () => {
   test("is spent in full after its time, not before, and the log says so", async () => {
     const lines = readLog();
-    const { paid, state } = openBudget({ options: { windowMs: 24 * HOUR } });
+    const { paid, state } = openBudget({
+      options: { limits: { user: 100, session: 100 }, windowMs: 24 * HOUR },
+    });
     await paid(60);
     vi.setSystemTime(START + HOUR - 1);
     expect(await state()).toMatchObject({ spent: 0, reserved: 60 });

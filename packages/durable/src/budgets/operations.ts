@@ -14,6 +14,7 @@ import {
   selectWindow,
   settleLost,
   settleReservation,
+  storeReservation,
   storeWindow,
   TABLES,
 } from "./tables.js";
@@ -46,7 +47,7 @@ export interface Reserving {
 /** Reserves an amount in each limit of a key, or in none. */
 export const reserve = operation<Reserve, Reserving>("budget.reserve", async (transaction, input) => {
   const { id, amount, ttlMs, windowMs, limits } = input;
-  const { key, now, query } = transaction;
+  const { now } = transaction;
   const names = limits.map(({ name }) => name);
   const [before, own, lost] = await Promise.all([
     readWindows(transaction, names),
@@ -60,20 +61,13 @@ export const reserve = operation<Reserve, Reserving>("budget.reserve", async (tr
   const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
   if (own.length > 0) return { retryAfterMs, lost }; // a repeated run
   if (refused >= 0) return { refused, retryAfterMs, lost };
-  await Promise.all([
-    ...windows.map(async ({ name, sums }) => {
-      await Promise.all([
-        storeWindow(transaction, name, { ...sums, reserved: sums.reserved + amount }),
-        query(
-          "INSERT INTO budget_reservations (key, id, name, resets_at, amount, ends_at) VALUES (?, ?, ?, ?, ?, ?)",
-          ...[key, id, name, sums.resetsAt, amount, now + ttlMs],
-        ),
-      ]);
-    }),
-    ...(windows.some(({ name, sums }) => stored.get(name) !== sums)
-      ? [scheduleSweep(transaction, resetsAt, input.jitterMs)]
-      : []),
+  const writes = windows.flatMap(({ name, sums }) => [
+    storeWindow(transaction, name, { ...sums, reserved: sums.reserved + amount }),
+    storeReservation(transaction, { id, name, resetsAt: sums.resetsAt, amount }, now + ttlMs),
   ]);
+  const hasNew = windows.some(({ name, sums }) => stored.get(name) !== sums);
+  if (hasNew) writes.push(scheduleSweep(transaction, resetsAt, input.jitterMs));
+  await Promise.all(writes);
   return { retryAfterMs, lost };
 });
 
@@ -182,7 +176,7 @@ const sweep = operation<{ readonly jitterMs: number }, Swept>(
       deletePage(transaction, "budget_windows", "name", now),
       deletePage(transaction, "budget_raises", "resets_at, id", now),
     ]);
-    if (lost.count === PAGE || counts.includes(PAGE)) return { hasMore: true, lost };
+    if (lost.hasMore || counts.includes(PAGE)) return { hasMore: true, lost };
     const [[open], [window]] = await Promise.all([
       query<{ at: number | null }>("SELECT MIN(ends_at) AS at FROM budget_reservations WHERE key = ?", key),
       query<{ at: number | null }>("SELECT MIN(resets_at) AS at FROM budget_windows WHERE key = ?", key),

@@ -29,10 +29,13 @@ export type NamedSums = Sums & { readonly name: string };
 
 /** Reservations that ended without a settlement, and were spent in full. */
 export interface Lost {
+  /** Number of requests. */
   readonly count: number;
   readonly amount: number;
   /** Ids of a few of them. */
   readonly ids: readonly string[];
+  /** True if there may be more. */
+  readonly hasMore: boolean;
 }
 
 /** Rows that one statement deletes at most. */
@@ -45,7 +48,7 @@ const STORE = `INSERT INTO budget_windows (key, name, resets_at, spent, reserved
   reserved = excluded.reserved, raised = excluded.raised`;
 // an amount counts in the window in which it was reserved, however late it is settled
 const SETTLE = `UPDATE budget_windows SET spent = CASE WHEN spent > ? THEN ${MAX} ELSE spent + ? END,
-  reserved = reserved - ? WHERE key = ? AND name = ? AND resets_at = ?`;
+  reserved = CASE WHEN reserved > ? THEN reserved - ? ELSE 0 END WHERE key = ? AND name = ? AND resets_at = ?`;
 const TAKE = 'RETURNING id, name, resets_at AS "resetsAt", amount';
 const TAKE_LOST = `DELETE FROM budget_reservations WHERE key = ? AND (id, name) IN
   (SELECT id, name FROM budget_reservations WHERE key = ? AND ends_at <= ? ORDER BY ends_at LIMIT ${PAGE}) ${TAKE}`;
@@ -88,6 +91,16 @@ export async function storeWindow({ query, key }: Transaction, name: string, sum
   await query(STORE, key, name, sums.resetsAt, sums.spent, sums.reserved, sums.raised);
 }
 
+/** Stores a reservation. */
+export async function storeReservation(
+  { query, key }: Transaction,
+  { id, name, resetsAt, amount }: Reserved,
+  endsAt: number,
+): Promise<void> {
+  const sql = `INSERT INTO budget_reservations (key, id, name, resets_at, amount, ends_at) VALUES (?, ?, ?, ?, ?, ?)`;
+  await query(sql, key, id, name, resetsAt, amount, endsAt);
+}
+
 /** Returns the names of the limits in which a request has reserved. */
 export async function findReservation({ query, key }: Reader, id: string): Promise<readonly string[]> {
   const rows = await query<{ name: string }>(
@@ -120,13 +133,18 @@ export async function settleLost(transaction: Transaction): Promise<Lost> {
     windows.set(window, { ...reserved, amount });
   }
   await Promise.all([...windows.values()].map((sum) => spend(transaction, sum, sum.amount)));
-  const ids = [...new Set(taken.map(({ id }) => id))].slice(0, 5);
-  return { count: taken.length, amount: taken.reduce((sum, { amount }) => sum + amount, 0), ids };
+  const amounts = new Map(taken.map(({ id, amount }) => [id, amount]));
+  return {
+    count: amounts.size,
+    amount: [...amounts.values()].reduce((sum, amount) => sum + amount, 0),
+    ids: [...amounts.keys()].slice(0, 5),
+    hasMore: taken.length === PAGE,
+  };
 }
 
 async function spend({ query, key }: Transaction, reserved: Reserved, spent: number): Promise<void> {
   const { name, resetsAt, amount } = reserved;
-  await query(SETTLE, MAX - spent, spent, amount, key, name, resetsAt);
+  await query(SETTLE, MAX - spent, spent, amount, amount, key, name, resetsAt);
 }
 
 /**
