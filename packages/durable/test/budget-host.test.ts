@@ -162,14 +162,43 @@ describe("the end of a request decides what is spent", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 0 });
   });
 
-  test("counts a usage that can't be true as ten times the reservation, and logs the user and the model", async () => {
+  test("counts a usage that can't be true as ten times the reservation, and logs it once", async () => {
     const lines = readLog();
-    const { paid, state } = openBudget({ options: { limits: { user: 1000 } } });
-    await (await paid(10)).settle({ total_tokens: Number.MAX_SAFE_INTEGER });
-    expect(await state()).toMatchObject({ spent: 100 });
-    await (await paid(10)).settle({ total_tokens: 100 });
-    expect(await state()).toMatchObject({ spent: 200 });
-    expect(lines).toEqual([expect.stringContaining(`delta-5.3 cost user ann ${Number.MAX_SAFE_INTEGER}`)]);
+    const max = Number.MAX_SAFE_INTEGER;
+    const { chat, budgets } = openBudget({
+      options: { limits: { user: 1000 } },
+      gateway: async (request) => usage(((await request.json()) as { seed: number }).seed),
+      proxy: { allowFields: ["seed"] },
+    });
+    await chat("ann", { seed: max });
+    expect(await budgets()).toMatchObject([{ spent: 100 }]);
+    await chat("ann", { seed: 100 });
+    expect(await budgets()).toMatchObject([{ spent: 200 }]);
+    expect(lines).toEqual([expect.stringContaining(`delta-5.3 cost user ann ${max}, and 10 were reserved`)]);
+  });
+
+  test("spends all that was reserved if the gateway takes too long, or the client leaves first", async () => {
+    const late = openBudget({
+      gateway: () => new Promise(() => {}),
+      proxy: { timeout: { firstChunkMs: 20 } },
+    });
+    expect((await late.chat("ann", { max_tokens: 60 })).status).toBe(504);
+    expect(await late.budgets()).toMatchObject([{ spent: 60, reserved: 0 }]);
+    const left = openBudget({ gateway: () => stream([piece, ...Array(1000).fill(piece)]) });
+    const client = new AbortController();
+    const body = {
+      model: "delta-5.3",
+      messages: [{ role: "user", content: "hi" }],
+      max_tokens: 60,
+      stream: true,
+    };
+    const init = { method: "POST", body: JSON.stringify(body), signal: client.signal };
+    const response = await left.send("ann", "/v1/chat/completions", init);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    client.abort();
+    await reader?.cancel();
+    await expect.poll(() => left.budgets()).toMatchObject([{ spent: 60, reserved: 0 }]);
   });
 
   test("keeps its sums exact at the largest numbers that a database stores", async () => {
@@ -295,6 +324,25 @@ describe("a limit in several keys", () => {
     for (let nth = 0; nth < 20; nth += 1) await (await paid(10)).settle({ total_tokens: 3 });
     expect(await state("all")).toMatchObject({ spent: 60, reserved: 0 });
     expect(query("SELECT key FROM budget_windows").length).toBeGreaterThan(1);
+  });
+
+  test("is tried in two other keys if one has nothing left, and each key takes one transaction to settle", async () => {
+    const { paid, plugin, payable } = openBudget(shared(40));
+    const counted = (name: string) =>
+      vi.spyOn(
+        plugin.storage?.operations.find((one) => one.name === name) as never as { run(): void },
+        "run",
+      );
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    await paid(10);
+    const [reserves, settles] = [counted("budget.reserve"), counted("budget.settle")];
+    await (await paid(10)).release();
+    expect([reserves.mock.calls.length, settles.mock.calls.length]).toEqual([2, 1]);
+    await Promise.all([paid(10), paid(10)]);
+    reserves.mockClear();
+    await expect(plugin.reserve(payable(10))).resolves.toHaveProperty("retryAfterMs");
+    expect(reserves).toHaveBeenCalledTimes(3);
   });
 
   test("is raised and reset in all of them", async () => {

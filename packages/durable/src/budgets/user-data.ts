@@ -5,7 +5,7 @@ import { erase, list } from "./operations.js";
 import { type ReserveOptions, run } from "./reservations.js";
 import type { NamedSums } from "./tables.js";
 
-/** Sessions of one user in an export at most. */
+/** Sessions of one user after which an export reads no further page. */
 const MAX_SESSIONS = 1000;
 
 /**
@@ -46,7 +46,7 @@ export function createUserData<Env>(
   }
 }
 
-/** Lists what the sessions of a user have spent: at most {@link MAX_SESSIONS}, of about 150 bytes each. */
+/** Lists what the sessions of a user have spent: about {@link MAX_SESSIONS} at most, of 100 bytes each. */
 async function listSessions(host: BoundHost, id: string): Promise<readonly object[]> {
   const key = await createUserKey(id);
   const sessions: object[] = [];
@@ -54,8 +54,7 @@ async function listSessions(host: BoundHost, id: string): Promise<readonly objec
   do {
     page = await run(host, key, list, { after: page.at(-1)?.name ?? "" });
     for (const { name, raised: _, ...sums } of page)
-      if (/(?:^| )session [\da-f]{64}$/.test(name) && sessions.length < MAX_SESSIONS)
-        sessions.push({ by: "session", ...sums });
+      if (/(?:^| )session [\da-f]{64}$/.test(name)) sessions.push({ by: "session", ...sums });
   } while (page.length > 0 && sessions.length < MAX_SESSIONS);
   return sessions;
 }
