@@ -32,7 +32,9 @@ export interface BudgetRule<Env = unknown> {
 }
 
 /** The limits of a budget, by name: `user`, `session`, `address`, `all`, or a name of your own. */
-export type BudgetLimits<Env = unknown> = Readonly<Record<string, BudgetLimit<Env> | BudgetRule<Env>>>;
+export type BudgetLimits<Env = unknown> = Readonly<
+  Partial<Record<"user" | "session" | "address" | "all" | (string & {}), BudgetLimit<Env> | BudgetRule<Env>>>
+>;
 
 /** A limit with its defaults. */
 export interface Rule<Env> {
