@@ -31,7 +31,11 @@ export interface AdminOptions<Env = unknown> {
  * ```ts
  * export default createProxy<Env>({
  *   ...options,
- *   plugins: [budget({ limits, windowMs }), admin({ isOperator: ({ id }) => id === "ada" })],
+ *   host: nodeHost({ file: "sluice.db" }),
+ *   plugins: [
+ *     budget({ limits: { user: 200_000 }, windowMs: 86_400_000 }),
+ *     admin({ isOperator: ({ id }) => id === "ada" }),
+ *   ],
  * });
  * ```
  */

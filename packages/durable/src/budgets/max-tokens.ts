@@ -19,7 +19,11 @@ export interface MaxTokensOptions {
  * @example
  * ```ts
  * const tokens = maxTokens({ response: 4096 });
- * budget<Env>({ limits, windowMs, reserve: (payable) => (payable.route === "chat" ? tokens(payable) : 40_000) });
+ * const plugin = budget({
+ *   limits: { user: 200_000 },
+ *   windowMs: 86_400_000,
+ *   reserve: (payable) => (payable.route === "chat" ? tokens(payable) : 40_000),
+ * });
  * ```
  */
 export function maxTokens({
