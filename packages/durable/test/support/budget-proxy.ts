@@ -1,17 +1,19 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import {
   createProxy,
   type Payable,
+  type PluginServer,
   type ProxyContext,
   type ProxyEvent,
   type ProxyOptions,
+  type ProxyPlugin,
 } from "@sluice/worker-proxy";
 import { onTestFinished, vi } from "vitest";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { type BudgetOptions, budget } from "../../src/budgets/budget.js";
+import { operation } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
 
 export const HOUR = 60 * 60 * 1000;
@@ -56,6 +58,7 @@ export function openBudget({
     ...options,
   });
   const host = nodeHost({ file });
+  const { plugin: probe, query } = createProbe();
   const proxy = createProxy({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -73,9 +76,8 @@ export function openBudget({
     },
     onEvent: (event) => void events.push(event),
     host,
-    plugins: [plugin],
     ...more,
-    ...(more?.plugins && { plugins: [plugin, ...more.plugins] }),
+    plugins: [plugin, probe, ...(more?.plugins ?? [])],
   });
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -112,6 +114,13 @@ export function openBudget({
     close,
     payable,
     reserve,
+    query,
+    /** Counts the rows of windows, reservations, raises and timers. */
+    async count(where = "1 = 1") {
+      const tables = ["budget_windows", "budget_reservations", "budget_raises", "timers"];
+      const counts = tables.map((table) => query(`SELECT COUNT(*) AS n FROM ${table} WHERE ${where}`));
+      return (await Promise.all(counts)).map(([row]) => Number(row?.["n"]));
+    },
     /** Reserves an amount that has to fit. */
     async paid(...args: Parameters<typeof payable>) {
       const given = await reserve(...args);
@@ -136,20 +145,26 @@ export function openBudget({
   };
 }
 
-/** A database file that ends with the test, and its rows. */
-export function openFile() {
+/** Returns the path of a database that ends with the test. */
+export function openFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-budget-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "sluice.db");
-  const query = (sql: string) => {
-    const database = new DatabaseSync(file, { timeout: 5000 });
-    try {
-      return database.prepare(sql).all();
-    } finally {
-      database.close();
-    }
+  return join(folder, "sluice.db");
+}
+
+/** Runs any statement in the database of a proxy, whose file its host may have locked. */
+function createProbe() {
+  let server: PluginServer | undefined;
+  const probe = operation<{ sql: string }, readonly Record<string, unknown>[]>(
+    "probe",
+    ({ query }, { sql }) => query(sql),
+  );
+  const plugin: ProxyPlugin = {
+    storage: { tables: [], operations: [probe] },
+    connect(given) {
+      server = given;
+    },
   };
-  const tables = ["budget_windows", "budget_reservations", "budget_raises", "timers"];
-  const count = () => tables.map((table) => Number(query(`SELECT COUNT(*) AS n FROM ${table}`)[0]?.["n"]));
-  return { file, query, count };
+  const query = async (sql: string) => (await server?.host({}).run("probe", probe, { sql })) ?? [];
+  return { plugin, query };
 }
