@@ -242,6 +242,18 @@ describe("a wrong option is refused when the server starts, and named", () => {
     expect(() => maxTokens({ response: Number.NaN })).toThrow("response: give a whole number of tokens");
   });
 
+  test("a reservation that ends before the longest response", () => {
+    expect(() => openBudget({ options: { reservationTtlMs: 899_999 } })).toThrow(
+      "reservationTtlMs: a response may take 900000 ms (timeout.totalMs); give more",
+    );
+  });
+
+  test("a second budget in one proxy, and one budget in two", () => {
+    const { plugin } = openBudget();
+    expect(() => openBudget({ proxy: { plugins: [plugin] } })).toThrow("two of them reserve");
+    expect(() => plugin.connect?.({} as never)).toThrow("budget: belongs to one proxy");
+  });
+
   test("a budget that is in no proxy says so", async () => {
     const { read } = budget(right);
     await expect(read("user", { env: {}, user: { id: "ann" } })).rejects.toThrow("give it to createProxy");

@@ -14,6 +14,8 @@ expectLog(
 
 beforeEach(() => setClock());
 
+/** The longest time of a response, and so the shortest of a reservation. */
+const QUARTER = 15 * 60 * 1000;
 const RESET = START + 50 * 60 * 1000;
 /** Spies on the log, which tests of its lines read. */
 const readLog = () => {
@@ -415,9 +417,9 @@ describe("a reservation that nobody settles", () => {
 
   test("is not settled again by a response that ends later", async () => {
     readLog();
-    const { paid, state } = openBudget({ options: { reservationTtlMs: 1000 } });
+    const { paid, state } = openBudget({ options: { reservationTtlMs: QUARTER } });
     const late = await paid(60);
-    vi.setSystemTime(START + 1000);
+    vi.setSystemTime(START + QUARTER);
     await paid(10);
     await late.settle({ total_tokens: 5 });
     expect(await state()).toMatchObject({ spent: 60, reserved: 10 });
@@ -425,13 +427,13 @@ describe("a reservation that nobody settles", () => {
 
   test("is one of at most 100 that a request ends, however many there are", async () => {
     readLog();
-    const options = { limits: { user: 1_000_000 }, reservationTtlMs: 1000 };
+    const options = { limits: { user: 1_000_000 }, reservationTtlMs: QUARTER };
     const { paid, state, query, count } = openBudget({ options });
     await paid(1);
     await query(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
       INSERT INTO budget_reservations SELECT key, 'open-' || i, name, resets_at, 1, ends_at FROM budget_reservations, n`);
     await query("UPDATE budget_windows SET reserved = 251");
-    vi.setSystemTime(START + 1000);
+    vi.setSystemTime(START + QUARTER);
     const counts: number[] = [];
     for (let nth = 0; nth < 3; nth += 1) {
       await paid(1);

@@ -45,7 +45,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   const [other] = Object.keys(rest);
   ensure(other === undefined, `${other}: is no option of admin`);
   let server: PluginServer<Env> | undefined;
-  const connected = () => {
+  const getServer = () => {
     ensure(server, "admin: is in no proxy; give it to createProxy({ plugins })");
     return serverIn(server);
   };
@@ -54,12 +54,12 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
       name: "users/export",
       fields: ["user", "part"],
       run: async (env, { user, part }) =>
-        exportFrom(connected(), env, user as string, part as string | undefined),
+        exportFrom(getServer(), env, user as string, part as string | undefined),
     },
     {
       name: "users/erase",
       fields: ["user"],
-      run: async (env, { user }) => eraseFrom(connected(), env, user as string),
+      run: async (env, { user }) => eraseFrom(getServer(), env, user as string),
     },
   ];
   return {

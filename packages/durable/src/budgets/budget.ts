@@ -9,7 +9,7 @@ import {
   readStreams,
   type Usage,
 } from "@sluice/worker-proxy";
-import { decided, ensure } from "@sluice/worker-proxy/internal";
+import { decided, ensure, serverIn } from "@sluice/worker-proxy/internal";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
 import {
@@ -47,8 +47,8 @@ export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
    */
   readonly windowMs: number;
   /**
-   * Longest time between a reservation and its settlement, in milliseconds. It must be longer than the longest response
-   * (`timeout.totalMs` of the proxy). A reservation that nobody settled by then, because its process ended, is spent in
+   * Longest time between a reservation and its settlement, in milliseconds: at least `timeout.totalMs` of the proxy, the
+   * longest time of a response. A reservation that nobody settled by then, because its process ended, is spent in
    * full, and the log says so.
    *
    * @default 3_600_000
@@ -85,7 +85,8 @@ const OPTIONS = ["limits", "windowMs", "reservationTtlMs", "prices", "reserve", 
  * it is sent, so that requests at the same time can't spend the same money. Users read their limits at `GET /v1/budget`.
  * It reads each stream, so the proxy needs no `readStreams()`.
  *
- * @throws {TypeError} for an option that is missing, unknown or wrong; the message names it and says what to give
+ * @throws {TypeError} for an option that is missing, unknown or wrong; the message names it and says what to give.
+ *   `createProxy` throws for a `reservationTtlMs` below its `timeout.totalMs`
  * @example
  * ```ts
  * export default createProxy<Env>({
@@ -106,11 +107,11 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   const { unit, estimate, charge } = createAmounts(options);
   const settings: ReserveOptions<Env> = { rules, currency: unit.currency, windowMs, reservationTtlMs };
   let server: PluginServer<Env> | undefined;
-  const hostOf = (env: Env): BoundHost => {
+  const getHost = (env: Env): BoundHost => {
     ensure(server, "budget: is in no proxy; give it to createProxy({ plugins })");
     return server.host(env);
   };
-  const access = openLimits(hostOf, settings, unit);
+  const access = openLimits(getHost, settings, unit);
   const serve = async ({ env, user }: AdmittedRequest<Env>) =>
     Response.json({
       budgets: await decided("meter", "budget_unavailable", () => access.readOwn({ env, user })),
@@ -120,23 +121,28 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     storage,
     connect(given) {
       ensure(!server, "budget: belongs to one proxy; make another one");
+      const { totalMs } = serverIn(given).settings.way.timeout;
+      ensure(
+        reservationTtlMs >= totalMs,
+        `reservationTtlMs: a response may take ${totalMs} ms (timeout.totalMs); give more, or it is spent in full`,
+      );
       server = given;
     },
     routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }],
     reserve,
     settleTicket: async (ticket, spent, env) => {
       const stored = JSON.parse(ticket) as Ticket;
-      await settleTicket(hostOf(env), stored, spent ?? stored.amount);
+      await settleTicket(getHost(env), stored, spent ?? stored.amount);
     },
     read: access.read,
     raise: access.raise,
     reset: access.reset,
     operations: createOperations(access),
-    userData: createUserData(hostOf, settings, access),
+    userData: createUserData(getHost, settings, access),
   };
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
-    const host = hostOf(payable.env);
+    const host = getHost(payable.env);
     const amount = estimate(payable);
     const ticket = await reserveAll(host, settings, payable, amount);
     if ("retryAfterMs" in ticket) return ticket;

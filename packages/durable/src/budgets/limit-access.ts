@@ -33,7 +33,7 @@ export interface LimitAccess<Env> {
 
 /** Opens the limits of a budget for its operator. */
 export function openLimits<Env>(
-  hostOf: (env: Env) => BoundHost,
+  getHost: (env: Env) => BoundHost,
   { rules, currency, windowMs }: ReserveOptions<Env>,
   unit: BudgetUnit,
 ): LimitAccess<Env> {
@@ -42,23 +42,23 @@ export function openLimits<Env>(
     read: readState,
     async raise(limit, reader, amount) {
       const whole = checkAmount(amount, "amount");
-      return onEach(limit, reader, (host, key, name, { shards }) => {
+      return runOnEach(limit, reader, (host, key, name, { shards }) => {
         const input = { id: crypto.randomUUID(), name, amount: Math.ceil(whole / shards) };
         return run(host, key, raise, { ...input, windowMs, jitterMs: drawJitter() });
       });
     },
     reset: (limit, reader) =>
-      onEach(limit, reader, (host, key, name) => run(host, key, reset, { name, windowMs })),
+      runOnEach(limit, reader, (host, key, name) => run(host, key, reset, { name, windowMs })),
   };
 
   function readState(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
-    return onEach(limit, reader, (host, key, name) =>
+    return runOnEach(limit, reader, (host, key, name) =>
       run(host, key, read, { name, now: Date.now(), windowMs }),
     );
   }
 
   /** Runs an operation in each place of a limit, and adds their sums. */
-  async function onEach(
+  async function runOnEach(
     by: string,
     reader: BudgetReader<Env>,
     work: (host: BoundHost, key: string, name: string, rule: Rule<Env>) => Promise<Sums>,
@@ -67,7 +67,7 @@ export function openLimits<Env>(
     ensure(rule, `limits: has none for ${by}`);
     const places = await findPlaces(rule, reader, currency);
     ensure(places.length > 0, `limits.${by}: \`by\` gives no name for this user`);
-    const host = hostOf(reader.env);
+    const host = getHost(reader.env);
     const all = await Promise.all(places.map(({ key, name }) => work(host, key, name, rule)));
     const sums = all.reduce((sum, one) => ({
       resetsAt: Math.max(sum.resetsAt, one.resetsAt),

@@ -2,8 +2,8 @@ import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/internal";
 import { job, operation, reading } from "../host/define.js";
 import {
+  calculateWindowEnd,
   deletePage,
-  endWindow,
   findReservation,
   type Lost,
   type NamedSums,
@@ -55,7 +55,7 @@ export const reserve = operation<Reserve, Reserving>("budget.reserve", async (tr
     settleLost(transaction),
   ]);
   const stored = lost.count > 0 ? await readWindows(transaction, names) : before;
-  const resetsAt = endWindow(now, windowMs);
+  const resetsAt = calculateWindowEnd(now, windowMs);
   const windows = limits.map((limit) => ({ ...limit, sums: selectWindow(stored.get(limit.name), resetsAt) }));
   const refused = windows.findIndex(({ limit, sums }) => amount > calculateRemaining(limit, sums));
   const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
@@ -92,7 +92,7 @@ export const raise = operation<
 >("budget.raise", async (transaction, { id, name, amount, windowMs, jitterMs }) => {
   const { key, now, query } = transaction;
   const stored = (await readWindows(transaction, [name])).get(name);
-  const sums = selectWindow(stored, endWindow(now, windowMs));
+  const sums = selectWindow(stored, calculateWindowEnd(now, windowMs));
   const [added] = await query(
     "INSERT INTO budget_raises (key, resets_at, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
     ...[key, sums.resetsAt, id],
@@ -111,7 +111,7 @@ export const raise = operation<
 export const reset = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
   "budget.reset",
   async (transaction, { name, windowMs }) => {
-    const resetsAt = endWindow(transaction.now, windowMs);
+    const resetsAt = calculateWindowEnd(transaction.now, windowMs);
     const stored = (await readWindows(transaction, [name])).get(name);
     const reserved = stored?.resetsAt === resetsAt ? stored.reserved : 0;
     const sums = { resetsAt, spent: 0, reserved, raised: 0 };
@@ -135,7 +135,7 @@ export const read = reading<{ readonly name: string; readonly now: number; reado
         ...[reader.key, now],
       ),
     ]);
-    const sums = selectWindow(windows.get(name), endWindow(now, windowMs));
+    const sums = selectWindow(windows.get(name), calculateWindowEnd(now, windowMs));
     const lost = overdue
       .filter((reserved) => reserved.name === name && reserved.resetsAt === sums.resetsAt)
       .reduce((sum, { amount }) => sum + amount, 0);

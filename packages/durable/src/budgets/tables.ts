@@ -61,7 +61,7 @@ interface Reserved {
 }
 
 /** Returns the end of the window of a time. */
-export function endWindow(now: number, windowMs: number): number {
+export function calculateWindowEnd(now: number, windowMs: number): number {
   return now - (now % windowMs) + windowMs;
 }
 

@@ -13,7 +13,7 @@ const MAX_SESSIONS = 1000;
  * returns the id of the user. Shared limits stay, because others spend from them.
  */
 export function createUserData<Env>(
-  hostOf: (env: Env) => BoundHost,
+  getHost: (env: Env) => BoundHost,
   { rules, currency }: ReserveOptions<Env>,
   access: LimitAccess<Env>,
 ): UserData<Env> {
@@ -24,12 +24,12 @@ export function createUserData<Env>(
       const others = findOwn(reader).filter((rule) => !isOwn(rule));
       const places = await Promise.all(others.map((rule) => findPlaces(rule, reader, currency)));
       const keys = [await createUserKey(id), ...places.flat().map(({ key }) => key)];
-      for (const key of keys) while (await run(hostOf(env), key, erase, null));
+      for (const key of keys) while (await run(getHost(env), key, erase, null));
     },
     async exportUser(env, id) {
       const reader = { env, user: { id } };
       const states = findOwn(reader).map(({ name }) => access.read(name, reader));
-      return [...(await Promise.all(states)), ...(await listSessions(hostOf(env), id))];
+      return [...(await Promise.all(states)), ...(await listSessions(getHost(env), id))];
     },
   };
 
