@@ -223,6 +223,41 @@ describe("the end of a request decides what is spent", () => {
   });
 });
 
+describe("a database that fails", () => {
+  /** Makes an operation of the budgets fail, as after a lost connection. */
+  function spyOn({ plugin }: ReturnType<typeof openBudget>, name: string) {
+    const operation = plugin.storage?.operations.find((one) => one.name === name);
+    onTestFinished(() => void vi.restoreAllMocks());
+    return vi.spyOn(operation as never as { run(): Promise<unknown> }, "run");
+  }
+  const away = new Error("the connection of 10.0.0.1 is lost");
+
+  test("before a request is sent costs nothing, and the client learns no cause", async () => {
+    const opened = openBudget();
+    spyOn(opened, "budget.reserve").mockRejectedValueOnce(away);
+    const { status, text } = await opened.chat();
+    expect([status, text.includes("10.0.0.1"), opened.sent.length]).toEqual([503, false, 0]);
+    expect(await opened.budgets()).toMatchObject([{ spent: 0, reserved: 0 }]);
+  });
+
+  test("once after a response changes nothing", async () => {
+    const opened = openBudget();
+    spyOn(opened, "budget.settle").mockRejectedValueOnce(away);
+    expect((await opened.chat("ann", { max_tokens: 60 })).status).toBe(200);
+    expect(await opened.budgets()).toMatchObject([{ spent: 30, reserved: 0 }]);
+  });
+
+  test("for longer after a response spends all that was reserved when its time is over", async () => {
+    const opened = openBudget({ options: { windowMs: 24 * HOUR } });
+    const settle = spyOn(opened, "budget.settle").mockRejectedValue(away);
+    expect((await opened.chat("ann", { max_tokens: 60 })).status).toBe(200);
+    expect(await opened.budgets()).toMatchObject([{ spent: 0, reserved: 60 }]);
+    settle.mockRestore();
+    vi.setSystemTime(START + HOUR);
+    expect(await opened.budgets()).toMatchObject([{ spent: 60, reserved: 0 }]);
+  });
+});
+
 describe("several limits", () => {
   const all = { limits: { user: 100, session: 90, address: 50, all: 10_000 } };
 
@@ -492,6 +527,18 @@ describe("a ticket", () => {
     await other.plugin.settleTicket?.(tickets[0] ?? "", 40, {});
     expect(await other.state()).toMatchObject({ spent: 27, reserved: 0 });
   });
+});
+
+test("what a process had reserved when it ended is spent in full by the next one", async () => {
+  const file = openFile();
+  const one = openBudget({ options: { windowMs: 24 * HOUR }, file });
+  await one.paid(60);
+  await one.close();
+  vi.setSystemTime(START + HOUR);
+  readLog();
+  const other = openBudget({ options: { windowMs: 24 * HOUR }, file });
+  expect(await other.reserve(50)).toHaveProperty("retryAfterMs");
+  expect(await other.state()).toMatchObject({ spent: 60, reserved: 0 });
 });
 
 test("an operation that is repeated after a lost commit counts once", async () => {
