@@ -66,8 +66,9 @@ function readAccounts({ ledger, upstream }: Proxy) {
     // one object sends several requests of its user: their amounts tell them apart
     const amount = computeMax(exchange.path, exchange.body ?? "");
     const account = [...accounts.values()].find(
-      ({ reserve, sent }) =>
+      ({ reserve, settles, sent }) =>
         !sent &&
+        !settles.some(({ at }) => at < exchange.at) &&
         reserve.amount === amount &&
         reserve.purpose === exchange.purpose &&
         reserve.at <= exchange.at,

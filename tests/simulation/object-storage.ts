@@ -40,7 +40,7 @@ export function createObjectStorage(
 ): SimulatedStorage {
   const database = new DatabaseSync(":memory:");
   const statements = new Map<string, StatementSync>();
-  let alarmAt: number | null = null;
+  let alarmAt = null as number | null;
   let safeAlarmAt = alarmAt;
   /** The transaction that is open, and those that wait for it. */
   let last: Promise<unknown> = Promise.resolve();
