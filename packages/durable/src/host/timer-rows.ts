@@ -73,9 +73,10 @@ const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND NOT EXISTS
   (SELECT 1 FROM timers WHERE key = ? AND due IS NOT NULL)`;
 const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
   (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
-const RECOVER = "UPDATE timers SET due = ? WHERE run IS NOT NULL";
-const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT DISTINCT key, due FROM timers WHERE run IS NOT NULL
-  ON CONFLICT (key) DO UPDATE SET due = excluded.due`;
+// a process that its first job ends would never serve a request
+const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
+const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
+  ON CONFLICT (key) DO UPDATE SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;
 const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
@@ -229,7 +230,7 @@ export class TimerRows {
     await query(SWEEP, now - FAILED_MS);
   }
 
-  /** Makes all attempts due whose process has ended, where no other process can run them. */
+  /** Makes all attempts due soon whose process has ended, where no other process can run them. */
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
     if (this.#hasKeys) await query(RECOVER_KEYS);
