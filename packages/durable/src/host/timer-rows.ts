@@ -77,6 +77,9 @@ const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
 const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
 const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
   ON CONFLICT (key) DO UPDATE SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;
+// a key that had its turn by a clock that was ahead
+const REPAIR_KEYS = `UPDATE timer_keys SET due = ? WHERE due > ? AND EXISTS
+  (SELECT 1 FROM timers WHERE timers.key = timer_keys.key AND timers.due <= ?)`;
 const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
@@ -234,6 +237,12 @@ export class TimerRows {
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
     if (this.#hasKeys) await query(RECOVER_KEYS);
+    await this.repair(query, now);
+  }
+
+  /** Gives keys their turn again after the clock was set back. */
+  async repair(query: Query, now: number): Promise<void> {
+    if (this.#hasKeys) await query(REPAIR_KEYS, now, now, now);
   }
 
   /** Reads the time at which the next key is due. Keys that are due now wait for jobs that run. */
