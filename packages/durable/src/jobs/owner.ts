@@ -120,13 +120,15 @@ export class JobOwner {
     const { context, store, live } = this.#options;
     this.#stopTimers();
     await this.#storing;
-    const input: End = { ...this.#append(live.getUnstored()), ...end, code: code ?? null };
+    const parts = live.getUnstored();
+    const input: End = { ...this.#append(parts), ...end, code: code ?? null };
     try {
       const { isEnded, dropped } = await this.#retry(() =>
         context.host.run(context.key, store.end, input as never),
       );
       const how = isEnded ? end.state : "lost";
-      live.isStored = isEnded && live.isWhole;
+      live.isStored = isEnded;
+      live.noteStored(parts);
       live.finish(how, isEnded ? code : store.options.lostCode);
       return isEnded ? dropped : undefined;
     } catch (error) {

@@ -17,8 +17,6 @@ export interface RunOptions {
   /** Size of the largest response that is stored, in bytes. */
   readonly maxBytes: number;
   readonly idleTimeoutMs?: number | undefined;
-  /** True if readers in this place get a response that is too large to be stored from memory. */
-  readonly holdsAll?: boolean;
   /** Reads the gateway's response into `live`. @throws {Refusal} */
   respond(sending: Sending, response: Response, server: JobServer): Promise<Ending>;
   /** Stores a failure after which the request is not sent again. @returns the code of the end */
@@ -31,12 +29,12 @@ export interface RunOptions {
 
 /** Creates the job that sends one request to the gateway, stores its response, and settles it. */
 export function createRun(options: RunOptions, getServer: () => JobServer): Job<JobRequest> {
-  const { store, maxBytes, idleTimeoutMs, holdsAll } = options;
+  const { store, maxBytes, idleTimeoutMs } = options;
   const { kind } = store.options;
   return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = getServer();
     const { id } = request;
-    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes, holdsAll });
+    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes });
     const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
     const owner = new JobOwner({
       context,

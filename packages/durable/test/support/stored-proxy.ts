@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { idempotency, resumableStreams } from "@sluice/durable";
 import {
   type BoundHost,
@@ -47,7 +48,9 @@ export function openGateway(respond: Respond = () => Response.json({ id: "1" }))
           start: (opened) => {
             controller = opened;
           },
-          pull: () => void (pulls += 1),
+          pull() {
+            pulls += 1;
+          },
         },
         { highWaterMark: 0 },
       );
@@ -93,15 +96,15 @@ export function openPurse() {
     spent,
     /** True while nothing can be settled. */
     fails: false,
-    /** Called before anything is reserved, once the ticket is stored. */
-    beforeReserve: async () => {},
+    /** Called when it has reserved, before it says so. */
+    onReserve: async () => {},
     plugin: {
       ...readStreams(),
       async reserve({ keepTicket }) {
         const ticket = crypto.randomUUID();
         await keepTicket?.(ticket, 100);
-        await purse.beforeReserve();
         reserved.set(ticket, 100);
+        await purse.onReserve();
         const costOf = (usage?: Readonly<Record<string, unknown>>) => Number(usage?.["total_tokens"] ?? 100);
         return {
           amount: 100,
@@ -130,28 +133,64 @@ export function silenceLog(): string[] {
   return lines;
 }
 
-/** A host that tells when the jobs that it started have ended. */
-function trackJobs(host: ReturnType<typeof nodeHost>) {
+/** A host of which a test sees what runs, and can make operations fail. */
+function watchHost(file: string) {
+  const host = nodeHost({ file, env: {} });
   const running = new Set<Promise<void>>();
-  return {
-    close: () => host.close(),
+  const watched = {
+    isGone: false,
+    async close() {
+      await Promise.allSettled(running);
+      await host.close();
+    },
+    /** Ends the process as a crash does: what it does from now on reaches no row. */
+    async crash() {
+      watched.isGone = true;
+      running.clear();
+      await host.close();
+    },
+    /** Operations that fail, by their names. */
+    fails: (_: string) => false,
+    /** Number of sources that were opened. */
+    opened: 0,
+    /** The names of the operations that ran. */
+    operations: [] as string[],
+    /** Resolves when the jobs that were started have ended. */
     ended: () => Promise.allSettled(running),
+    /** Number of rows in a table of the file. */
+    count(table: string): number {
+      const database = new DatabaseSync(file, { readOnly: true });
+      const [row] = database.prepare(`SELECT COUNT(*) AS count FROM ${table}`).all();
+      database.close();
+      return Number(row?.["count"]);
+    },
     open(setup: Parameters<typeof host.open>[0]): (env: unknown) => BoundHost {
       const bind = host.open(setup);
-      return (env) => {
-        const bound = bind(env);
-        const start: BoundHost["start"] = (key, job, input) => {
-          const run: typeof job.run = (context, given) => {
-            const ended = job.run(context, given);
-            running.add(ended);
-            return ended;
-          };
-          return bound.start(key, { ...job, run }, input);
-        };
-        return { run: bound.run, open: bound.open, start };
+      // the instance that jobs and sources get, too
+      const bound = bind({});
+      const { run, start, open } = bound;
+      bound.run = async (key, operation, input) => {
+        if (watched.isGone) return new Promise(() => {});
+        if (watched.fails(operation.name)) throw new Error("the database is gone");
+        watched.operations.push(operation.name);
+        return run(key, operation, input);
       };
+      bound.start = (key, job, input) => {
+        const track: typeof job.run = (context, given) => {
+          const ended = job.run(context, given);
+          running.add(ended);
+          return ended;
+        };
+        return start(key, { ...job, run: track }, input);
+      };
+      bound.open = (key, source, input) => {
+        watched.opened += 1;
+        return open(key, source, input);
+      };
+      return bind;
     },
   };
+  return watched;
 }
 
 interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gateway" | "host"> {
@@ -161,11 +200,10 @@ interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gatew
 
 /** A proxy whose streams and creates are stored. A bearer token is its user's name. */
 export function openStoredProxy({ file = ":memory:", gateway, ...options }: StoredProxyOptions) {
-  const host = trackJobs(nodeHost({ file, env: {} }));
+  const host = watchHost(file);
   onTestFinished(async () => {
     gateway.close();
-    await host.ended();
-    await host.close();
+    if (!host.isGone) await host.close();
   });
   const jobs: JobEvent[] = [];
   const requests: ProxyEvent[] = [];
