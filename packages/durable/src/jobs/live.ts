@@ -68,7 +68,8 @@ export class LiveJob implements Feed {
 
   async readStatus(): Promise<JobStatus> {
     const { state, code, head, lastId, isWhole } = this;
-    return { state, code, head, lastId, isWhole, expiresAt: undefined };
+    const aliveUntil = Number.POSITIVE_INFINITY;
+    return { state, code, head, lastId, isWhole, aliveUntil, expiresAt: undefined };
   }
 
   async readPart(after: number): Promise<Part | "missing" | undefined> {
