@@ -4,6 +4,7 @@ import { defineConfig } from "tsup";
 export default defineConfig({
   entry: [
     "src/index.ts",
+    "src/host/cloudflare.ts",
     "src/hosts/node/index.ts",
     "src/hosts/s3/index.ts",
     "src/hosts/postgres/index.ts",
@@ -15,7 +16,7 @@ export default defineConfig({
   platform: "neutral",
   // "node:sqlite" has no other name
   removeNodeProtocol: false,
-  external: [/^node:/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
+  external: [/^node:/, /^@sluice\/worker-proxy/, "aws4fetch", "pg", "postgres"],
   clean: true,
   plugins: [
     {

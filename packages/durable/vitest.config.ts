@@ -45,9 +45,11 @@ const onEachHost = [
 ];
 /** Files whose objects may live in a Node process too, which run there at night. */
 const onAnyHost = ["test/media-*.test.ts", "test/notify*.test.ts", inside("*")];
+/** Files about the proxy's host in Durable Objects, which have a Worker of their own. */
+const inHostWorker = "test/host-*.workerd.test.ts";
 const nightly = {
   include: onAnyHost,
-  exclude: onEachHost.map((path) => path.replace(".test.", "{,.ci,.nightly}.test.")),
+  exclude: [inHostWorker, ...onEachHost].map((path) => path.replace(".test.", "{,.ci,.nightly}.test.")),
 };
 
 /**
@@ -107,7 +109,24 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "durable-workerd", include: ["test/**/*.workerd.test.ts"], testTimeout, env },
+        test: {
+          name: "durable-workerd",
+          include: ["test/**/*.workerd.test.ts"],
+          exclude: [inHostWorker.replace(".test.", "{,.ci,.nightly}.test.")],
+          testTimeout,
+          env,
+        },
+      },
+      {
+        root: here("."),
+        resolve: { alias },
+        plugins: [
+          cloudflareTest({
+            main: "./test/fixture/host-worker.ts",
+            miniflare: { ...worker, durableObjects: { SLUICE: { className: "Sluice", useSQLite: true } } },
+          }),
+        ],
+        test: { name: "durable-host-workerd", include: [inHostWorker], testTimeout, env },
       },
     ],
   },

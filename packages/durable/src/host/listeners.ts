@@ -1,19 +1,32 @@
 /** The listeners of each key. */
 export class Listeners {
   readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
 
   /** Adds a listener. Returns a function that removes it. */
   add(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set();
-    this.#listeners.set(key, listeners.add(listener));
+    // the same function may be added twice
+    const own = () => listener();
+    this.#listeners.set(key, listeners.add(own));
     return () => {
-      listeners.delete(listener);
+      listeners.delete(own);
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
     };
   }
 
   notify(key: string): void {
-    for (const listener of this.#listeners.get(key) ?? []) listener();
+    for (const listener of [...(this.#listeners.get(key) ?? [])]) {
+      try {
+        listener();
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
   }
 
   notifyAll(): void {

@@ -1,17 +1,65 @@
-/** Runs the work of each key one after another. */
-export class Queues {
-  readonly #last = new Map<string, Promise<unknown>>();
+import { createStorageError } from "./storage-error.js";
 
-  run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
-    const result = (this.#last.get(key) ?? Promise.resolve()).then(work);
-    const settled = result.then(
+/** Number of operations of one key that may wait in this process. */
+const MAX_WAITING = 1_000;
+/** Number of operations of all keys that may wait in this process, because they are held in memory. */
+const MAX_WAITING_TOTAL = 20_000;
+
+/** The last work of a queue, and the number of works in it. */
+interface Queue {
+  last: Promise<void>;
+  length: number;
+}
+
+/** Runs the work of each key in its order. */
+export class Queues {
+  readonly #queues = new Map<string, Queue>();
+  readonly #waiting = new Map<string, number>();
+  readonly #isOne: boolean;
+  #total = 0;
+
+  /** @param isOne true if works of different keys wait for each other, too */
+  constructor(isOne = false) {
+    this.#isOne = isOne;
+  }
+
+  /**
+   * Runs work once all earlier work of its queue has ended.
+   *
+   * @throws {Refusal} 503 when too much waits
+   */
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const name = this.#isOne ? "" : key;
+    const queue = this.#queues.get(name) ?? { last: Promise.resolve(), length: 0 };
+    this.#enter(key);
+    this.#queues.set(name, queue);
+    queue.length += 1;
+    const result = queue.last.then(work);
+    queue.last = result.then(
       () => {},
       () => {},
     );
-    this.#last.set(key, settled);
-    void settled.then(() => {
-      if (this.#last.get(key) === settled) this.#last.delete(key);
-    });
-    return result;
+    try {
+      return await result;
+    } finally {
+      this.#leave(key);
+      queue.length -= 1;
+      if (queue.length === 0) this.#queues.delete(name);
+    }
+  }
+
+  #enter(key: string): void {
+    const waiting = this.#waiting.get(key) ?? 0;
+    if (waiting >= MAX_WAITING) throw createStorageError(`${MAX_WAITING} operations of one key wait`);
+    if (this.#total >= MAX_WAITING_TOTAL) throw createStorageError(`${MAX_WAITING_TOTAL} operations wait`);
+    this.#waiting.set(key, waiting + 1);
+    this.#total += 1;
+  }
+
+  #leave(key: string): void {
+    const waiting = (this.#waiting.get(key) ?? 1) - 1;
+    if (waiting === 0) this.#waiting.delete(key);
+    else this.#waiting.set(key, waiting);
+    this.#total -= 1;
   }
 }

@@ -1,176 +1,231 @@
-import type { Job, JobContext, JSONValue, StoredPart, Timer, Transaction, Value } from "@sluice/worker-proxy";
-
-/** Tables of the timers. `due` is null once all attempts have failed: such rows are the list of failed jobs. */
-export const TIMER_TABLES = [
-  `CREATE TABLE IF NOT EXISTS timers (key TEXT NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, due BIGINT,
-    attempts BIGINT NOT NULL, input TEXT NOT NULL, error TEXT, PRIMARY KEY (key, job, id))`,
-  "CREATE INDEX IF NOT EXISTS timers_due ON timers (due)",
-];
-
-/** Reads the time of the next timer. */
-export const NEXT = "SELECT MIN(due) AS due FROM timers";
-
-const SCHEDULE = `INSERT INTO timers (key, job, id, due, attempts, input) VALUES (?, ?, ?, ?, 0, ?)
-  ON CONFLICT (key, job, id) DO UPDATE SET due = excluded.due, attempts = 0, input = excluded.input, error = NULL`;
-const CANCEL = "DELETE FROM timers WHERE key = ? AND job = ? AND id = ?";
-// the attempt is counted in a transaction of its own, before the job runs: a job that ends its process has counted
-const claim = (lock: string) => `UPDATE timers SET attempts = attempts + 1, due = ? WHERE (key, job, id) IN
-  (SELECT key, job, id FROM timers WHERE due <= ? ORDER BY due LIMIT ? ${lock}) RETURNING key, job, id, attempts, input`;
-const MINE = "WHERE key = ? AND job = ? AND id = ? AND attempts = ?";
-const RENEW = `UPDATE timers SET due = ? ${MINE} AND due IS NOT NULL`;
-const FINISH = `DELETE FROM timers ${MINE}`;
-const FAIL = `UPDATE timers SET due = ?, error = ? ${MINE}`;
+import type { Job, JobContext, StoredPart, Transaction } from "@sluice/worker-proxy";
+import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
 /** Number of jobs that run at once in one place. */
-const MAX_JOBS = 16;
-
-interface Claimed {
-  readonly key: string;
-  readonly job: string;
-  readonly id: string;
-  readonly attempts: number;
-  readonly input: string;
-}
-
-export interface TimerOptions {
-  /** Time after which a job whose process ended is tried again, in milliseconds. A job that runs renews it. */
-  readonly leaseMs: number;
-  /** Longest time between two reads of the table, in milliseconds: timers of other processes are found by then. */
-  readonly pollMs: number;
-}
+const MAX_JOBS = 64;
+/** Number of jobs of one key that run at once in one place. */
+const MAX_JOBS_OF_KEY = MAX_JOBS / MAX_BUSY_KEYS;
+/** Time after which a job whose process ended is tried again; a job that runs renews it. */
+const LEASE_MS = 15_000;
+/** Attempts in a row that may end their process. */
+const MAX_DEATHS = 3;
+/** Time after which an attempt of a job ends as failed. */
+const MAX_JOB_MS = 900_000;
+/** Time after which a timer is read again whose job is unknown here, and the number of these times: a week. */
+const UNKNOWN_MS = 600_000;
+const MAX_UNKNOWN = 1_000;
+/** Pause before the second attempt, which doubles up to an hour. */
+const RETRY_MS = 2_000;
+const MAX_RETRY_MS = 3_600_000;
+const SWEEP_MS = 3_600_000;
+/** Pause after a job has ended, before more timers are claimed. */
+const CLAIM_PAUSE_MS = 20;
+const MAX_ERROR_CHARACTERS = 1_000;
 
 type Query = Transaction["query"];
-type ContextOf = (key: string, attempt: number) => JobContext;
-type Transact = <Result>(work: (query: Query, now: number) => Promise<Result>) => Promise<Result>;
 
-/** The methods of a transaction that store timers. */
-export function timerMethods(
-  key: string,
-  query: Query,
-  onSchedule: (at: number) => void,
-): Pick<Transaction, "schedule" | "cancel"> {
-  return {
-    async schedule<Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) {
-      await query(SCHEDULE, key, job.name, id, at, JSON.stringify(input));
-      onSchedule(at);
-    },
-    async cancel(job: Job<never>, id: string) {
-      await query(CANCEL, key, job.name, id);
-    },
-  };
+/** The place in which the jobs of timers run. */
+export interface TimerPlace {
+  /** Runs a transaction; that of a key runs alone with it. */
+  transact<Result>(key: string | null, work: (query: Query, now: number) => Promise<Result>): Promise<Result>;
+  createContext(key: string, attempt: number, signal: AbortSignal): JobContext;
+  report(subject: string, error: unknown): void;
+  /** Called with the time of a timer that was stored by the end of a job. */
+  onSchedule(at: number): void;
+}
+
+/** A job that runs, and the signal that ends it. */
+interface RunningJob {
+  readonly timer: ClaimedTimer;
+  readonly controller: AbortController;
+  ended: Promise<void>;
 }
 
 /** Claims due timers and runs their jobs. */
 export class Timers {
-  readonly #transact: Transact;
-  readonly #contextOf: ContextOf;
-  readonly #report: (subject: string, error: unknown) => void;
-  readonly #options: TimerOptions;
-  readonly #claim: string;
-  readonly #running = new Set<Promise<void>>();
+  readonly #rows: TimerRows;
+  readonly #place: TimerPlace;
   readonly #jobs: ReadonlyMap<string, Job<never>>;
+  readonly #running = new Set<RunningJob>();
+  #renewal: ReturnType<typeof setInterval> | undefined;
+  #sweptAt = 0;
+  /** True while more timers may be due than jobs can run. */
+  #hasBacklog = false;
+  #isClosed = false;
 
-  constructor(
-    transact: Transact,
-    contextOf: ContextOf,
-    parts: readonly StoredPart[],
-    report: (subject: string, error: unknown) => void,
-    options: TimerOptions,
-    lock = "",
-  ) {
-    this.#transact = transact;
-    this.#contextOf = contextOf;
-    this.#report = report;
-    this.#options = options;
-    this.#claim = claim(lock);
+  constructor(rows: TimerRows, place: TimerPlace, parts: readonly StoredPart[]) {
+    this.#rows = rows;
+    this.#place = place;
     this.#jobs = new Map(parts.flatMap(({ jobs = [] }) => jobs).map((job) => [job.name, job]));
   }
 
-  /** Starts the jobs that are due. Returns true if more may be due. */
-  async begin(): Promise<boolean> {
-    const free = MAX_JOBS - this.#running.size;
-    if (free === 0) return true;
-    const claimed = await this.#transact((query, now) =>
-      query<Claimed>(this.#claim, now + this.#options.leaseMs, now, free),
-    );
-    for (const timer of claimed) {
-      // without the database the lease ends, and it is tried again
-      const run = this.#run(timer).catch((error) => this.#report(`job ${timer.job}`, error));
-      this.#running.add(run);
-      void run.then(() => this.#running.delete(run));
-    }
-    return claimed.length === free;
+  /** True while as many jobs run as may run at once. */
+  get isFull(): boolean {
+    return this.#running.size >= MAX_JOBS;
+  }
+
+  /** Starts jobs that are due. Returns the milliseconds until more may be due, if they are known. */
+  async begin(): Promise<number | undefined> {
+    const limit = MAX_JOBS - this.#running.size;
+    this.#hasBacklog = true;
+    if (limit <= 0) return undefined;
+    const [claimed, nextInMs] = await this.#place.transact(null, async (query, now) => {
+      const timers = await this.#claim(query, now, limit);
+      return [timers, await this.#readNextInMs(query, now)] as const;
+    });
+    for (const timer of claimed) this.#start(timer);
+    this.#hasBacklog = claimed.length > 0 || this.#busyKeys().length > 0;
+    return claimed.length > 0 ? 0 : nextInMs;
+  }
+
+  /** Aborts all jobs, and gives those back that have not ended after `withinMs`. */
+  async close(withinMs: number): Promise<void> {
+    const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
+    await Promise.race([this.ended(), late]);
+    this.#isClosed = true;
+    for (const { controller } of this.#running) controller.abort(new Error("the host closes"));
+    const left = [...this.#running].map(({ timer }) => timer);
+    clearInterval(this.#renewal);
+    if (left.length === 0) return;
+    await this.#place.transact(null, async (query, now) => {
+      for (const timer of left) await this.#rows.putBack(query, timer, now);
+    });
   }
 
   /** Resolves once all jobs have ended. */
   async ended(): Promise<void> {
-    await Promise.all(this.#running);
+    await Promise.all([...this.#running].map(({ ended }) => ended));
   }
 
-  async #run({ key, job: name, id, attempts, input }: Claimed): Promise<void> {
-    const mine: readonly Value[] = [key, name, id, attempts];
-    const job = this.#jobs.get(name);
-    const renewal = setInterval(() => {
-      const renewed = this.#transact((query, now) => query(RENEW, now + this.#options.leaseMs, ...mine));
-      renewed.catch((error) => this.#report(`job ${name}: its lease could not be renewed`, error));
-    }, this.#options.leaseMs / 3);
+  async #claim(query: Query, now: number, limit: number): Promise<readonly ClaimedTimer[]> {
+    if (Math.abs(now - this.#sweptAt) > SWEEP_MS) {
+      this.#sweptAt = now;
+      await this.#rows.sweep(query, now);
+    }
+    const claimed = await this.#rows.claim(query, now, {
+      leaseUntil: now + LEASE_MS,
+      limit,
+      limitOfKey: MAX_JOBS_OF_KEY,
+      busy: this.#busyKeys(),
+    });
+    return await this.#putSuspectsBack(query, now, claimed);
+  }
+
+  async #readNextInMs(query: Query, now: number): Promise<number | undefined> {
+    const next = await this.#rows.readNextKey(query, now);
+    return next === null ? undefined : next - now;
+  }
+
+  #busyKeys(): readonly string[] {
+    const counts = new Map<string, number>();
+    for (const { timer } of this.#running) counts.set(timer.key, (counts.get(timer.key) ?? 0) + 1);
+    return [...counts].flatMap(([key, count]) => (count >= MAX_JOBS_OF_KEY ? key : []));
+  }
+
+  /**
+   * Leaves one of the jobs that may have ended their process. They run one at a time: jobs that only ran beside the guilty
+   * one are not counted out with it.
+   */
+  async #putSuspectsBack(
+    query: Query,
+    now: number,
+    claimed: readonly ClaimedTimer[],
+  ): Promise<readonly ClaimedTimer[]> {
+    let hasSuspect = [...this.#running].some(({ timer }) => timer.deaths > 1);
+    const left: ClaimedTimer[] = [];
+    for (const timer of claimed) {
+      const isSuspect = timer.deaths > 1;
+      if (isSuspect && hasSuspect) await this.#rows.putBack(query, timer, now + 1_000);
+      else left.push(timer);
+      hasSuspect ||= isSuspect;
+    }
+    return left;
+  }
+
+  #start(timer: ClaimedTimer): void {
+    const running: RunningJob = { timer, controller: new AbortController(), ended: Promise.resolve() };
+    this.#running.add(running);
+    this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
+    running.ended = this.#run(running)
+      // without the database the lease ends, and the job is tried again
+      .catch((error) => this.#place.report(`job ${timer.job}`, error))
+      .finally(() => {
+        this.#running.delete(running);
+        // jobs that end together lead to one claim
+        if (this.#hasBacklog) this.#place.onSchedule(Date.now() + CLAIM_PAUSE_MS);
+        if (this.#running.size > 0) return;
+        clearInterval(this.#renewal);
+        this.#renewal = undefined;
+      });
+  }
+
+  async #renew(): Promise<void> {
+    const timers = [...this.#running].map(({ timer }) => timer);
     try {
-      if (!job) throw new Error(`no plugin has a job "${name}"`);
-      if (attempts > job.attempts) throw new Error(`it ended its process ${job.attempts} times`);
-      await job.run(this.#contextOf(key, attempts), JSON.parse(input) as never);
-      await this.#transact((query) => query(FINISH, ...mine));
+      await this.#place.transact(null, (query, now) => this.#rows.renew(query, timers, now + LEASE_MS));
     } catch (error) {
-      this.#report(`job ${name}, attempt ${attempts}`, error);
-      const isRepeated = job && attempts < job.attempts;
-      await this.#transact((query, now) =>
-        query(
-          FAIL,
-          isRepeated ? now + Math.min(1000 * 2 ** attempts, 3_600_000) : null,
-          String(error),
-          ...mine,
-        ),
-      );
-    } finally {
-      clearInterval(renewal);
+      this.#place.report("the leases of jobs could not be renewed", error);
     }
   }
-}
 
-/** Reads the table of timers when the next known one is due, and each `pollMs`. */
-export class TimerLoop {
-  #timeout: ReturnType<typeof setTimeout> | undefined;
-  #wakeAt = Number.POSITIVE_INFINITY;
-  #isClosed = false;
-  #claiming: Promise<void> = Promise.resolve();
-  readonly #timers: Timers;
-  readonly #pollMs: number;
-
-  constructor(timers: Timers, { pollMs }: TimerOptions) {
-    this.#timers = timers;
-    this.#pollMs = pollMs;
-    this.wake(Date.now());
+  async #run({ timer, controller }: RunningJob): Promise<void> {
+    const { key, job: name, attempts, deaths, input } = timer;
+    const job = this.#jobs.get(name);
+    if (!job && attempts < MAX_UNKNOWN) {
+      // another version of this program, beside this one or after it, may have the job
+      this.#place.report(
+        `job ${name}`,
+        new Error(`no plugin has it; it is tried again in ${UNKNOWN_MS / 60_000} min`),
+      );
+      return await this.#place.transact(key, (query, now) =>
+        this.#rows.postpone(query, timer, now + UNKNOWN_MS),
+      );
+    }
+    try {
+      if (!job) throw new Error("no plugin has it");
+      if (deaths > MAX_DEATHS) throw new Error(`it ended its process ${MAX_DEATHS} times`);
+      if (attempts > job.attempts)
+        throw new Error(`it ended its process at the last of ${job.attempts} attempts`);
+      await this.#runJob(job, this.#place.createContext(key, attempts, controller.signal), input, controller);
+    } catch (error) {
+      // `close` gives it back
+      if (this.#isClosed) return;
+      this.#place.report(`job ${name}, attempt ${Math.min(attempts, job?.attempts ?? attempts)}`, error);
+      const isRetried = job && attempts < job.attempts && deaths <= MAX_DEATHS;
+      const pauseMs = Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS);
+      return await this.#end(timer, (now) => ({
+        retryAt: isRetried ? now + pauseMs : null,
+        error: String(error).replaceAll("\0", "").slice(0, MAX_ERROR_CHARACTERS),
+      }));
+    }
+    await this.#end(timer);
   }
 
-  wake(at: number): void {
-    if (this.#isClosed || at >= this.#wakeAt) return;
-    this.#wakeAt = at;
-    clearTimeout(this.#timeout);
-    this.#timeout = setTimeout(
-      () => {
-        this.#wakeAt = Number.POSITIVE_INFINITY;
-        this.#claiming = this.#timers.begin().then(
-          (hasMore) => this.wake(Date.now() + (hasMore ? 20 : this.#pollMs)),
-          () => this.wake(Date.now() + this.#pollMs), // the database is away
-        );
-      },
-      Math.max(0, at - Date.now()),
+  async #runJob(
+    job: Job<never>,
+    context: JobContext,
+    input: string,
+    controller: AbortController,
+  ): Promise<void> {
+    const error = new Error(`it took longer than ${MAX_JOB_MS / 60_000} min`);
+    const late = new Promise<never>((_, reject) => {
+      controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
+    });
+    const timer = setTimeout(() => controller.abort(error), MAX_JOB_MS);
+    try {
+      await Promise.race([job.run(context, JSON.parse(input) as never), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #end(
+    timer: ClaimedTimer,
+    fail?: (now: number) => { retryAt: number | null; error: string },
+  ): Promise<void> {
+    const due = await this.#place.transact(timer.key, (query, now) =>
+      this.#rows.end(query, now, timer, fail ? { failed: fail(now) } : {}),
     );
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timeout);
-    await this.#claiming;
-    await this.#timers.ended();
+    if (due !== null) this.#place.onSchedule(due);
   }
 }

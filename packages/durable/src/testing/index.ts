@@ -10,4 +10,5 @@ export type {
   StoredRow,
 } from "../hosts/process/keeper.js";
 export { type BucketTests, testBucket } from "./bucket.js";
+export { type HostTests, hostTests, type OpenedHost } from "./host.js";
 export { type KeeperTests, testKeeper } from "./keeper.js";

@@ -67,9 +67,11 @@ writeSync(3, JSON.stringify({ event: "listen", port: new URL(url).port }) + "\\n
   await writeFile(join(folder, "server.js"), program);
 }
 
-/** Lets programs of a folder import the package `postgres`. */
+/** Lets programs of a folder import the clients of Postgres. */
 export async function linkPostgres(folder: string): Promise<void> {
-  const installed = fileURLToPath(new URL("../../node_modules/postgres", import.meta.url));
   await mkdir(join(folder, "node_modules"));
-  await symlink(installed, join(folder, "node_modules", "postgres"));
+  for (const name of ["pg", "postgres"]) {
+    const installed = fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url));
+    await symlink(installed, join(folder, "node_modules", name));
+  }
 }

@@ -70,7 +70,10 @@ export interface Job<Input> {
   run(context: JobContext, input: Input): Promise<void>;
 }
 
-/** Bytes that arrive over time. All readers of a key are served in one place, and can share what it reads. */
+/**
+ * Bytes that arrive over time. All readers of a key are served in one place, and can share what it reads. A source that has
+ * nothing to send sends a comment at intervals: Workers notice by it that a reader has left.
+ */
 export interface Source<Input> {
   readonly name: string;
   run(context: HostContext, input: Input): AsyncGenerator<Uint8Array, void>;
@@ -82,6 +85,8 @@ export interface HostContext {
   readonly key: string;
   /** The environment that `createProxy` passes to its options. */
   readonly env: unknown;
+  /** Aborts when the reader of a source has left, when a job takes longer than 15 minutes, and when the host closes. */
+  readonly signal: AbortSignal;
   /**
    * Calls the listener after commits of this key that published, and whenever some may have been missed. Calls can be
    * merged. Returns a function that removes the listener.

@@ -55,8 +55,9 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>, paths?: P
  */
 function mayPass({ reason, details }: Refusal): boolean {
   return (
-    /^upstream_(?:unreachable|error)$|^(?:authentication|rate_limit|budget)_unavailable$/.test(reason) &&
-    details.outcome !== "unknown"
+    /^upstream_(?:unreachable|error)$|^(?:authentication|rate_limit|budget|storage)_unavailable$/.test(
+      reason,
+    ) && details.outcome !== "unknown"
   );
 }
 

@@ -71,6 +71,7 @@ export const refusals = {
   // the proxy and its parts
   misconfigured: [500, "the proxy is set up wrongly; its log says how"],
   extension_unavailable: [503, "a part of the proxy failed; try again"],
+  storage_unavailable: [503, "the proxy's database is not available now; try again", "extension_unavailable"],
 
   // the gateway; 499 is for the log, since no client is left to read it
   client_left: [499, "the client has left"],

@@ -28,7 +28,7 @@ async function makeBundle(path: string, define: Record<string, string>): Promise
       write: false,
       minify: false,
       lib: { entry: inPackages(path), formats: ["es"] },
-      rolldownOptions: { external: [/^node:/, "postgres"], output: { codeSplitting: false } },
+      rolldownOptions: { external: [/^node:/, "pg", "postgres"], output: { codeSplitting: false } },
     },
   });
   const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];

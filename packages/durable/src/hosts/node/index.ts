@@ -2,6 +2,8 @@ import type { DurableObjectClass } from "../../objects/object.js";
 import { DRAIN_MS, type Objects, openBound } from "../process/bound-objects.js";
 import { openSQLiteKeeper } from "./sqlite-keeper.js";
 
+export type { ClosableHost } from "../../host/closable.js";
+export { type NodeHostOptions, nodeHost } from "../../host/node.js";
 export type { Objects } from "../process/bound-objects.js";
 export { folderBucket } from "./folder-bucket.js";
 

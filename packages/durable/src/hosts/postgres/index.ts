@@ -5,6 +5,12 @@ import { openForwarding } from "../process/neighbours/forward.js";
 import type { ConnectionOptions } from "./connections.js";
 import { openPostgresKeeper } from "./postgres-keeper.js";
 
+export type { ClosableHost } from "../../host/closable.js";
+export {
+  type PostgresConnection,
+  type PostgresHostOptions,
+  postgresHost,
+} from "../../host/postgres.js";
 export type { Objects } from "../process/bound-objects.js";
 
 /** Options of {@link openObjects}. */

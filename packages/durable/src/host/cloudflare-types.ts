@@ -1,0 +1,33 @@
+/*
+ * The part of the Durable Objects' API that is used here. The types are written out, so that neither `cloudflare:workers`
+ * nor a package of types is needed; the platform's own types fit them.
+ */
+
+/** A binding to the class that `durableObject` returns, `env.SLUICE`. */
+export interface DurableObjectNamespace {
+  idFromName(name: string): unknown;
+  // a method, so that the platform's narrower parameter fits
+  get(id: never): { fetch(request: Request): Promise<Response> };
+}
+
+/** Storage of a Durable Object. */
+export interface ObjectStorage {
+  readonly sql: { exec(query: string, ...values: unknown[]): { toArray(): Record<string, unknown>[] } };
+  transaction<Result>(work: () => Promise<Result>): Promise<Result>;
+  getAlarm(): Promise<number | null>;
+  setAlarm(at: number): Promise<void>;
+  deleteAlarm(): Promise<void>;
+}
+
+/** The first argument of a Durable Object's constructor. */
+export interface ObjectState {
+  readonly storage: ObjectStorage;
+  blockConcurrencyWhile<Result>(work: () => Promise<Result>): Promise<Result>;
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/** The class of the objects. Export it from the Worker under the name in its configuration. */
+export type DurableObjectClass<Env> = new (
+  state: ObjectState,
+  env: Env,
+) => { fetch(request: Request): Promise<Response>; alarm(): Promise<void> };

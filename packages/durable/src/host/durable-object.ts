@@ -1,0 +1,204 @@
+import type {
+  BoundHost,
+  JobContext,
+  JSONValue,
+  Operation,
+  Reader,
+  Reading,
+  Value,
+} from "@sluice/worker-proxy";
+import { ensure, type Server, serverOf } from "@sluice/worker-proxy/internal";
+import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
+import { Listeners } from "./listeners.js";
+import { LocalJobs } from "./local-jobs.js";
+import { findNamed, indexParts, type NamedSteps } from "./named-steps.js";
+import { createErrorReply, createReply, type ObjectRequest } from "./object-messages.js";
+import { Queues } from "./queues.js";
+import { runOperation, runReading } from "./run-operation.js";
+import { refuseNested } from "./run-step.js";
+import { TimerRows } from "./timer-rows.js";
+import { type TimerPlace, Timers } from "./timers.js";
+import { checkValues } from "./values.js";
+
+/** The hosts that `cloudflareHost` made. */
+export const cloudflareHosts = new WeakSet<object>();
+
+type Query = Reader["query"];
+type Step = Operation<never, unknown> | Reading<never, unknown>;
+
+/** Pause between alarms while jobs run here: the platform ends an object that gets no event for 70 s. */
+const AWAKE_MS = 30_000;
+/** Pause before more timers are claimed while as many jobs run as may, and after the database has failed. */
+const FULL_MS = 1_000;
+const FAILED_MS = 30_000;
+
+/**
+ * Makes the class of the Durable Objects in which the plugins of a proxy store their data: one class for all plugins.
+ *
+ * Bind it in `wrangler.jsonc`: `"durable_objects": { "bindings": [{ "name": "SLUICE", "class_name": "Sluice" }] }` and
+ * `"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Sluice"] }]`.
+ *
+ * @param proxy the proxy of `createProxy`, whose `host` is a `cloudflareHost`
+ * @throws {TypeError} for any other proxy
+ */
+export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
+  const server = serverOf<Env>(proxy);
+  const { host } = server.settings;
+  ensure(host && cloudflareHosts.has(host), "durableObject: give a proxy whose host is cloudflareHost(…)");
+  const named = indexParts(server.setup.parts);
+  return class {
+    readonly #object: KeyObject<Env>;
+    constructor(state: ObjectState, env: Env) {
+      this.#object = new KeyObject(state, env, server, named);
+    }
+    fetch(request: Request): Promise<Response> {
+      return this.#object.respond(request);
+    }
+    alarm(): Promise<void> {
+      return this.#object.startTimers();
+    }
+  };
+}
+
+/** The data of one key, with the jobs and sources that run beside it. */
+class KeyObject<Env> {
+  readonly #state: ObjectState;
+  readonly #env: Env;
+  readonly #named: NamedSteps;
+  readonly #report: (subject: string, error: unknown) => void;
+  readonly #queues = new Queues(true);
+  readonly #rows = new TimerRows({ hasKeys: false, isShared: false });
+  readonly #listeners: Listeners;
+  readonly #local: LocalJobs;
+  readonly #timers: Timers;
+  readonly #host: BoundHost;
+  #key: string | undefined;
+
+  constructor(state: ObjectState, env: Env, server: Server<Env>, named: NamedSteps) {
+    const { parts, report } = server.setup;
+    this.#state = state;
+    this.#env = env;
+    this.#named = named;
+    this.#report = (subject, error) => report(subject, error, env);
+    this.#listeners = new Listeners((error) => this.#report("a listener", error));
+    this.#local = new LocalJobs(this.#createContext, this.#report);
+    this.#host = this.#createHost(server.host(env));
+    const place: TimerPlace = {
+      transact: (_, work) =>
+        this.#transact(async () => {
+          const result = await work(this.#query, Date.now());
+          await this.#setAlarm();
+          return result;
+        }),
+      createContext: this.#createContext,
+      report: this.#report,
+      onSchedule: () => {}, // the transaction has set the alarm
+    };
+    this.#timers = new Timers(this.#rows, place, parts);
+    state.blockConcurrencyWhile(async () => {
+      const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
+      for (const table of tables) state.storage.sql.exec(table);
+      // the platform gives an alarm up that failed six times
+      if ((await state.storage.getAlarm()) === null) await this.#setAlarm();
+    });
+  }
+
+  /** Does what a Worker asks for. */
+  async respond(request: Request): Promise<Response> {
+    try {
+      const { key, name, input } = (await request.json()) as ObjectRequest;
+      this.#key = key;
+      const action = new URL(request.url).pathname.slice(1);
+      if (action === "open")
+        return new Response(
+          this.#local.open(key, findNamed(this.#named.sources, name), input as never, request.signal),
+        );
+      if (action === "start") return createReply(await this.#start(key, name, input));
+      return createReply(await this.#run(key, findNamed(this.#named.steps, name), input));
+    } catch (error) {
+      return createErrorReply(error);
+    }
+  }
+
+  /** Starts the jobs that are due. The alarm does not wait for them: others may become due meanwhile. */
+  async startTimers(): Promise<void> {
+    try {
+      // the transaction sets the next alarm, at the latest when the leases of these jobs end
+      await this.#timers.begin();
+      await this.#setAlarm();
+    } catch (error) {
+      this.#report("timers", error);
+      // the platform would give the alarm up after some attempts
+      await this.#state.storage.setAlarm(Date.now() + FAILED_MS);
+    }
+    this.#state.waitUntil(this.#timers.ended());
+  }
+
+  /** The host for jobs and sources of this object: they reach its key without a request. */
+  #createHost(others: BoundHost): BoundHost {
+    return {
+      run: async (key, step, input) => {
+        if (key !== this.#key) return await others.run(key, step, input);
+        refuseNested(`run "${step.name}"`);
+        return (await this.#run(key, step as Step, input)) as never;
+      },
+      start: (key, job, input) => others.start(key, job, input),
+      open: (key, source, input) => others.open(key, source, input),
+    };
+  }
+
+  async #start(key: string, name: string, input: JSONValue): Promise<null> {
+    const ended = this.#local.start(key, findNamed(this.#named.jobs, name), input as never);
+    this.#state.waitUntil(ended);
+    await this.#setAlarm();
+    return null;
+  }
+
+  async #run(key: string, step: Step, input: JSONValue): Promise<unknown> {
+    if (step.kind === "read")
+      return await this.#queues.run(key, () => runReading(key, step, input as never, this.#query));
+    const ran = await this.#transact(async () => {
+      const context = { query: this.#query, now: Date.now(), rows: this.#rows };
+      const done = await runOperation(key, step, input as never, context);
+      if (done.wakeAt !== Number.POSITIVE_INFINITY) await this.#setAlarm();
+      return done;
+    });
+    if (ran.isPublished) this.#listeners.notify(key);
+    return ran.output;
+  }
+
+  /** No event of this object comes in between: all of it is stored, or nothing. */
+  #transact<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#queues.run("", () => this.#state.storage.transaction(work));
+  }
+
+  /** Sets the alarm to the time of the next timer, or earlier while a job needs this object. */
+  async #setAlarm(): Promise<void> {
+    const due = await this.#rows.readNext(this.#query, this.#readKey());
+    const now = Date.now();
+    const next = due !== null && this.#timers.isFull ? Math.max(due, now + FULL_MS) : due;
+    const awake = this.#local.isRunning ? now + AWAKE_MS : null;
+    const times = [next, awake].filter((time) => time !== null);
+    if (times.length === 0) await this.#state.storage.deleteAlarm();
+    else await this.#state.storage.setAlarm(Math.min(...times));
+  }
+
+  #readKey(): string {
+    if (this.#key !== undefined) return this.#key;
+    const [row] = this.#state.storage.sql.exec("SELECT key FROM timers LIMIT 1").toArray();
+    if (row) this.#key = String(row["key"]);
+    return this.#key ?? "";
+  }
+
+  readonly #createContext = (key: string, attempt: number, signal: AbortSignal): JobContext => ({
+    host: this.#host,
+    key,
+    attempt,
+    signal,
+    env: this.#env,
+    subscribe: (listener) => this.#listeners.add(key, listener),
+  });
+
+  readonly #query: Query = async <Row>(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> =>
+    this.#state.storage.sql.exec(sql, ...checkValues(values)).toArray() as Row[];
+}

@@ -1,0 +1,70 @@
+import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/worker-proxy";
+import { byteStream } from "./byte-stream.js";
+import { createStorageError } from "./storage-error.js";
+
+/** Number of started jobs and open sources in one place. */
+const MAX_LOCAL = 5_000;
+
+type CreateContext = (key: string, attempt: number, signal: AbortSignal) => JobContext;
+
+/** The jobs and sources that were started in this place. */
+export class LocalJobs {
+  readonly #createContext: CreateContext;
+  readonly #report: (subject: string, error: unknown) => void;
+  readonly #controllers = new Set<AbortController>();
+  readonly #jobs = new Set<Promise<void>>();
+
+  constructor(createContext: CreateContext, report: (subject: string, error: unknown) => void) {
+    this.#createContext = createContext;
+    this.#report = report;
+  }
+
+  get isRunning(): boolean {
+    return this.#jobs.size > 0;
+  }
+
+  /** Starts a job. Returns its end, which never rejects. */
+  start<Input extends JSONValue>(key: string, job: Job<Input>, input: Input): Promise<void> {
+    const controller = this.#enter();
+    const run = async () => job.run(this.#createContext(key, 0, controller.signal), input);
+    const ended = run()
+      .catch((error) => this.#report(`job ${job.name}`, error))
+      .finally(() => {
+        this.#jobs.delete(ended);
+        this.#controllers.delete(controller);
+      });
+    this.#jobs.add(ended);
+    return ended;
+  }
+
+  /** @param left aborts when the reader has left, where its stream does not say so */
+  open<Input extends JSONValue>(
+    key: string,
+    source: Source<Input>,
+    input: Input,
+    left?: AbortSignal,
+  ): ReadableStream<Uint8Array> {
+    const controller = this.#enter();
+    left?.addEventListener("abort", () => controller.abort(left.reason), { once: true });
+    const context: HostContext = this.#createContext(key, 0, controller.signal);
+    return byteStream(source.run(context, input), (reason) => {
+      this.#controllers.delete(controller);
+      controller.abort(reason);
+    });
+  }
+
+  /** Waits for jobs, and aborts those that have not ended, and all sources. */
+  async close(withinMs: number): Promise<void> {
+    const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
+    await Promise.race([Promise.all(this.#jobs), late]);
+    for (const controller of this.#controllers) controller.abort(new Error("the host closes"));
+  }
+
+  #enter(): AbortController {
+    if (this.#controllers.size >= MAX_LOCAL)
+      throw createStorageError(`${MAX_LOCAL} jobs and sources run in this process`);
+    const controller = new AbortController();
+    this.#controllers.add(controller);
+    return controller;
+  }
+}

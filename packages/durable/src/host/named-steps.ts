@@ -1,0 +1,38 @@
+import type { Job, Operation, Reading, Source, StoredPart } from "@sluice/worker-proxy";
+import { ensure } from "@sluice/worker-proxy/internal";
+
+type Step = Operation<never, unknown> | Reading<never, unknown>;
+
+/** The operations, jobs and sources of all plugins by their names. */
+export interface NamedSteps {
+  readonly steps: ReadonlyMap<string, Step>;
+  readonly jobs: ReadonlyMap<string, Job<never>>;
+  readonly sources: ReadonlyMap<string, Source<never>>;
+}
+
+/**
+ * Indexes the parts of all plugins.
+ *
+ * @throws {TypeError} for two with one name: a Durable Object and a stored timer find them by it
+ */
+export function indexParts(parts: readonly StoredPart[]): NamedSteps {
+  return {
+    steps: byName(parts.flatMap(({ operations }) => operations)),
+    jobs: byName(parts.flatMap(({ jobs = [] }) => jobs)),
+    sources: byName(parts.flatMap(({ sources = [] }) => sources)),
+  };
+}
+
+function byName<Named extends { readonly name: string }>(all: readonly Named[]): ReadonlyMap<string, Named> {
+  const named = new Map(all.map((one) => [one.name, one]));
+  const twice = all.find((one) => named.get(one.name) !== one);
+  ensure(!twice, `plugins: two of them have "${twice?.name}"; list each plugin once`);
+  return named;
+}
+
+/** @throws {Error} for a name that no plugin has */
+export function findNamed<Named>(all: ReadonlyMap<string, Named>, name: string): Named {
+  const found = all.get(name);
+  if (!found) throw new Error(`no plugin has "${name}"; is another version of the Worker deployed?`);
+  return found;
+}

@@ -1,0 +1,114 @@
+import type { Client } from "pg";
+import { Listeners } from "./listeners.js";
+import { createListener, ignore, type PostgresConnection } from "./postgres-pool.js";
+
+/** Pause before the listening connection is made again. */
+const RECONNECT_MS = 200;
+/** Pause between checks that the listening connection lives: a network may drop it silently. */
+const CHECK_MS = 15_000;
+/** Number of changed keys that wait to be told. Followers look by themselves, too. */
+const MAX_CHANGED = 10_000;
+
+/** Tells all processes which keys have changed. */
+export class PostgresBus {
+  readonly listeners: Listeners;
+  readonly #url: string;
+  readonly #connection: PostgresConnection;
+  readonly #channel: string;
+  /** Marks the notifications of this process, which its listeners have had before. */
+  readonly #id = crypto.randomUUID();
+  #client: Client | undefined;
+  #isClosed = false;
+  #changed = new Set<string>();
+  #isTelling = false;
+  #wake: () => void = ignore;
+  readonly #listening: Promise<void>;
+
+  constructor(
+    url: string,
+    connection: PostgresConnection,
+    schema: string,
+    onError: (error: unknown) => void,
+  ) {
+    this.#url = url;
+    this.#connection = connection;
+    this.#channel = `sluice ${schema}`.slice(0, 60);
+    this.listeners = new Listeners(onError);
+    this.#listening = this.#listen();
+  }
+
+  /**
+   * Tells of a change that is committed. It is a statement of its own that waits for no disk: a transaction with a
+   * notification commits under a lock of the whole database.
+   */
+  notify(key: string): void {
+    this.listeners.notify(key);
+    if (this.#changed.size < MAX_CHANGED) this.#changed.add(key);
+    if (!this.#isTelling) void this.#tell();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake();
+    await this.#listening;
+  }
+
+  async #tell(): Promise<void> {
+    this.#isTelling = true;
+    while (this.#changed.size > 0 && this.#client) {
+      const payloads = [...this.#changed].map((key) => `${this.#id} ${key}`);
+      this.#changed.clear();
+      await this.#client
+        .query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", [this.#channel, payloads])
+        .catch(ignore);
+    }
+    this.#changed.clear();
+    this.#isTelling = false;
+  }
+
+  async #listen(): Promise<void> {
+    while (!this.#isClosed) {
+      const client = createListener(this.#url, this.#connection);
+      const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
+      client.on("notification", ({ payload = "" }) => {
+        if (!payload.startsWith(this.#id)) this.listeners.notify(payload.slice(payload.indexOf(" ") + 1));
+      });
+      try {
+        await client.connect();
+        await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
+        this.#client = client;
+        // changes were missed while nobody listened
+        this.listeners.notifyAll();
+        await this.#check(client, ended);
+      } catch {
+        // the next turn connects again
+      }
+      this.#client = undefined;
+      await client.end().catch(ignore);
+      if (!this.#isClosed) await this.#pause(RECONNECT_MS);
+    }
+  }
+
+  /** Checks the connection until it ends, or this is closed. */
+  async #check(client: Client, ended: Promise<void>): Promise<void> {
+    let hasEnded = false;
+    void ended.then(() => {
+      hasEnded = true;
+      this.#wake();
+    });
+    while (!hasEnded && !this.#isClosed) {
+      await this.#pause(CHECK_MS);
+      if (!hasEnded && !this.#isClosed) await client.query("SELECT 1");
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

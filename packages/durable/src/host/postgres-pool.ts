@@ -1,0 +1,215 @@
+import type { Reader } from "@sluice/worker-proxy";
+import pg from "pg";
+import { createStorageError } from "./storage-error.js";
+import { checkValues } from "./values.js";
+
+type Query = Reader["query"];
+
+/** Options of the package `pg`, such as `ssl`. */
+export interface PostgresConnection {
+  /** Number of connections of this process, beside one that listens. @default 10 */
+  readonly max?: number;
+  readonly ssl?: boolean | object;
+  readonly [option: string]: unknown;
+}
+
+/** Longest time for an operation with all its attempts. */
+const MAX_RUN_MS = 10_000;
+const PAUSE_MS = 25;
+const MAX_PAUSE_MS = 500;
+/** Longest waits for a connection, for a statement, for the lock of a key, and for the response of the database. */
+const CONNECT_MS = 5_000;
+const STATEMENT_MS = 8_000;
+const LOCK_MS = 6_000;
+const RESPONSE_MS = 9_000;
+/** A process that stands still in a transaction holds its key for this time: shorter than others wait for it. */
+const IDLE_MS = 4_000;
+
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+const NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
+
+/** The connections to the database. */
+export class PostgresPool {
+  readonly #pool: pg.Pool;
+  readonly #schema: string;
+  #isClosed = false;
+
+  constructor(url: string, schema: string, connection: PostgresConnection) {
+    this.#schema = schema;
+    this.#pool = new pg.Pool({
+      max: 10,
+      application_name: "sluice",
+      keepAlive: true,
+      ...connection,
+      connectionString: url,
+      types: createTypes(),
+      pipeline: true,
+      connectionTimeoutMillis: CONNECT_MS,
+      idle_in_transaction_session_timeout: IDLE_MS,
+      lock_timeout: LOCK_MS,
+      statement_timeout: STATEMENT_MS,
+      query_timeout: RESPONSE_MS,
+      options: `-c search_path=${quoteOption(schema)}`,
+    });
+    // A connection that ends emits this, in use or not; with no listener at that moment Node ends the process. The work on
+    // it fails by itself, and the pool makes another one.
+    this.#pool.on("connect", (client) => client.on("error", ignore));
+    this.#pool.on("error", ignore);
+  }
+
+  /** Runs work on one connection, and repeats it where its connection was lost. */
+  read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#retry(() => this.#use((client) => work(createQuery(client))));
+  }
+
+  /**
+   * Runs a transaction, and repeats it where its connection was lost.
+   *
+   * @param key the transaction runs alone with it; null for one that locks rows
+   */
+  transact<Result>(
+    key: string | null,
+    work: (query: Query, now: number) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#retry(() => this.#use((client) => this.#runTransaction(client, key, work)));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pool.end();
+  }
+
+  async #runTransaction<Result>(
+    client: pg.PoolClient,
+    key: string | null,
+    work: (query: Query, now: number) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      // One round trip. The lock is a statement of its own: the next one sees all that its last holder has committed
+      const [, , { rows }] = await Promise.all([
+        client.query("BEGIN"),
+        key === null
+          ? undefined
+          : client.query({ name: "lock", text: LOCK, values: [`${this.#schema} ${key}`] }),
+        client.query<{ now: number }>({ name: "now", text: NOW }),
+      ]);
+      const output = await work(createQuery(client), rows[0]?.now ?? Number.NaN);
+      const { command } = await client.query("COMMIT");
+      if (command !== "COMMIT") throw new Error("the transaction was rolled back");
+      return output;
+    } catch (error) {
+      if (!isLost(error)) await client.query("ROLLBACK").catch(ignore);
+      throw error;
+    }
+  }
+
+  async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw createStorageError("postgresHost: it is closed");
+    const client = await this.#pool.connect();
+    let failure: unknown;
+    try {
+      return await work(client);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      client.release(isLost(failure));
+    }
+  }
+
+  async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
+    const until = performance.now() + MAX_RUN_MS;
+    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      try {
+        return await work();
+      } catch (error) {
+        const isOver = this.#isClosed || performance.now() + pauseMs > until;
+        if (!isLost(error) || isOver) throw describeFailure(error);
+        await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
+      }
+    }
+  }
+}
+
+/** Makes a client that listens, outside of the pool. */
+export function createListener(url: string, connection: PostgresConnection): pg.Client {
+  const client = new pg.Client({
+    application_name: "sluice",
+    keepAlive: true,
+    ...connection,
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: RESPONSE_MS,
+    // a notification that is lost with the database costs a follower a second
+    options: "-c synchronous_commit=off",
+  });
+  client.on("error", ignore);
+  return client;
+}
+
+export const ignore = () => {};
+
+/** Writes a schema as the value of `search_path` in startup options, where spaces and backslashes are escaped. */
+function quoteOption(schema: string): string {
+  return `"${schema.replaceAll('"', '""')}"`.replace(/[\\ ]/g, "\\$&");
+}
+
+function createTypes(): pg.TypeOverrides {
+  const types = new pg.TypeOverrides();
+  // bigint, and the sum of bigints
+  for (const whole of [20, 1700]) types.setTypeParser(whole, Number);
+  return types;
+}
+
+/** The statements so far, each with the name under which connections prepare it. */
+const statements = new Map<string, { readonly name?: string; readonly text: string }>();
+const MAX_STATEMENTS = 1_000;
+
+/** Each `?` of a statement becomes `$1`, `$2` and so on: plugins write none into a text or a name. */
+function createStatement(sql: string): { readonly name?: string; readonly text: string } {
+  const known = statements.get(sql);
+  if (known) return known;
+  let count = 0;
+  const text = sql.replaceAll("?", () => {
+    count += 1;
+    return `$${count}`;
+  });
+  // a plugin has a fixed number of statements; one that builds them anew must not fill the memory of the database
+  if (statements.size >= MAX_STATEMENTS) return { text };
+  const statement = { name: `s${statements.size}`, text };
+  statements.set(sql, statement);
+  return statement;
+}
+
+function createQuery(client: pg.PoolClient): Query {
+  return async <Row>(sql: string, ...values: Parameters<Query>[1][]) => {
+    const result = await client.query({ ...createStatement(sql), values: checkValues(values) });
+    return result.rows as Row[];
+  };
+}
+
+/** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */
+const LOST =
+  /^(08|57P0|53300|25P0[34]|40001|40P01|0A000|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+/** Errors that `pg` makes without a code. */
+const LOST_WORDS =
+  /terminated|not queryable|timeout exceeded|read timeout|connection error|client was closed/i;
+/** A lock, a statement or a disk of the database that failed. */
+const FAILED = /^(55P03|57014|53|58|XX)/;
+
+function isLost(error: unknown): boolean {
+  const { code, message } = readError(error);
+  return LOST.test(code) || (code === "" && LOST_WORDS.test(message));
+}
+
+function describeFailure(error: unknown): unknown {
+  const { code } = readError(error);
+  if (code === "55P03") return createStorageError("postgresHost: the key is locked for too long", error);
+  if (!isLost(error) && !FAILED.test(code)) return error;
+  return createStorageError("postgresHost: the database did not respond", error);
+}
+
+function readError(error: unknown): { readonly code: string; readonly message: string } {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  return { code: String(code ?? ""), message: String(message ?? "") };
+}

@@ -1,0 +1,253 @@
+import type { Job, JSONValue, Timer, Transaction, Value } from "@sluice/worker-proxy";
+
+type Query = Transaction["query"];
+
+/**
+ * Tables of the timers.
+ *
+ * - `due`: the time at which a timer is read next. While its job runs, that is the end of the lease; null once it failed.
+ * - `attempts`: attempts of this timer; `deaths`: attempts in a row that have not reported their end.
+ * - `run`: the id of the attempt that runs.
+ * - `next_due`, `next_input`: a timer that was stored under the same id while the job runs.
+ */
+export const TIMER_TABLES = [
+  `CREATE TABLE IF NOT EXISTS timers (key TEXT NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, due BIGINT,
+    input TEXT NOT NULL, attempts BIGINT NOT NULL, deaths BIGINT NOT NULL, run TEXT, next_due BIGINT, next_input TEXT,
+    is_canceled BIGINT NOT NULL, failed_at BIGINT, error TEXT, PRIMARY KEY (key, job, id))`,
+  "CREATE INDEX IF NOT EXISTS timers_due ON timers (key, due)",
+  "CREATE INDEX IF NOT EXISTS timers_failed ON timers (failed_at) WHERE failed_at IS NOT NULL",
+];
+
+/**
+ * Table of the keys that have timers, where one table serves many keys. `due` is not later than the earliest of their
+ * timers. Keys take turns, so that a user with many timers does not delay those of others.
+ */
+export const KEY_TABLES = [
+  "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
+  "CREATE INDEX IF NOT EXISTS timer_keys_due ON timer_keys (due)",
+];
+
+/** Time for which a failed timer is stored. */
+const FAILED_MS = 30 * 86_400_000;
+/** Number of keys with too many running jobs that a claim leaves out. */
+export const MAX_BUSY_KEYS = 8;
+
+const TOUCH_KEY = `INSERT INTO timer_keys (key, due) VALUES (?, ?) ON CONFLICT (key) DO UPDATE
+  SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;
+const keep = (column: string, value: string) =>
+  `${column} = CASE WHEN timers.run IS NULL THEN ${value} ELSE timers.${column} END`;
+const later = (column: string, value: string) =>
+  `${column} = CASE WHEN timers.run IS NULL THEN NULL ELSE ${value} END`;
+const SCHEDULE = `INSERT INTO timers (key, job, id, due, input, attempts, deaths, is_canceled)
+  VALUES (?, ?, ?, ?, ?, 0, 0, 0) ON CONFLICT (key, job, id) DO UPDATE SET
+  ${keep("due", "excluded.due")}, ${keep("input", "excluded.input")}, ${keep("attempts", "0")},
+  ${keep("deaths", "0")}, ${keep("error", "NULL")}, ${keep("failed_at", "NULL")}, ${keep("is_canceled", "0")},
+  ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
+const ONE = "WHERE key = ? AND job = ? AND id = ?";
+const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
+// the row stays while the job runs: the same timer, stored again, must not run beside it
+const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next_input = NULL ${ONE} AND run IS NOT NULL`;
+
+const DUE_KEYS = `SELECT key FROM timer_keys WHERE due <= ? AND key NOT IN (${Array(MAX_BUSY_KEYS).fill("?").join(", ")})
+  ORDER BY due LIMIT ?`;
+const DUE_KEY = "SELECT key FROM timers WHERE due <= ? ORDER BY due LIMIT 1";
+// the outer condition is read again behind a row lock: the timer may have been put off meanwhile
+const CLAIM = `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
+  WHERE key = ? AND due <= ? AND (job, id) IN
+    (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ?)
+  RETURNING key, job, id, attempts, deaths, run, input, next_due, is_canceled`;
+const NEXT = "next_due IS NOT NULL";
+const MINE = `${ONE} AND run = ?`;
+const START_NEXT = `UPDATE timers SET due = next_due, input = next_input, attempts = 0, deaths = ?, run = NULL,
+  next_due = NULL, next_input = NULL, is_canceled = 0, error = NULL ${MINE} AND ${NEXT} RETURNING due`;
+const PUT_BACK = `UPDATE timers SET due = ?, attempts = attempts - 1, deaths = deaths - 1, run = NULL ${MINE}`;
+const POSTPONE = `UPDATE timers SET due = ?, deaths = deaths - 1, run = NULL ${MINE}`;
+const FINISH = `DELETE FROM timers ${MINE}`;
+const FINISH_CANCELED = `DELETE FROM timers ${MINE} AND is_canceled = 1`;
+const FAIL = `UPDATE timers SET due = ?, failed_at = ?, error = ?, deaths = 0, run = NULL ${MINE}`;
+const RENEW = `UPDATE timers SET due = ? ${MINE}`;
+// a key with more due timers goes behind the others
+const NEXT_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM timers WHERE key = ?) > ?
+  THEN (SELECT MIN(due) FROM timers WHERE key = ?) ELSE ? END WHERE key = ?`;
+const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND NOT EXISTS
+  (SELECT 1 FROM timers WHERE key = ? AND due IS NOT NULL)`;
+const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
+  (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
+const RECOVER = "UPDATE timers SET due = ? WHERE run IS NOT NULL";
+const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT DISTINCT key, due FROM timers WHERE run IS NOT NULL
+  ON CONFLICT (key) DO UPDATE SET due = excluded.due`;
+const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
+const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
+
+/** A timer whose job runs now. */
+export interface ClaimedTimer {
+  readonly key: string;
+  readonly job: string;
+  readonly id: string;
+  readonly attempts: number;
+  readonly deaths: number;
+  readonly run: string;
+  readonly input: string;
+  readonly next_due: number | null;
+  readonly is_canceled: number;
+}
+
+/** The tables of one place: of many keys in SQLite or Postgres, or of one key in a Durable Object. */
+export interface TimerDialect {
+  /** True where one table has the timers of many keys. */
+  readonly hasKeys: boolean;
+  /** True where several processes claim timers at once. */
+  readonly isShared: boolean;
+}
+
+/** The end of an attempt. */
+export interface AttemptEnd {
+  /** Time of the next attempt; null if the timer stays as failed. @default the timer is done */
+  readonly failed?: { readonly retryAt: number | null; readonly error: string };
+}
+
+/**
+ * The statements of timers. Those of a transaction lock the row of the key before rows of its timers, in each order of
+ * calls: transactions never wait for each other in a circle.
+ */
+export class TimerRows {
+  readonly #hasKeys: boolean;
+  readonly #dueKeys: string;
+  readonly #lockKey: string | undefined;
+
+  constructor({ hasKeys, isShared }: TimerDialect) {
+    this.#hasKeys = hasKeys;
+    this.#dueKeys = isShared ? `${DUE_KEYS} FOR UPDATE SKIP LOCKED` : DUE_KEYS;
+    this.#lockKey = isShared ? "SELECT key FROM timer_keys WHERE key = ? FOR UPDATE" : undefined;
+  }
+
+  get tables(): readonly string[] {
+    return this.#hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
+  }
+
+  /** The methods of a transaction that store timers. */
+  methods(
+    key: string,
+    query: Query,
+    onSchedule: (at: number) => void,
+  ): Pick<Transaction, "schedule" | "cancel"> {
+    return {
+      schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
+        await Promise.all([
+          this.#hasKeys && query(TOUCH_KEY, key, at),
+          query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
+        ]);
+        onSchedule(at);
+      },
+      cancel: async (job: Job<never>, id: string) => {
+        await Promise.all([
+          this.#lockKey && query(this.#lockKey, key),
+          query(CANCEL, key, job.name, id),
+          query(CANCEL_RUNNING, key, job.name, id),
+        ]);
+      },
+    };
+  }
+
+  /**
+   * Claims due timers, of several keys in turn. The attempt is counted in this transaction, before the job runs: a job that
+   * ends its process has counted.
+   *
+   * @param busy keys that have enough running jobs
+   */
+  async claim(
+    query: Query,
+    now: number,
+    {
+      leaseUntil,
+      limit,
+      limitOfKey,
+      busy,
+    }: { leaseUntil: number; limit: number; limitOfKey: number; busy: readonly string[] },
+  ): Promise<readonly ClaimedTimer[]> {
+    const left = [...busy, ...Array<string>(MAX_BUSY_KEYS).fill("")].slice(0, MAX_BUSY_KEYS);
+    const keys = await (this.#hasKeys
+      ? query<{ key: string }>(this.#dueKeys, now, ...left, limit)
+      : query<{ key: string }>(DUE_KEY, now));
+    const each = Math.min(limitOfKey, Math.floor(limit / Math.max(keys.length, 1)));
+    const claimed = await Promise.all(
+      keys.map(async ({ key }) => {
+        const run = crypto.randomUUID();
+        const [timers] = await Promise.all([
+          query<ClaimedTimer>(CLAIM, leaseUntil, run, key, now, key, now, each),
+          this.#hasKeys && query(NEXT_TURN, key, now, key, now, key),
+          this.#hasKeys && query(DROP_KEY, key, key),
+        ]);
+        return timers;
+      }),
+    );
+    const timers = claimed.flat();
+    const replaced = timers.filter(({ next_due, is_canceled }) => next_due !== null || is_canceled === 1);
+    for (const timer of replaced) await this.#dropLost(query, timer);
+    return timers.filter((timer) => !replaced.includes(timer));
+  }
+
+  /** Ends an attempt whose process has ended, and whose timer was replaced or canceled meanwhile. */
+  async #dropLost(query: Query, timer: ClaimedTimer): Promise<void> {
+    const mine = mineOf(timer);
+    const [next] = await query<{ due: number }>(START_NEXT, timer.deaths - 1, ...mine);
+    if (!next) await query(FINISH_CANCELED, ...mine);
+    else if (this.#hasKeys) await query(TOUCH_KEY, timer.key, next.due);
+  }
+
+  /** Ends an attempt. Returns the time at which the timer is due next. */
+  async end(query: Query, now: number, timer: ClaimedTimer, { failed }: AttemptEnd): Promise<number | null> {
+    const mine = mineOf(timer);
+    const [[next]] = await Promise.all([
+      query<{ due: number }>(START_NEXT, 0, ...mine),
+      query(failed ? FINISH_CANCELED : FINISH, ...mine),
+      failed && query(FAIL, failed.retryAt, failed.retryAt === null ? now : null, failed.error, ...mine),
+    ]);
+    const due = next?.due ?? failed?.retryAt ?? null;
+    if (due !== null && this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+    return due;
+  }
+
+  /** Gives an attempt back that has not begun. */
+  async putBack(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
+    await query(PUT_BACK, due, ...mineOf(timer));
+    if (this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+  }
+
+  /** Puts off a timer whose job this place does not have. The attempt counts. */
+  async postpone(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
+    await query(POSTPONE, due, ...mineOf(timer));
+    if (this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+  }
+
+  async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {
+    await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...mineOf(timer))));
+  }
+
+  /** Deletes some of the timers that failed long ago. */
+  async sweep(query: Query, now: number): Promise<void> {
+    await query(SWEEP, now - FAILED_MS);
+  }
+
+  /** Makes all attempts due whose process has ended, where no other process can run them. */
+  async recover(query: Query, now: number): Promise<void> {
+    await query(RECOVER, now);
+    if (this.#hasKeys) await query(RECOVER_KEYS);
+  }
+
+  /** Reads the time at which the next key is due. Keys that are due now wait for jobs that run. */
+  async readNextKey(query: Query, now: number): Promise<number | null> {
+    const [row] = this.#hasKeys ? await query<{ due: number | null }>(NEXT_KEY, now) : [];
+    return row?.due ?? null;
+  }
+
+  /** Reads the time of the next timer of a key. */
+  async readNext(query: Query, key: string): Promise<number | null> {
+    const [row] = await query<{ due: number | null }>(NEXT_OF_KEY, key);
+    return row?.due ?? null;
+  }
+}
+
+function mineOf({ key, job, id, run }: ClaimedTimer): readonly Value[] {
+  return [key, job, id, run];
+}

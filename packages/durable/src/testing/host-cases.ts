@@ -1,0 +1,284 @@
+import type { BoundHost } from "@sluice/worker-proxy";
+import {
+  cancel,
+  chunks,
+  claim,
+  count,
+  dialect,
+  echo,
+  fail,
+  follow,
+  leaveLeak,
+  mark,
+  nest,
+  note,
+  notes,
+  plan,
+  planFailing,
+  planMany,
+  readNow,
+  store,
+} from "./host-part.js";
+
+/** The hosts of one database, and a key that no other test has. */
+export interface HostCase {
+  readonly host: BoundHost;
+  /** A host of another process; the same one where there is one process. */
+  readonly other: BoundHost;
+  readonly key: string;
+  /** Ends the place of the key without a warning. */
+  readonly crash: ((key: string) => Promise<void>) | undefined;
+}
+
+export type HostCases = Readonly<Record<string, (given: HostCase) => Promise<void>>>;
+
+/** Time after which a case fails that waits. */
+const PATIENCE_MS = 30_000;
+const TEXTS = ["", "a 'b' \"c\" \\ \n \t", "日本語 🦦", "null", "1.0", "[]", "?", "x".repeat(100_000)];
+
+export const OPERATIONS: HostCases = {
+  async "runs the operations of a key one after another, from all processes"({ host, other, key }) {
+    const all = Array.from({ length: 20 }, (_, nth) => (nth % 2 ? host : other).run(key, count, null));
+    same(
+      (await Promise.all(all)).sort((one, two) => one - two),
+      Array.from({ length: 20 }, (_, nth) => nth + 1),
+    );
+  },
+  async "stores the first of many claims, and returns it to each of them"({ host, other, key }) {
+    const all = Array.from({ length: 10 }, (_, nth) =>
+      (nth % 2 ? host : other).run(key, claim, { id: "one", text: `${nth}` }),
+    );
+    same(new Set(await Promise.all(all)).size, 1);
+  },
+  async "stores texts and numbers as they are"({ host, key }) {
+    const values = { texts: TEXTS, numbers: [0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53) + 1, null] };
+    same(await host.run(key, echo, values), values);
+  },
+  async "understands the SQL that SQLite and Postgres share"({ host, key }) {
+    same(await host.run(key, dialect, null), {
+      sum: { total: 2_000_000_000_004, count: 3, last: "c" },
+      changed: [{ id: "a", number: 11 }],
+      removed: [{ id: "b" }],
+    });
+  },
+  async "refuses values that databases store in different ways, and stores nothing"({ host, key }) {
+    const kinds = [
+      "fraction",
+      "boolean",
+      "undefined",
+      "number over 2^53",
+      "not a number",
+      "text with NUL",
+      "bytes",
+    ];
+    // all of them write the same row first
+    for (const kind of kinds)
+      same([kind, await errorOf(host.run(key, store, { kind }))], [kind, "TypeError"]);
+  },
+  async "refuses keys that an index does not hold"({ host }) {
+    for (const key of ["", "x".repeat(501), "a\0b"])
+      same(await errorOf(host.run(key, notes, null)), "TypeError");
+    same(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
+  },
+  async "reads the time of the database"({ host, key }) {
+    const now = await host.run(key, readNow, null);
+    ensure(Number.isSafeInteger(now) && Math.abs(now - Date.now()) < 60_000, `the time is ${now}`);
+  },
+};
+
+export const ATOMICITY: HostCases = Object.fromEntries(
+  Object.entries({
+    "stores nothing of an operation that throws": "throw",
+    "stores nothing of an operation that went on after a failed query": "caught query",
+    "refuses an operation that awaits more than its queries": "timer",
+    "refuses an operation that does not await a query": "no await",
+  }).map(([title, how]) => [
+    title,
+    async ({ host, other, key }: HostCase) => {
+      const error = await errorOf(host.run(key, fail, { how }));
+      ensure(error !== undefined, "the operation was stored");
+      if (how !== "caught query") same(error, "TypeError");
+      await host.run(key, note, { text: "afterwards" });
+      // its timer would be due before this one
+      await host.run(key, plan, { id: "later", text: "later", inMs: 0, waitFor: null });
+      await waitFor(() => other.run(key, notes, null), ["afterwards", "begin later 1", "end later 1"]);
+    },
+  ]),
+);
+
+export const NESTING: HostCases = {
+  async "refuses another operation, a job and a source within an operation"({ host, key }) {
+    const kinds = ["operation", "reading", "job", "source"];
+    for (const what of kinds) await host.start(key, nest, { what });
+    const expected = kinds.map((what) => `${what}: TypeError`).sort();
+    await waitFor(async () => [...(await host.run(key, notes, null))].sort(), expected);
+  },
+  async "ends a transaction with its operation"({ host, key }) {
+    await host.start(key, leaveLeak, null);
+    await waitFor(() => host.run(key, notes, null), ["TypeError"]);
+  },
+};
+
+export const TIMERS: HostCases = {
+  async "runs a timer once, at its time"({ host, other, key }) {
+    const at = await host.run(key, plan, { id: "a", text: "a", inMs: 300, waitFor: null });
+    await waitFor(() => other.run(key, notes, null), ["begin a 1", "end a 1"]);
+    const now = await host.run(key, readNow, null);
+    ensure(now >= at, `the timer of ${at} ran before ${now}`);
+  },
+  async "runs the last of the timers with one id"({ host, other, key }) {
+    await host.run(key, plan, { id: "a", text: "first", inMs: 3_600_000, waitFor: null });
+    await other.run(key, plan, { id: "a", text: "second", inMs: 100, waitFor: null });
+    await waitFor(() => host.run(key, notes, null), ["begin second 1", "end second 1"]);
+  },
+  async "does not run a timer that was canceled"({ host, key }) {
+    await host.run(key, plan, { id: "a", text: "a", inMs: 200, waitFor: null });
+    await host.run(key, cancel, { id: "a" });
+    await host.run(key, plan, { id: "b", text: "b", inMs: 400, waitFor: null });
+    await waitFor(() => host.run(key, notes, null), ["begin b 1", "end b 1"]);
+  },
+  async "runs a timer that was stored again while its job runs, and never both at once"({
+    host,
+    other,
+    key,
+  }) {
+    await host.run(key, plan, { id: "a", text: "first", inMs: 0, waitFor: "go" });
+    await waitFor(() => host.run(key, notes, null), ["begin first 1"]);
+    await other.run(key, plan, { id: "a", text: "second", inMs: 0, waitFor: null });
+    await runOther(host, key);
+    await host.run(key, note, { text: "go" });
+    const second = ["end first 1", "begin second 1", "end second 1"];
+    await waitFor(
+      () => host.run(key, notes, null),
+      ["begin first 1", "begin o 1", "end o 1", "go", ...second],
+    );
+  },
+  async "does not run a timer beside its job that was canceled and stored again"({ host, other, key }) {
+    await host.run(key, plan, { id: "a", text: "first", inMs: 0, waitFor: "go" });
+    await waitFor(() => host.run(key, notes, null), ["begin first 1"]);
+    await other.run(key, plan, { id: "a", text: "second", inMs: 0, waitFor: null });
+    await other.run(key, cancel, { id: "a" });
+    await host.run(key, plan, { id: "a", text: "third", inMs: 0, waitFor: null });
+    await runOther(host, key);
+    await host.run(key, note, { text: "go" });
+    const third = ["end first 1", "begin third 1", "end third 1"];
+    await waitFor(
+      () => host.run(key, notes, null),
+      ["begin first 1", "begin o 1", "end o 1", "go", ...third],
+    );
+  },
+  async "tries a job again that fails, as often as it says"({ host, key }) {
+    await host.run(key, planFailing, null);
+    await waitFor(() => host.run(key, notes, null), ["failed 1", "failed 2"]);
+    await runOther(host, key);
+    same(await host.run(key, notes, null), ["failed 1", "failed 2", "begin o 1", "end o 1"]);
+  },
+  async "lets the timers of one key not delay those of others"({ host, key }) {
+    const many = 300;
+    await host.run(key, planMany, { count: many });
+    const mine = `${key} other`;
+    await host.run(mine, plan, { id: "a", text: "a", inMs: 0, waitFor: null });
+    await waitFor(() => host.run(mine, notes, null), ["begin a 1", "end a 1"]);
+    const done = await host.run(key, notes, null);
+    ensure(done.length < 2 * many, "all timers of the other key ran before");
+    await waitFor(async () => (await host.run(key, notes, null)).length, 2 * many);
+    same(new Set(await host.run(key, notes, null)).size, 2 * many);
+  },
+};
+
+export const PLACES: HostCases = {
+  async "starts a job with the key"({ host, other, key }) {
+    await host.start(key, mark, { text: "now", waitFor: null });
+    await waitFor(() => other.run(key, notes, null), ["begin now 0", "end now 0"]);
+  },
+  async "sends the bytes of a source in their order"({ host, key }) {
+    const texts = ["one ", "", "two ", "x".repeat(200_000), " 日本語"];
+    same(await textOf(await host.open(key, chunks, { texts })), texts.join(""));
+  },
+  async "breaks the stream of a source that fails"({ host, key }) {
+    const text = host.open(key, chunks, { texts: ["one", "error"] }).then(textOf);
+    ensure((await errorOf(text)) !== undefined, "the stream ended as if it was whole");
+  },
+  async "ends a source whose reader has left"({ host, key }) {
+    const reader = (await host.open(key, chunks, { texts: ["one", "wait"] })).getReader();
+    await reader.read();
+    reader.read().catch(() => {});
+    // the source waits by now
+    await runOther(host, `${key} other`);
+    await reader.cancel("left");
+    await waitFor(() => host.run(key, notes, null), ["the reader has left"]);
+  },
+  async "tells the listeners of a key, in each process, that it has changed"({ host, other, key }) {
+    const streams = await Promise.all(
+      [host, other, host].map((each) => each.open(key, follow, { until: 3 })),
+    );
+    const texts = streams.map((stream) => textOf(stream));
+    for (const [nth, each] of [host, other, host].entries()) await each.run(key, note, { text: `${nth}` });
+    for (const text of await Promise.all(texts)) ensure(text.endsWith("3\n"), `it ended with ${text}`);
+  },
+};
+
+export const CRASHES: HostCases = {
+  async "runs a job again whose process ended, and no other one"({ host, other, key, crash }) {
+    await host.run(key, plan, { id: "done", text: "done", inMs: 0, waitFor: null });
+    await waitFor(() => host.run(key, notes, null), ["begin done 1", "end done 1"]);
+    await host.run(key, plan, { id: "a", text: "a", inMs: 0, waitFor: "go" });
+    await waitFor(async () => (await host.run(key, notes, null)).length, 3);
+    await crash?.(key);
+    const before = ["begin done 1", "end done 1", "begin a 1"];
+    await waitFor(() => other.run(key, notes, null), [...before, "begin a 2"]);
+    await other.run(key, note, { text: "go" });
+    await waitFor(() => other.run(key, notes, null), [...before, "begin a 2", "go", "end a 2"]);
+  },
+  async "stores all of an operation that has returned"({ host, other, key, crash }) {
+    await host.run(key, note, { text: "stored" });
+    await crash?.(key);
+    same(await other.run(key, notes, null), ["stored"]);
+  },
+};
+
+/** Runs a timer to its end: those that were due before have run by then. */
+async function runOther(host: BoundHost, key: string): Promise<void> {
+  await host.run(key, plan, { id: "o", text: "o", inMs: 0, waitFor: null });
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!(await host.run(key, notes, null)).includes("end o 1")) {
+    ensure(Date.now() < deadline, "another timer did not run");
+    await pause();
+  }
+}
+
+async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
+  return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+}
+
+async function errorOf(work: Promise<unknown>): Promise<string | undefined> {
+  return await work.then(
+    () => undefined,
+    (error: Error) => error.name,
+  );
+}
+
+/** Reads a value until it is the expected one. */
+async function waitFor<Result>(read: () => Promise<Result>, expected: Result): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await read();
+    if (JSON.stringify(found) === JSON.stringify(expected)) return;
+    if (Date.now() > deadline) same(found, expected);
+    await pause();
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 25));
+}
+
+/** @throws {Error} where both differ */
+function same(found: unknown, expected: unknown): void {
+  const [is, should] = [found, expected].map((value) => JSON.stringify(value)?.slice(0, 1_000));
+  ensure(is === should, `expected ${should}, and got ${is}`);
+}
+
+function ensure(holds: boolean, problem: string): void {
+  if (!holds) throw new Error(problem);
+}

@@ -1,0 +1,312 @@
+import type { JobContext, StoredPart, Value } from "@sluice/worker-proxy";
+import { job, operation, reading, source } from "../host/define.js";
+
+/*
+ * The operations, jobs and sources that the tests of a host run. All that they see is in rows: a host may run them in another
+ * process or object.
+ */
+
+const INSERT = `INSERT INTO host_test_notes (key, place, text)
+  VALUES (?, (SELECT COUNT(*) FROM host_test_notes WHERE key = ?), ?)`;
+const PAUSE_MS = 20;
+
+/** Adds a note, and tells the listeners of the key. */
+export const note = operation("hostTests.note", async (transaction, { text }: { text: string }) => {
+  const { key } = transaction;
+  await transaction.query(INSERT, key, key, text);
+  transaction.publish();
+  return null;
+});
+
+/** Reads the notes of a key in their order. */
+export const notes = reading("hostTests.notes", async ({ key, query }, _: null) => {
+  const rows = await query<{ text: string }>(
+    "SELECT text FROM host_test_notes WHERE key = ? ORDER BY place",
+    key,
+  );
+  return rows.map(({ text }) => text);
+});
+
+/** Reads a number and stores the next one, in two queries. */
+export const count = operation("hostTests.count", async ({ key, query }, _: null) => {
+  const [row] = await query<{ n: number }>("SELECT n FROM host_test_counts WHERE key = ?", key);
+  const n = (row?.n ?? 0) + 1;
+  const sql =
+    "INSERT INTO host_test_counts (key, n) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET n = excluded.n";
+  await query(sql, key, n);
+  return n;
+});
+
+/** Stores a text under an id, once. Returns the text that is stored. */
+export const claim = operation(
+  "hostTests.claim",
+  async ({ key, query }, { id, text }: { id: string; text: string }) => {
+    const values =
+      "INSERT INTO host_test_values (key, id, text) VALUES (?, ?, ?) ON CONFLICT (key, id) DO NOTHING";
+    await query(values, key, id, text);
+    const [row] = await query<{ text: string }>(
+      "SELECT text FROM host_test_values WHERE key = ? AND id = ?",
+      key,
+      id,
+    );
+    return row?.text ?? null;
+  },
+);
+
+/** Stores texts and numbers, and reads them. */
+export const echo = operation(
+  "hostTests.echo",
+  async (
+    { key, query },
+    { texts, numbers }: { texts: readonly string[]; numbers: readonly (number | null)[] },
+  ) => {
+    const sql = "INSERT INTO host_test_values (key, id, text, number) VALUES (?, ?, ?, ?)";
+    await Promise.all([
+      ...texts.map((text, nth) => query(sql, key, `text ${nth}`, text, null)),
+      ...numbers.map((number, nth) => query(sql, key, `number ${nth}`, null, number)),
+    ]);
+    const read = async (id: string) => {
+      const [row] = await query<{ text: string | null; number: number | null }>(
+        "SELECT text, number FROM host_test_values WHERE key = ? AND id = ?",
+        key,
+        id,
+      );
+      return row;
+    };
+    return {
+      texts: await Promise.all(texts.map(async (_, nth) => (await read(`text ${nth}`))?.text ?? null)),
+      numbers: await Promise.all(
+        numbers.map(async (_, nth) => (await read(`number ${nth}`))?.number ?? null),
+      ),
+    };
+  },
+);
+
+/** The SQL that all databases share, as plugins use it. */
+export const dialect = operation("hostTests.dialect", async ({ key, query }, _: null) => {
+  for (const [id, number] of [
+    ["a", 1],
+    ["b", 2_000_000_000_000],
+    ["c", 3],
+  ] as const)
+    await query("INSERT INTO host_test_values (key, id, number) VALUES (?, ?, ?)", key, id, number);
+  const [sum] = await query(
+    "SELECT SUM(number) AS total, COUNT(*) AS count, MAX(id) AS last FROM host_test_values WHERE key = ?",
+    key,
+  );
+  const changed = await query(
+    "UPDATE host_test_values SET number = number + ? WHERE key = ? AND id IN (SELECT id FROM host_test_values WHERE key = ? ORDER BY id LIMIT ?) RETURNING id, number",
+    10,
+    key,
+    key,
+    1,
+  );
+  const removed = await query(
+    "DELETE FROM host_test_values WHERE key = ? AND number > ? RETURNING id",
+    key,
+    100,
+  );
+  return {
+    sum: { ...sum },
+    changed: changed.map((row) => ({ ...row })),
+    removed: removed.map((row) => ({ ...row })),
+  };
+});
+
+/** Tries to store a value that databases store in different ways. */
+export const store = operation("hostTests.store", async ({ key, query }, { kind }: { kind: string }) => {
+  const refused: Readonly<Record<string, unknown>> = {
+    fraction: 0.5,
+    boolean: true,
+    undefined,
+    "number over 2^53": 2 ** 53,
+    "not a number": Number.NaN,
+    "text with NUL": "a\0b",
+    bytes: new Uint8Array(1),
+  };
+  await query("INSERT INTO host_test_values (key, id) VALUES (?, ?)", key, "before");
+  await query("INSERT INTO host_test_values (key, id, text) VALUES (?, 'x', ?)", key, refused[kind] as Value);
+  return null;
+});
+
+/** Fails in different ways after its first write. */
+export const fail = operation("hostTests.fail", async (transaction, { how }: { how: string }) => {
+  const { key, query } = transaction;
+  await query(INSERT, key, key, "never stored");
+  await transaction.schedule(mark, {
+    id: "never",
+    at: transaction.now,
+    input: { text: "never run", waitFor: null },
+  });
+  transaction.publish();
+  if (how === "throw") throw new TypeError("this operation throws");
+  if (how === "caught query") await query("SELECT * FROM host_test_no_such_table").catch(() => {});
+  if (how === "timer") await sleep(50);
+  if (how === "no await") void query(INSERT, key, key, "not awaited");
+  return null;
+});
+
+/** Reads the time of the database. */
+export const readNow = operation("hostTests.now", async ({ now }, _: null) => now);
+
+let leaked: { readonly query: (sql: string) => Promise<unknown> } | undefined;
+
+/** Leaves its transaction to code behind its end, or uses the one that was left. */
+export const leak = operation("hostTests.leak", async (transaction, _: null) => {
+  leaked = transaction;
+  return null;
+});
+
+export const leaveLeak = job("hostTests.useLeak", 1, async ({ host, key }, _: null) => {
+  await host.run(key, leak, null);
+  const failed = await leaked?.query("SELECT 1 AS one").then(
+    () => "it worked",
+    (error: Error) => error.name,
+  );
+  await host.run(key, note, { text: String(failed) });
+});
+
+/** The place whose operation runs what an operation must not run. */
+let nested: Pick<JobContext, "host" | "key"> | undefined;
+
+/** Runs what an operation must not run. */
+const nesting = operation("hostTests.nesting", async (_, { what }: { what: string }) => {
+  const { host, key } = nested ?? ensurePlace();
+  if (what === "operation") await host.run(key, note, { text: "nested" });
+  if (what === "reading") await host.run(key, notes, null);
+  if (what === "job") await host.start(key, mark, { text: "nested", waitFor: null });
+  if (what === "source") await host.open(key, chunks, { texts: ["nested"] });
+  return null;
+});
+
+function ensurePlace(): never {
+  throw new Error("the operation runs elsewhere than its job");
+}
+
+/** Nests what must not be nested, and notes the name of the error. */
+export const nest = job("hostTests.nest", 1, async ({ host, key }, { what }: { what: string }) => {
+  nested = { host, key };
+  const failed = await host.run(key, nesting, { what }).then(
+    () => "it worked",
+    (error: Error) => error.name,
+  );
+  await host.run(key, note, { text: `${what}: ${failed}` });
+});
+
+/** Notes its begin and its end. It waits in between until a note is there. */
+export const mark = job(
+  "hostTests.mark",
+  3,
+  async ({ host, key, attempt }, { text, waitFor }: { text: string; waitFor: string | null }) => {
+    await host.run(key, note, { text: `begin ${text} ${attempt}` });
+    while (waitFor !== null && !(await host.run(key, notes, null)).includes(waitFor)) await sleep(PAUSE_MS);
+    await host.run(key, note, { text: `end ${text} ${attempt}` });
+  },
+);
+
+/** Fails at each attempt. */
+export const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: null) => {
+  await host.run(key, note, { text: `failed ${attempt}` });
+  throw new Error("a job of the tests fails");
+});
+
+/** Stores a timer that marks. */
+export const plan = operation(
+  "hostTests.plan",
+  async (
+    transaction,
+    { id, text, inMs, waitFor }: { id: string; text: string; inMs: number; waitFor: string | null },
+  ) => {
+    const at = transaction.now + inMs;
+    await transaction.schedule(mark, { id, at, input: { text, waitFor } });
+    return at;
+  },
+);
+
+/** Stores many timers. */
+export const planMany = operation("hostTests.planMany", async (transaction, { count }: { count: number }) => {
+  for (let nth = 0; nth < count; nth += 1) {
+    const input = { text: `${nth}`, waitFor: null };
+    await transaction.schedule(mark, { id: `${nth}`, at: transaction.now - 1_000, input });
+  }
+  return null;
+});
+
+export const planFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
+  await transaction.schedule(failing, { id: "f", at: transaction.now, input: null });
+  return null;
+});
+
+export const cancel = operation("hostTests.cancel", async (transaction, { id }: { id: string }) => {
+  await transaction.cancel(mark, id);
+  return null;
+});
+
+/** Sends texts. A text "error" fails; "wait" waits for the reader to leave, and notes it. */
+export const chunks = source(
+  "hostTests.chunks",
+  async function* ({ host, key, signal }, { texts }: { texts: readonly string[] }) {
+    try {
+      for (const text of texts) {
+        if (text === "error") throw new Error("a source of the tests fails");
+        yield new TextEncoder().encode(text);
+        // some places see that a reader has left once they send it more
+        while (text === "wait" && !signal.aborted) {
+          await sleep(PAUSE_MS);
+          yield new TextEncoder().encode(".");
+        }
+      }
+    } finally {
+      if (texts.includes("wait")) await host.run(key, note, { text: "the reader has left" });
+    }
+  },
+);
+
+/** Sends the number of notes, whenever the key changes, until it is `until`. */
+export const follow = source(
+  "hostTests.follow",
+  async function* ({ host, key, subscribe }, { until }: { until: number }) {
+    let wake = () => {};
+    let isChanged = true;
+    const unsubscribe = subscribe(() => {
+      isChanged = true;
+      wake();
+    });
+    try {
+      for (let seen = -1; seen < until; ) {
+        if (!isChanged)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        isChanged = false;
+        const { length } = await host.run(key, notes, null);
+        if (length === seen) continue;
+        seen = length;
+        yield new TextEncoder().encode(`${seen}\n`);
+      }
+    } finally {
+      unsubscribe();
+    }
+  },
+);
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** All of it, as a plugin stores it. */
+export const hostTestPart: StoredPart = {
+  tables: [
+    `CREATE TABLE IF NOT EXISTS host_test_notes (key TEXT NOT NULL, place BIGINT NOT NULL, text TEXT NOT NULL,
+      PRIMARY KEY (key, place))`,
+    "CREATE TABLE IF NOT EXISTS host_test_counts (key TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
+    `CREATE TABLE IF NOT EXISTS host_test_values (key TEXT NOT NULL, id TEXT NOT NULL, text TEXT, number BIGINT,
+      PRIMARY KEY (key, id))`,
+  ],
+  operations: [
+    ...[note, notes, count, claim, echo, dialect, store, fail, readNow, leak, nesting],
+    ...[plan, planMany, planFailing, cancel],
+  ],
+  jobs: [mark, failing, leaveLeak, nest],
+  sources: [chunks, follow],
+};

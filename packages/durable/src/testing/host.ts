@@ -1,0 +1,65 @@
+import type { BoundHost, StoredPart } from "@sluice/worker-proxy";
+import { ATOMICITY, CRASHES, NESTING, OPERATIONS, PLACES, TIMERS } from "./host-cases.js";
+import { hostTestPart } from "./host-part.js";
+
+/** A test runner and the host that it tries. */
+export interface HostTests {
+  /** Opens the host. Tests use keys of their own: the database may have other rows. */
+  readonly open: (part: StoredPart) => OpenedHost | Promise<OpenedHost>;
+  /** Declares a test: `test` of Vitest, Jest, Node, Deno or Bun. Some tests wait for timers, up to a minute. */
+  readonly test: (title: string, run: () => Promise<void>) => unknown;
+  /** True where `open` returns `crash`. @default false: what holds after a crash is not tried */
+  readonly canCrash?: boolean;
+}
+
+/** A host under test. */
+export interface OpenedHost {
+  readonly host: BoundHost;
+  /** A host of another process with the same database. @default none */
+  readonly other?: BoundHost;
+  /** Ends the process of `host`, or the place of a key, without a warning. `other` works afterwards. */
+  readonly crash?: (key: string) => Promise<void>;
+  close?(): Promise<void>;
+}
+
+/**
+ * Declares the tests that a host passes on which plugins can rely.
+ *
+ * @example
+ * ```ts
+ * import { nodeHost } from "@sluice/durable/node"; // or a host of your own
+ * import { hostTests } from "@sluice/durable/testing";
+ * import { test } from "vitest";
+ *
+ * hostTests({
+ *   open(part) {
+ *     const host = nodeHost({ file: ":memory:" });
+ *     const bound = host.open({ parts: [part], report: console.error })({});
+ *     return { host: bound, close: () => host.close() };
+ *   },
+ *   test,
+ * });
+ * ```
+ */
+export function hostTests({ open, test, canCrash = false }: HostTests): void {
+  const cases = {
+    ...OPERATIONS,
+    ...ATOMICITY,
+    ...NESTING,
+    ...TIMERS,
+    ...PLACES,
+    ...(canCrash && CRASHES),
+  };
+  for (const [title, run] of Object.entries(cases))
+    test(`The host ${title}`, async () => {
+      const { host, other = host, crash, close } = await open(hostTestPart);
+      try {
+        await run({ host, other, crash, key: `test ${crypto.randomUUID()}` });
+      } finally {
+        await close?.();
+      }
+    });
+}
+
+/** The part that `hostTests` runs, for a host whose program has to know it from the start, as a Worker does. */
+hostTests.part = hostTestPart;
