@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { idempotency, resumableStreams } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import {
@@ -38,7 +39,11 @@ function openProcesses() {
   const purse = openPurse();
   const gateway = openGateway();
   const open = () =>
-    openStoredProxy({ file, gateway, plugins: [purse.plugin, resumableStreams(), idempotency()] });
+    openStoredProxy({
+      host: nodeHost({ file, env: {} }),
+      gateway,
+      plugins: [purse.plugin, resumableStreams(), idempotency()],
+    });
   return { purse, gateway, open };
 }
 
@@ -255,7 +260,7 @@ test("Nothing is left of a stream ten minutes after its end, and its key is free
   expect((await process.resume(idOf(response))).status).toBe(404);
   expect((await process.stop(idOf(response))).status).toBe(404);
   await expect.poll(() => process.host.count("jobs")).toBe(0);
-  expect([process.host.count("job_parts"), process.host.count("timers")]).toEqual([0, 0]);
+  expect([await process.host.count("job_parts"), await process.host.count("timers")]).toEqual([0, 0]);
   expect(await (await process.ask(keyed)).text()).toContain("[DONE]");
   expect(gateway.requests).toHaveLength(2);
 });

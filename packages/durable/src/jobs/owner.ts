@@ -43,6 +43,7 @@ export interface OwnEnd extends Pick<End, "state" | "isSettled"> {
 export class JobOwner {
   readonly #options: OwnerOptions;
   readonly #unwatch: () => void;
+  readonly #onClose = () => this.giveUp("lost");
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
@@ -62,6 +63,9 @@ export class JobOwner {
       this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
       if (live.unstoredBytes > 0 || live.head) this.#storeIn(this.#pauseMs());
     });
+    // the host closes: nothing more can be stored
+    context.signal.addEventListener("abort", this.#onClose);
+    if (context.signal.aborted) this.#onClose();
     live.onReaders = () => this.#watchIdle();
     this.#storeIn(RENEW_MS);
     this.#watchIdle();
@@ -155,6 +159,7 @@ export class JobOwner {
 
   close(): void {
     this.#stopTimers();
+    this.#options.context.signal.removeEventListener("abort", this.#onClose);
     this.#options.live.onReaders = () => {};
   }
 

@@ -1,8 +1,9 @@
-import { DatabaseSync } from "node:sqlite";
 import { idempotency, resumableStreams } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import {
   type BoundHost,
   createProxy,
+  type HostSetup,
   type JobEvent,
   type ProxyEvent,
   type ProxyOptions,
@@ -12,7 +13,8 @@ import {
 import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
-import { nodeHost } from "../../src/host/node.js";
+import type { ClosableHost } from "../../src/host/closable.js";
+import { reading } from "../../src/host/define.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
@@ -134,20 +136,20 @@ export function silenceLog(): string[] {
 }
 
 /** A host of which a test sees what runs, and can make operations fail. */
-function watchHost(file: string) {
-  const host = nodeHost({ file, env: {} });
+function watchHost(host: ClosableHost) {
   const running = new Set<Promise<void>>();
+  let bound: BoundHost | undefined;
   const watched = {
     isGone: false,
     async close() {
       await Promise.allSettled(running);
-      await host.close();
+      await host.close(100);
     },
     /** Ends the process as a crash does: what it does from now on reaches no row. */
     async crash() {
       watched.isGone = true;
       running.clear();
-      await host.close();
+      await host.close(0);
     },
     /** Operations that fail, by their names. */
     fails: (_: string) => false,
@@ -157,17 +159,18 @@ function watchHost(file: string) {
     operations: [] as string[],
     /** Resolves when the jobs that were started have ended. */
     ended: () => Promise.allSettled(running),
-    /** Number of rows in a table of the file. */
-    count(table: string): number {
-      const database = new DatabaseSync(file, { readOnly: true });
-      const [row] = database.prepare(`SELECT COUNT(*) AS count FROM ${table}`).all();
-      database.close();
-      return Number(row?.["count"]);
+    /** Number of rows in a table. */
+    async count(table: string): Promise<number | undefined> {
+      const count = reading("test.count", (reader) =>
+        reader.query<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`),
+      );
+      const [row] = (await bound?.run("test", count, null)) ?? [];
+      return row?.count;
     },
-    open(setup: Parameters<typeof host.open>[0]): (env: unknown) => BoundHost {
+    open(setup: HostSetup<unknown>): (env: unknown) => BoundHost {
       const bind = host.open(setup);
       // the instance that jobs and sources get, too
-      const bound = bind({});
+      bound = bind({});
       const { run, start, open } = bound;
       bound.run = async (key, operation, input) => {
         if (watched.isGone) return new Promise(() => {});
@@ -194,13 +197,14 @@ function watchHost(file: string) {
 }
 
 interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gateway" | "host"> {
-  readonly file?: string;
+  /** @default a file in memory */
+  readonly host?: ClosableHost;
   readonly gateway: ReturnType<typeof openGateway>;
 }
 
 /** A proxy whose streams and creates are stored. A bearer token is its user's name. */
-export function openStoredProxy({ file = ":memory:", gateway, ...options }: StoredProxyOptions) {
-  const host = watchHost(file);
+export function openStoredProxy({ host: given, gateway, ...options }: StoredProxyOptions) {
+  const host = watchHost(given ?? nodeHost({ file: ":memory:", env: {} }));
   onTestFinished(async () => {
     gateway.close();
     if (!host.isGone) await host.close();
