@@ -4,7 +4,7 @@ import { type Feed, RowPages } from "./feed.js";
 import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
-import type { JobState, ResponseHead } from "./states.js";
+import { isOpen, type JobState, type ResponseHead } from "./states.js";
 import type { JobStore } from "./store.js";
 
 /** Bytes of a response that stay in memory for readers that are a little behind. */
@@ -67,7 +67,9 @@ export class LiveJob implements Feed {
   }
 
   async readStatus(): Promise<JobStatus> {
-    const { state, code, head, lastId, isWhole } = this;
+    const { state, code, lastId, isWhole } = this;
+    // a response that comes as a whole is shown once it is stored
+    const head = this.head?.type === "text/event-stream" || !isOpen(state) ? this.head : undefined;
     const aliveUntil = Number.POSITIVE_INFINITY;
     return { state, code, head, lastId, isWhole, aliveUntil, expiresAt: undefined };
   }

@@ -14,7 +14,8 @@ import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import type { ClosableHost } from "../../src/host/closable.js";
-import { reading } from "../../src/host/define.js";
+import { operation, reading } from "../../src/host/define.js";
+import { userKey } from "../../src/jobs/user-key.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
@@ -159,6 +160,13 @@ function watchHost(host: ClosableHost) {
     operations: [] as string[],
     /** Resolves when the jobs that were started have ended. */
     ended: () => Promise.allSettled(running),
+    /** Lets all owners have been silent for too long. */
+    async silenceOwners(userId = "Bearer user-token"): Promise<void> {
+      const silence = operation("test.silence", (tx) =>
+        tx.query("UPDATE jobs SET alive_until = 0 WHERE key = ? AND expires_at IS NULL", tx.key),
+      );
+      await bound?.run(await userKey(userId), silence, null);
+    },
     /** Number of rows in a table. */
     async count(table: string): Promise<number | undefined> {
       const count = reading("test.count", (reader) =>
