@@ -195,7 +195,6 @@ test("A stream of 30 s is at most 10 operations with a budget, and few rows", as
     "streams.keepTicket",
     "streams.send",
     "streams.end",
-    "streams.settled",
     "streams.status",
   ]);
   expect([await one.host.count("jobs"), await one.host.count("job_parts")]).toEqual([1, 1]);
