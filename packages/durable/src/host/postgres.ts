@@ -186,7 +186,8 @@ class PostgresHost implements BoundHost {
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");
       const known = new Set(rows.map(({ sql }) => sql));
       // `IF NOT EXISTS` of an index waits for all writers of its table
-      for (const sql of this.#tables.filter((sql) => !known.has(sql))) {
+      // two plugins may have one table
+      for (const sql of new Set(this.#tables.filter((sql) => !known.has(sql)))) {
         await query(sql);
         await query("INSERT INTO host_statements (sql) VALUES (?)", sql);
       }
