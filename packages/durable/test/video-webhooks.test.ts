@@ -195,6 +195,43 @@ describe("a webhook", () => {
   });
 });
 
+test("an operation whose commit is repeated changes nothing: one watch, one event and one webhook for each end", async () => {
+  const { create, gateway, app, sent, events, letters, proxy, env, plugin, of } = openNotifyingProxy();
+  for (const operation of plugin.storage?.operations ?? []) {
+    const run = operation.run as (...given: unknown[]) => Promise<unknown>;
+    const runTwice = async (...given: unknown[]) => {
+      await run(...given);
+      return await run(...given);
+    };
+    if (operation.kind === "write") Object.assign(operation, { run: runTwice });
+  }
+  const { listen } = await create();
+  const tab = await listen();
+  app.next = () => new Response(null, { status: 503 });
+  await until(() => events.length > 0 || Date.now() > START + 7 * SECOND);
+  gateway.next = done;
+  await until(() => of("webhook").length === 1);
+  app.next = () => new Response(null, { status: 410 });
+  await until(() => of("webhook").length === 2);
+  await advance(2 * SECOND);
+  const [letter] = await letters();
+  app.next = () => new Response(null, { status: 204 });
+  expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(true);
+  await until(() => of("webhook").length === 3);
+  await jump(DAY);
+  expect(sent).toHaveLength(3);
+  expect(events.map(({ kind, outcome, attempts }) => [kind, outcome, attempts])).toEqual([
+    ["watch", "complete", 2],
+    ["webhook", "waiting", 1],
+    ["webhook", "refused", 2],
+    ["webhook", "complete", 1],
+  ]);
+  const seen: unknown[] = [];
+  for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
+    seen.push(one.data.data?.status ?? one.data.status ?? one.event);
+  expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
+});
+
 describe("a dead letter", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
     const { proxy, env, letters, sent, of, created } = await giveUp();

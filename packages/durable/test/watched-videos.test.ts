@@ -405,6 +405,26 @@ describe("a task that is watched from its create", () => {
     ]);
   });
 
+  test("the late response of a process that stood still does not replace a newer one", async () => {
+    const { create, gateway, polls } = openWatchedProxy(watched);
+    const { status } = await create();
+    let respond = (_: Response) => {};
+    gateway.next = () =>
+      new Promise((resolve) => {
+        respond = resolve;
+      });
+    await until(() => polls.length === 1);
+    gateway.next = () => task("IN_PROGRESS");
+    // the time of the poll is over, and none of its timers has run
+    await jump(71 * SECOND);
+    await until(() => polls.length === 2);
+    await advance(SECOND);
+    expect(await status()).toBe("IN_PROGRESS");
+    respond(task("QUEUED"));
+    await advance(SECOND);
+    expect(await status()).toBe("IN_PROGRESS");
+  });
+
   test("more tasks of one user than are watched are created all the same, and that is reported", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, events } = openWatchedProxy(watched);
