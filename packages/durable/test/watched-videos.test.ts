@@ -1,3 +1,4 @@
+import { createClient, createVideoTask, watchVideoTask } from "@sluice/core";
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
@@ -438,6 +439,43 @@ describe("a task that is watched from its create", () => {
     expect((await create("bob")).receipt.status).toBe(200);
     expect(events).toHaveLength(1);
   });
+});
+
+test("a client creates a task and gets its video by pushed changes, without polling again", async () => {
+  const { proxy, env, gateway, polls, ask } = openWatchedProxy({ startOn: "create" });
+  const paths: string[] = [];
+  const client = createClient({
+    baseURL: "https://proxy.example",
+    headers: { authorization: "ann" },
+    fetch: async (request) => {
+      paths.push(`${request.method} ${new URL(request.url).pathname}`);
+      return await proxy.fetch(request, env);
+    },
+  });
+  const creating = createVideoTask(client, { model: "beta3.0-video", input: { prompt: "a bird" } });
+  await advance(SECOND);
+  const handle = await creating;
+  const seen: number[] = [];
+  const watch = watchVideoTask(client, handle);
+  const watching = (async () => {
+    for await (const { progress } of watch) seen.push(progress ?? 0);
+  })();
+  gateway.next = () => task("IN_PROGRESS", { progress: "10%" });
+  await until(() => polls.length === 1);
+  await advance(SECOND);
+  gateway.next = () => task("IN_PROGRESS", { progress: "60%" });
+  await until(() => polls.length === 2);
+  await advance(SECOND);
+  gateway.next = done;
+  await until(() => polls.length === 3);
+  await advance(SECOND);
+  await watching;
+  expect((await watch.result()).url).toBe("https://cdn.example/v.mp4");
+  expect(seen).toEqual(expect.arrayContaining([0.1, 0.6]));
+  const path = `/v1/video/generations/${handle.id}`;
+  expect(paths).toEqual(["POST /v1/video/generations", `GET ${path}`, `GET ${path}/events`]);
+  expect((await ask(path, "ann")).status).toBe(200);
+  expect(polls).toHaveLength(3);
 });
 
 describe("the data of a user", () => {
