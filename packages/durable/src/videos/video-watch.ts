@@ -127,12 +127,19 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   }
 
   async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
-    const { env, user, id = "", sentId = id, request } = admitted;
+    const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
     const host = openHost(env);
     const key = await createUserKey(user.id);
-    checkOpened(await host.run(key, watches.open, { id, userId: user.id, firstPollInMs: 0 }));
+    checkOpened(
+      await host.run(key, watches.open, {
+        id,
+        userId: user.id,
+        firstPollInMs: 0,
+        maxOpen: getMaxOpen(admitted),
+      }),
+    );
     const lastEventId = request.headers.get("last-event-id");
-    const stream = await host.open(key, follow, { id, sentId, lastEventId });
+    const stream = await host.open(key, follow, { id, sentId, lastEventId, isPublic });
     return new Response(await openBody(stream, request.signal), {
       headers: { "content-type": "text/event-stream" },
     });
@@ -148,12 +155,16 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     return admitted.route === "videos" && admitted.id !== undefined ? servePoll(admitted) : undefined;
   }
 
-  async function servePoll({ env, user, id = "", sentId = id }: AdmittedRequest<Env>): Promise<Response> {
+  async function servePoll(admitted: AdmittedRequest<Env>): Promise<Response> {
+    const { env, user, id = "", sentId = id } = admitted;
     const host = openHost(env);
     const key = await createUserKey(user.id);
     let task = await host.run(key, watches.read, { id });
     if (!task || needsReader(task)) {
-      const opened = await host.run(key, watches.open, { id, userId: user.id, firstPollInMs: intervalMs });
+      const opened = await host.run(key, watches.open, {
+        ...{ id, userId: user.id, firstPollInMs: intervalMs },
+        maxOpen: getMaxOpen(admitted),
+      });
       ({ task } = checkOpened(opened));
       // nothing is known, or an end without a final state is some time ago
       if ("isDue" in opened && opened.isDue) {
@@ -179,6 +190,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     const start = async () =>
       openHost(env).run(await createUserKey(user.id), watches.start, {
         ...{ id, userId: user.id, created, random: Math.random() },
+        maxOpen: getMaxOpen(admitted),
         envelope: readTask(receipt)?.envelope ?? null,
       });
     const drop = (code: string, error: unknown) => {
@@ -197,6 +209,11 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
       drop("object_unavailable", error);
     }
   }
+}
+
+/** Returns the bound of a user's watches. A public proxy has none: many people are one user there. */
+function getMaxOpen({ isPublic }: Pick<AdmittedRequest, "isPublic">): number | null {
+  return isPublic ? null : MAX_OPEN_WATCHES;
 }
 
 /** @throws {Refusal} 429 `too_many_tasks` */
