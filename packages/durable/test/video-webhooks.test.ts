@@ -1,5 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { offerEndHandler } from "../src/videos/end-handler.js";
 import {
   type EndContext,
   type EndedTask,
@@ -401,6 +402,24 @@ describe("a handler of the app", () => {
     expect(await letters()).toEqual([]);
     expect(of("webhook")).toHaveLength(1);
   });
+});
+
+test("a plugin that copies results gets each final end, also of a watch that a page began", async () => {
+  const ended: EndedTask[] = [];
+  const files = { routes: [] };
+  offerEndHandler(files, async function archive(one) {
+    ended.push(one);
+  });
+  const watch = videoWatch<Readonly<Record<string, string>>>();
+  const { create, gateway, polls } = openWatchedProxy({}, { plugins: [watch, files] });
+  const { listen, gatewayId } = await create();
+  await listen();
+  await until(() => polls.length === 1);
+  gateway.next = done;
+  await until(() => ended.length === 1);
+  expect(ended).toMatchObject([{ gatewayId, userId: "ann", state: "succeeded", task: { code: "success" } }]);
+  await jump(HOUR);
+  expect(ended).toHaveLength(1);
 });
 
 describe("the options of a webhook", () => {

@@ -4,7 +4,7 @@ import { job } from "../host/define.js";
 import { deadLetterStorage } from "../webhooks/dead-letter-rows.js";
 import { createLetterOperations } from "../webhooks/dead-letters.js";
 import { defineDeliveries, type RowId } from "./deliveries.js";
-import { type EndHandler, nameHandlers, renameTask } from "./end-handler.js";
+import { type EndHandler, NamedHandlers, renameTask } from "./end-handler.js";
 import { defineFollow, openBody } from "./follow.js";
 import { deliverEnd, listDeadLetter, pollTask, type WatchParts } from "./jobs.js";
 import { definePolls } from "./polls.js";
@@ -73,7 +73,7 @@ const ENDLESS = 100_000;
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}): ProxyPlugin<Env> {
   const { intervalMs, retentionMs, isSteady, onEnd } = checkOptions(options);
   let connected: Server<Env> | undefined;
-  const handlers = nameHandlers(onEnd);
+  const handlers = new NamedHandlers(onEnd);
   const jobs = {
     poll: job("videos.poll", ENDLESS, (context, { id }: RowId) => pollTask(parts, context, id)),
     deliver: job("videos.deliver", ENDLESS, (context: JobContext, input: RowId) =>
@@ -87,7 +87,12 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     }),
   };
   const deliveries = defineDeliveries(jobs);
-  const rules = { intervalMs, retentionMs, isSteady, handlers: [...handlers.keys()] };
+  const rules = {
+    intervalMs,
+    retentionMs,
+    isSteady,
+    getHandlers: (isCreated: boolean) => handlers.getNames(isCreated),
+  };
   const watches = defineWatches(jobs, rules, deliveries);
   const polls = definePolls(jobs, rules, deliveries);
   const parts: WatchParts<Env> = { server, watches, polls, deliveries, handlers };
@@ -115,6 +120,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     connect(given: PluginServer<Env>) {
       connected = serverIn(given);
+      handlers.addOffered(connected.settings.plugins);
     },
     ...(isSteady && { send, answered }),
     userData: createUserData(parts),
