@@ -1,6 +1,6 @@
 import type { AdminOperation, BoundHost, UserData } from "@sluice/worker-proxy";
 import { ensure, hashOf, type Server } from "@sluice/worker-proxy/internal";
-import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../webhooks/dead-letter-rows.js";
+import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../dead-letters/dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";
 import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";

@@ -1,8 +1,8 @@
 import type { AdmittedRequest, JobContext, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, limited, Refusal, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import { deadLetterStorage } from "../dead-letters/dead-letter-rows.js";
+import { createLetterOperations } from "../dead-letters/dead-letters.js";
 import { job } from "../host/define.js";
-import { deadLetterStorage } from "../webhooks/dead-letter-rows.js";
-import { createLetterOperations } from "../webhooks/dead-letters.js";
 import { defineDeliveries, type RowId } from "./deliveries.js";
 import { type EndHandler, NamedHandlers, renameTask } from "./end-handler.js";
 import { defineFollow, openBody } from "./follow.js";

@@ -4,7 +4,7 @@ import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { nodeHost } from "../../src/host/node.js";
-import { type VideoWatchOptions, videoWatch } from "../../src/videos/index.js";
+import { type VideoWatchOptions, videoWatch } from "../../src/videos/video-watch.js";
 
 export const START = Date.UTC(2040, 0, 1);
 export const SECOND = 1000;
