@@ -1,14 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { offerEndHandler } from "../src/videos/end-handler.js";
-import {
-  type EndContext,
-  type EndedTask,
-  listDeadLetters,
-  resendDeadLetter,
-  videoWatch,
-  webhook,
-} from "../src/videos/index.js";
+import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
+import { type EndContext, type EndedTask, offerEndHandler } from "../src/videos/end-handler.js";
+import { videoWatch } from "../src/videos/video-watch.js";
+import { webhook } from "../src/webhooks/webhook.js";
 import {
   advance,
   DAY,
