@@ -445,8 +445,10 @@ describe("a task that is watched from its create", () => {
     const { create, events } = openWatchedProxy(watched);
     for (let count = 0; count < 1000; count += 1) await create();
     expect(events).toEqual([]);
-    const { receipt, follow } = await create();
+    const { receipt, follow, status } = await create();
     expect(receipt.status).toBe(200);
+    // its polls are served by the gateway
+    expect(await status()).toBe("QUEUED");
     expect(events).toMatchObject([{ outcome: "dropped", code: "too_many_tasks" }]);
     expect(log.mock.calls.flat().join()).toContain("1000 of your tasks are watched already");
     expect(await read(await follow())).toMatchObject({ status: 429, error: { code: "too_many_tasks" } });
