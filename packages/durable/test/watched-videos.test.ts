@@ -175,25 +175,25 @@ describe("pages that listen", () => {
         run: (...given: never[]) => [runs(name), run(...(given as [never, never]))][1],
       });
     }
-    const costs: string[][] = [];
+    const reads = () => runs.mock.calls.flat().filter((name) => name === "videos.readChanges").length;
+    const costs: number[] = [];
     const { listen } = await create();
     const tabs = [await listen()];
+    await until(() => polls.length > 0);
+    await advance(SECOND);
     for (const status of ["IN_PROGRESS", "REVIEW"]) {
-      await until(() => polls.length > 0);
       gateway.next = () => task(status);
-      const before = polls.length;
       runs.mockClear();
-      await until(() => polls.length > before);
-      await advance(SECOND);
-      costs.push(runs.mock.calls.flat().toSorted());
+      await until(() => reads() > 0);
+      await settle();
+      costs.push(reads());
       while (tabs.length < 16) tabs.push(await listen());
     }
     for (const tab of tabs.slice(1)) {
       expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
       expect((await tab.nextEvent()).data.data.status).toBe("REVIEW");
     }
-    expect(costs[0]).toEqual(["videos.applyPoll", "videos.beginPoll", "videos.readChanges"]);
-    expect(costs[1]).toEqual(costs[0]);
+    expect(costs).toEqual([1, 1]);
   });
 
   test("a page that listens for hours keeps its watch, at the usual pace", async () => {
@@ -234,7 +234,7 @@ describe("pages that listen", () => {
     await listen({ signal: leaving.signal });
     await advance(SECOND);
     leaving.abort();
-    while (Date.now() < START + 9 * MINUTE) await jump(8 * SECOND);
+    await until(() => Date.now() >= START + 9 * MINUTE, 10 * SECOND);
     const [before = 0, last = 0] = polls.slice(-2);
     expect(last - before).toBeGreaterThanOrEqual(54);
     await until(() => polls.at(-1) !== last);
@@ -337,7 +337,7 @@ describe("a task that is watched from its create", () => {
     const { create, gateway, polls, events } = openWatchedProxy(watched);
     const { status } = await create();
     gateway.next = answer;
-    while (Date.now() < START + HOUR) await jump(13 * SECOND);
+    await until(() => Date.now() >= START + HOUR, 15 * SECOND);
     expect(await status()).toBe("queued");
     expect(events).toEqual([]);
     gateway.next = done;
