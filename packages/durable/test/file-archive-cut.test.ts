@@ -43,9 +43,9 @@ test("a copy whose attempts never end is given up after five of them, as failed"
   const { sources, create, poll, files, until, copyEvents, failures, clock } = openArchive();
   const ends: (() => void)[] = [];
   sources.serve("cut.mp4", () => {
-    const { promise, resolve } = Promise.withResolvers<Response>();
-    ends.push(() => resolve(new Response("gone", { status: 404 })));
-    return promise;
+    return new Promise((resolve) => {
+      ends.push(() => resolve(new Response("gone", { status: 404 })));
+    });
   });
   await poll(await create("cut"));
   for (let nth = 1; nth <= 5; nth += 1) {
