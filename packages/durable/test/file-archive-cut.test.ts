@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -16,6 +16,13 @@ async function openFile(): Promise<string> {
   return join(folder, "rows.db");
 }
 
+/** Copies a database as it stands: as the process leaves it that ends now. */
+async function copyDatabase(file: string): Promise<string> {
+  const copy = `${file}.copy`;
+  for (const part of ["", "-wal"]) await copyFile(file + part, copy + part).catch(() => {});
+  return copy;
+}
+
 test("a copy whose process ends is made by the next one, once", async () => {
   const file = await openFile();
   const { sources, create, poll, files, until, open, clock } = openArchive({ file });
@@ -24,9 +31,10 @@ test("a copy whose process ends is made by the next one, once", async () => {
   const id = await create("cut");
   await poll(id);
   await until(() => sources.fetched()).toHaveLength(1);
-  // the process ends: its job stands still for ever
+  const left = await copyDatabase(file);
+  // it begins nothing more
   void files.close();
-  const next = open({ file, bucket: files.bucket });
+  const next = open({ file: left, bucket: files.bucket });
   sources.serve("cut.mp4", serveFile(video));
   expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isOver: false, attempts: 1 }]);
   await clock.pass(ATTEMPT_MS);
@@ -50,14 +58,15 @@ test("a copy whose attempts never end is given up after five of them, as failed"
   await poll(await create("cut"));
   for (let nth = 1; nth <= 5; nth += 1) {
     await until(() => ends).toHaveLength(nth);
+    // an attempt that ends late, behind the begin of the next one, changes nothing
+    ends[nth - 2]?.();
     await clock.pass(ATTEMPT_MS);
   }
   await until(copyEvents).toMatchObject([{ outcome: "failed", code: "copy_cut", taskId: "cut" }]);
   expect(failures()).toMatchObject([
     expect.stringContaining("its last attempt was cut off; dropped: task cut"),
   ]);
-  // an attempt that ends late changes nothing
-  for (const end of ends) end();
+  ends[4]?.();
   await clock.run(1000);
   expect([copyEvents().length, sources.fetched().length, files.keys()]).toEqual([1, 5, []]);
 });
