@@ -113,7 +113,6 @@ class PostgresHost implements BoundHost {
   run: BoundHost["run"] = async (key, step, input) => {
     refuseNested(`run "${step.name}"`);
     checkKey(key);
-    this.#checkOpen();
     if (step.kind === "read") {
       await this.#ready();
       return await this.#pool.read((query) => runReading(key, step, input, query));
