@@ -39,7 +39,10 @@ export default defineConfig({
             miniflare: {
               compatibilityDate: "2026-10-01",
               compatibilityFlags: ["enable_request_signal"],
-              durableObjects: { SLUICE: { className: "Sluice", useSQLite: true } },
+              durableObjects: {
+                SLUICE: { className: "Sluice", useSQLite: true },
+                BUDGETS: { className: "Budgets", useSQLite: true },
+              },
               r2Buckets: ["MEDIA"],
             },
           }),
