@@ -108,11 +108,7 @@ const since: Readonly<Record<string, Tier>> = {
   "react 18": isNightly ? "nightly" : "ci",
   "ai-sdk oldest": "ci",
   "emulator in workerd": "ci",
-  "durable-on-node": "ci",
   "lab sync": "ci",
-  "durable-on-postgres": "ci",
-  "durable-on-node nightly": "nightly",
-  "durable-on-postgres nightly": "nightly",
   clients: "nightly",
   recipes: "nightly",
   // no package needs a lab

@@ -68,7 +68,7 @@ const seen = ({ status, text, headers }: { status: number; text: string; headers
 
 const EXPORT = "/v1/admin/users/export";
 
-describe("a path of operators", () => {
+describe("case 132: a path of operators", () => {
   test("is served to an operator, and its event names the operation", async () => {
     const { post, events, reached } = openAdmin();
     const { status, text } = await post(EXPORT, { user: "ann" });
@@ -238,7 +238,7 @@ describe("an operation", () => {
   });
 });
 
-describe("erasing a user", () => {
+describe("case 133: erasing a user", () => {
   test("erases all parts, and leaves another user's things", async () => {
     const one = notesPart("one");
     const other = notesPart("other");

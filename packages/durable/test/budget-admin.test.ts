@@ -93,7 +93,7 @@ describe("an operator of budgets", () => {
   });
 });
 
-describe("erasing a user", () => {
+describe("case 133: erasing a user", () => {
   test("deletes all rows of the user, and none of others or of all", async () => {
     const { spend, paid, proxy, count, state, query } = openOperated({ user: 100, session: 100, all: 1000 });
     await spend("ann", { session: "phone" });

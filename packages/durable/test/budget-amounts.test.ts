@@ -176,11 +176,11 @@ describe("maxTokens", () => {
   const chat = (content: unknown, more: object = {}) => ({ body: { messages: [{ content }], ...more } });
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(100_000)}` } };
 
-  test("bounds Chinese by its bytes, of which a tokenizer makes no more tokens", () => {
+  test("case 97: bounds Chinese by its bytes, of which a tokenizer makes no more tokens", () => {
     expect(tokens(chat("汉".repeat(1000)))).toBeGreaterThan(3000 + 8192);
   });
 
-  test("counts an image by its number, and not by its bytes", () => {
+  test("case 97: counts an image by its number, and not by its bytes", () => {
     const counted = tokens(chat([image, image], { max_tokens: 100 }));
     expect(counted).toBeGreaterThan(20_100);
     expect(counted).toBeLessThan(20_400);
@@ -193,7 +193,7 @@ describe("maxTokens", () => {
     ["a prompt", chat(image.image_url.url)],
     ["a part of a prompt", chat([{ type: "text", text: image.image_url.url }])],
     ["a tool", { body: { tools: [{ function: { parameters: { url: image.image_url.url } } }] } }],
-  ])("counts a text that looks like an image by its bytes: %s", (_, request) => {
+  ])("case 150: counts a text that looks like an image by its bytes: %s", (_, request) => {
     expect(tokens(request)).toBeGreaterThan(100_000);
   });
 });

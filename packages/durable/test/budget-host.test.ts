@@ -34,7 +34,7 @@ describe("a user's budget", () => {
     expect(await budgets()).toMatchObject([{ spent: 30, reserved: 0 }]);
   });
 
-  test("refuses with 429, the time until the window ends, and an event that names the limit", async () => {
+  test("case 96: refuses with 429, the time until the window ends, and an event that names the limit", async () => {
     const { chat, events, paid } = openBudget();
     await paid(100);
     const { status, error, headers } = await chat();
@@ -162,7 +162,7 @@ describe("the end of a request decides what is spent", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 0 });
   });
 
-  test("counts a usage that can't be true as ten times the reservation, and logs it once", async () => {
+  test("case 95: counts a usage that can't be true as ten times the reservation, and logs it once", async () => {
     const lines = readLog();
     const max = Number.MAX_SAFE_INTEGER;
     const { chat, budgets } = openBudget({
@@ -294,7 +294,7 @@ describe("several limits", () => {
     await paid(30, "bob", on("phone", "bob"));
   });
 
-  test("answer with `shared_budget_exhausted` if others have spent it, and with the user's own first", async () => {
+  test("case 96: answer with `shared_budget_exhausted` if others have spent it, and with the user's own first", async () => {
     const { chat } = openBudget({ options: { limits: { all: 5, user: 100 } } });
     expect((await chat()).error?.["code"]).toBe("shared_budget_exhausted");
     const both = openBudget({ options: { limits: { all: 5, user: 5 } } });
@@ -360,7 +360,7 @@ describe("a limit in several keys", () => {
     expect((await query("SELECT key FROM budget_windows")).length).toBeGreaterThan(1);
   });
 
-  test("is tried in two other keys if one has nothing left, and each key takes one transaction to settle", async () => {
+  test("case 152: is tried in two other keys if one has nothing left, and each key takes one transaction to settle", async () => {
     const { paid, plugin, payable } = openBudget(shared(40));
     const counted = (name: string) =>
       vi.spyOn(
@@ -432,7 +432,7 @@ describe("a window", () => {
   });
 });
 
-describe("a reservation that nobody settles", () => {
+describe("case 94: a reservation that nobody settles", () => {
   test("is spent in full after its time, not before, and the log says so", async () => {
     const lines = readLog();
     const { paid, state } = openBudget({
@@ -460,7 +460,7 @@ describe("a reservation that nobody settles", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 10 });
   });
 
-  test("is one of at most 100 that a request ends, however many there are", async () => {
+  test("case 93: is one of at most 100 that a request ends, however many there are", async () => {
     readLog();
     const options = { limits: { user: 1_000_000 }, reservationTtlMs: QUARTER };
     const { paid, state, query, count } = openBudget({ options });
@@ -478,7 +478,7 @@ describe("a reservation that nobody settles", () => {
     expect(await state()).toMatchObject({ spent: 251, reserved: 3 });
   });
 
-  test("is found by an index beside 100,000 open ones", async () => {
+  test("case 93: is found by an index beside 100,000 open ones", async () => {
     const { paid, query } = openBudget();
     await paid(1);
     const plan = await query(`EXPLAIN QUERY PLAN SELECT id, name FROM budget_reservations
@@ -508,7 +508,7 @@ describe("a ticket", () => {
     ]);
   });
 
-  test("that could not be stored reserves nothing", async () => {
+  test("case 189: that could not be stored reserves nothing", async () => {
     const { plugin, payable, state } = openBudget();
     const keepTicket = () => Promise.reject(new Error("away"));
     await expect(plugin.reserve(payable(40, "ann", { keepTicket }))).rejects.toThrow("away");
@@ -541,7 +541,7 @@ test("what a process had reserved when it ended is spent in full by the next one
   expect(await other.state()).toMatchObject({ spent: 60, reserved: 0 });
 });
 
-test("an operation that is repeated after a lost commit counts once", async () => {
+test("case 183: an operation that is repeated after a lost commit counts once", async () => {
   const { plugin, paid, state } = openBudget();
   const operations = plugin.storage?.operations ?? [];
   for (const operation of operations.filter(({ kind }) => kind === "write")) {

@@ -53,6 +53,14 @@ describe.each(["node", "postgres"] as const)("%s", (kind) => {
     await expect(bound.run("closed", readSum, null)).rejects.toMatchObject(unavailable);
   });
 
+  test("creates a table once that two plugins share", async () => {
+    const host = await open();
+    const tables = ["CREATE TABLE IF NOT EXISTS shared (key TEXT NOT NULL PRIMARY KEY)"];
+    const bound = bind(host, { tables, operations: [] }, { tables, operations: [] });
+    expect(await bound.run("shared", reserve, { id: "0" })).toBe(1);
+    await host.close();
+  });
+
   test("belongs to one proxy", async () => {
     const host = await open();
     bind(host);

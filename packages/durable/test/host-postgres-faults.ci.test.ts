@@ -25,7 +25,7 @@ afterAll(async () => {
 const keysOf = (name: string, count: number) => Array.from({ length: count }, (_, nth) => `${name} ${nth}`);
 
 describe("Two processes on one Postgres", () => {
-  test("another process serves the users of one that was killed, at once", async () => {
+  test("case 184: another process serves the users of one that was killed, at once", async () => {
     const keys = keysOf("killed", 20);
     let isKilled = false;
     const load = keys.map(async (key) => {
@@ -47,7 +47,7 @@ describe("Two processes on one Postgres", () => {
     await first.start();
   });
 
-  test("grants each of 300 reservations once while all connections are cut again and again", async () => {
+  test("case 183: grants each of 300 reservations once while all connections are cut again and again", async () => {
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     let isOver = false;
@@ -78,7 +78,7 @@ describe("Two processes on one Postgres", () => {
     expect(await first.host.run("cut", readSum, null)).toEqual({ total: 300, rows: 300 });
   });
 
-  test("the other process waits for a key that one holds which stands still, and gets it", async () => {
+  test("case 185: the other process waits for a key that one holds which stands still, and gets it", async () => {
     const held = first.host.run("still", hold, { seconds: 1 });
     await expect.poll(async () => await countHeld()).toBe(1);
     await first.kill("SIGSTOP");

@@ -78,9 +78,10 @@ async function* follow(
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
     const first = readHead(feed, status, input, isStream);
+    // before the head is sent: others that come meanwhile count it
+    reader.isReading = first.head !== undefined && !first.isEmpty;
     yield encoder.encode(`${JSON.stringify(first)}\n`);
     if (!first.head || first.isEmpty) return;
-    reader.isReading = true;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
     feed.readers.leave(reader);

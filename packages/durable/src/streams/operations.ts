@@ -1,7 +1,7 @@
 import type { AdminOperation } from "@sluice/worker-proxy";
+import { readCursor, readText } from "../admin/body.js";
 import type { Jobs } from "../jobs/jobs.js";
 import { isOpen } from "../jobs/states.js";
-import { readCursor, readText } from "../admin/body.js";
 
 /** An operator's operations on the streams of a user. A list has no content. */
 export function createStreamOperations<Env>(jobs: Jobs): readonly AdminOperation<Env>[] {

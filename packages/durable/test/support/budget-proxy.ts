@@ -4,17 +4,15 @@ import { join } from "node:path";
 import {
   createProxy,
   type Payable,
-  type PluginServer,
   type ProxyContext,
   type ProxyEvent,
   type ProxyOptions,
-  type ProxyPlugin,
 } from "@sluice/worker-proxy";
 import { onTestFinished, vi } from "vitest";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { type BudgetOptions, budget } from "../../src/budgets/budget.js";
-import { operation } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
+import { createProbe } from "./probe.js";
 
 export const HOUR = 60 * 60 * 1000;
 /** Ten minutes into a window. */
@@ -150,21 +148,4 @@ export function openFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-budget-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "sluice.db");
-}
-
-/** Runs any statement in the database of a proxy, whose file its host may have locked. */
-function createProbe() {
-  let server: PluginServer | undefined;
-  const probe = operation<{ sql: string }, readonly Record<string, unknown>[]>(
-    "probe",
-    ({ query }, { sql }) => query(sql),
-  );
-  const plugin: ProxyPlugin = {
-    storage: { tables: [], operations: [probe] },
-    connect(given) {
-      server = given;
-    },
-  };
-  const query = async (sql: string) => (await server?.host({}).run("probe", probe, { sql })) ?? [];
-  return { plugin, query };
 }

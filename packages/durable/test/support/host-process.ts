@@ -14,6 +14,8 @@ export interface HostProcess {
   /** The host of the process, also of the one that is started after it. */
   readonly host: BoundHost;
   readonly pid: number;
+  /** The address at which it serves. */
+  readonly address: string;
   /** The lines of its log. */
   readonly logs: readonly string[];
   /** Resolves when the process ends by itself. */
@@ -27,22 +29,22 @@ export interface HostProcess {
 export interface HostProgram {
   readonly folder: string;
   /** Starts a process on a file of this folder or a database. */
-  run(target: string, schema?: string): Promise<HostProcess>;
+  run(target: string, schema?: string, ...more: readonly string[]): Promise<HostProcess>;
   /** Ends all processes. */
   close(): Promise<void>;
 }
 
-/** Writes the program `host-program.ts`, of this folder's sources. */
-export async function createHostProgram(): Promise<HostProgram> {
+/** Writes a program of this folder's sources, by default `host-program.ts`. */
+export async function createHostProgram(name = "host-program"): Promise<HostProgram> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-host-"));
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  await writeFile(join(folder, "program.js"), await bundle("durable/test/fixture/host-program.ts"));
+  await writeFile(join(folder, "program.js"), await bundle(`durable/test/fixture/${name}.ts`));
   await linkPostgres(folder);
   const processes: HostProcess[] = [];
   return {
     folder,
-    async run(target, schema = "sluice") {
-      const opened = await startProcess(folder, [target, schema]);
+    async run(target, schema = "sluice", ...more) {
+      const opened = await startProcess(folder, [target, schema, ...more]);
       processes.push(opened);
       return opened;
     },
@@ -62,6 +64,9 @@ async function startProcess(folder: string, args: readonly string[]): Promise<Ho
     host: createRemoteHost(() => address),
     get pid() {
       return child.pid ?? 0;
+    },
+    get address() {
+      return address;
     },
     logs,
     ended: () => waitForEnd(child),

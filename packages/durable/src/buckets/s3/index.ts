@@ -1,10 +1,4 @@
-import {
-  type Bucket,
-  checkKey,
-  type ListedBucket,
-  type ListOptions,
-  type StoredFile,
-} from "../bucket.js";
+import { type Bucket, checkKey, type ListedBucket, type ListOptions, type StoredFile } from "../bucket.js";
 import { checkedOptions, type S3BucketOptions } from "./options.js";
 import { piecesOf } from "./pieces.js";
 import { openRequests, type S3Answer } from "./requests.js";

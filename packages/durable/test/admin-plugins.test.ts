@@ -1,0 +1,281 @@
+import {
+  admin,
+  budget,
+  eraseUser,
+  fileStore,
+  idempotency,
+  resumableStreams,
+  videoWatch,
+} from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
+import { createProxy, type ProxyEvent, type ProxyPlugin } from "@sluice/worker-proxy";
+import { hashOf } from "@sluice/worker-proxy/internal";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { KEY, read } from "../../worker-proxy/test/support/key.js";
+import { createFile, PART, SECRET, starts } from "./support/file-store.js";
+import { createMemoryBucket } from "./support/memory-bucket.js";
+import { createProbe } from "./support/probe.js";
+import { openPurse, silenceLog } from "./support/stored-proxy.js";
+
+/* A proxy with all plugins: users have data in each, and an operator lists, exports and erases it. */
+
+const image = { model: "gamma-image-5-0-260128", prompt: "a bird" };
+const chat = { model: "delta-5.3", stream: true, messages: [{ role: "user", content: "hi" }] };
+const video = { model: "beta3.0-video", input: { prompt: "a bird" } };
+const piece = (json: object) => new TextEncoder().encode(`data: ${JSON.stringify(json)}\n\n`);
+
+/** A gateway that begins each response, and ends it unless the test holds responses back. */
+function openGateway() {
+  const requests: Request[] = [];
+  const gateway = { requests, isHeld: false, left: 0, fetch };
+  return gateway;
+
+  async function fetch(request: Request): Promise<Response> {
+    const { signal, url, method } = request;
+    requests.push(request);
+    let proceed = () => {};
+    const mayEnd = new Promise<void>((resolve) => {
+      proceed = resolve;
+    });
+    signal.addEventListener("abort", () => {
+      gateway.left += 1;
+      proceed();
+    });
+    if (!gateway.isHeld) proceed();
+    if (url.includes("/chat/")) return new Response(createBody(signal, mayEnd), sse);
+    if (url.includes("/images/")) {
+      await mayEnd;
+      signal.throwIfAborted();
+      return Response.json({ data: [{ b64_json: "a picture" }], usage: { total_tokens: 7 } });
+    }
+    if (method === "POST") return Response.json({ id: `task-${requests.length}`, status: "queued" });
+    const data = { task_id: url.split("/").at(-1), status: "QUEUED" };
+    return Response.json({ code: "success", message: "", data });
+  }
+}
+
+const sse = { headers: { "content-type": "text/event-stream" } };
+
+function createBody(signal: AbortSignal, mayEnd: Promise<void>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async start(controller) {
+      controller.enqueue(piece({ choices: [{ index: 0, delta: { content: "a secret plan" } }] }));
+      await mayEnd;
+      if (signal.aborted) return controller.error(signal.reason);
+      controller.enqueue(piece({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }));
+      controller.enqueue(piece({ choices: [], usage: { total_tokens: 7 } }));
+      controller.close();
+    },
+  });
+}
+
+/** The proxy. `authorization` is the id of the user; the operator is "ada". */
+function openAll(
+  meter: ProxyPlugin<object> = budget<object>({ limits: { user: 1_000_000 }, windowMs: 1e12 }),
+) {
+  const gateway = openGateway();
+  const { plugin: probe, query } = createProbe();
+  const events: ProxyEvent[] = [];
+  const host = nodeHost<object>({ file: ":memory:", env: {} });
+  onTestFinished(() => host.close(100));
+  const { bucket } = createMemoryBucket();
+  const proxy = createProxy<object>({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+    origins: [],
+    models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
+    routes: ["chat", "images", "videos"],
+    secret: () => SECRET,
+    limits: { maxTokens: 100 },
+    fetch: gateway.fetch,
+    onEvent: (event) => {
+      if (event.kind === "request") events.push(event as ProxyEvent);
+    },
+    host,
+    plugins: [
+      ...[
+        meter,
+        idempotency<object>(),
+        resumableStreams<object>(),
+        videoWatch<object>({ startOn: "create" }),
+      ],
+      fileStore<object>({ bucket: () => bucket, secret: () => SECRET }),
+      ...[probe as ProxyPlugin<object>, admin<object>({ isOperator: ({ id }) => id === "ada" })],
+    ],
+  });
+  const behind: Promise<unknown>[] = [];
+  const send = (user: string, path: string, init: RequestInit = {}) => {
+    const headers = { "content-type": "application/json", authorization: user, ...init.headers };
+    const request = new Request(`https://proxy.example${path}`, { method: "POST", ...init, headers });
+    return proxy.fetch(request, {}, { waitUntil: (work) => void behind.push(work) });
+  };
+  const post = async (
+    user: string,
+    path: string,
+    body: object = {},
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await read(await send(user, path, { body: JSON.stringify(body), headers }));
+    await Promise.all(behind);
+    return { ...response, json: response.text.startsWith("{") ? JSON.parse(response.text) : undefined };
+  };
+  const create = (user: string, key: string) =>
+    post(user, "/v1/images/generations", image, { "idempotency-key": key });
+  /** Lets a user have data in each plugin. Returns the id of an upload that has one of its two parts. */
+  const use = async (user: string): Promise<string> => {
+    expect((await create(user, "one")).status).toBe(200);
+    expect((await post(user, "/v1/chat/completions", chat)).text).toContain("a secret plan");
+    expect((await post(user, "/v1/video/generations", video)).status).toBe(200);
+    const upload = await send(user, "/v1/uploads", {
+      body: createFile(starts.png, PART),
+      headers: {
+        "content-type": "application/octet-stream",
+        "content-length": `${PART}`,
+        "upload-length": `${PART + 10}`,
+      },
+    });
+    expect(upload.status).toBe(201);
+    return ((await upload.json()) as { id: string }).id;
+  };
+  /** Reads all rows of all tables, as JSON, by the table. */
+  const readRows = async () => {
+    const tables = await query(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+    );
+    const rows = tables.map(async ({ name }) => [name, await query(`SELECT * FROM "${name}"`)] as const);
+    return (await Promise.all(rows)).flatMap(([name, all]) =>
+      all.map((row) => `${name} ${JSON.stringify(row)}`),
+    );
+  };
+  const operate = async (operation: string, body: object) =>
+    (await post("ada", `/v1/admin/${operation}`, body)).json;
+  return { proxy, gateway, events, send, post, create, use, operate, readRows };
+}
+
+test("case 146: an operator lists the data of a user in each plugin, and acts on it; each call is an event", async () => {
+  const { use, operate, gateway, send, post, events } = openAll();
+  const user = "eve";
+  const upload = await use(user);
+  const { files } = await operate("files/list", { user });
+  expect(files).toMatchObject([{ id: upload, bytes: PART + 10, received: PART }]);
+  expect(await operate("files/remove", { user: "bob", id: upload })).toEqual({ removed: false });
+  expect(await operate("files/remove", { user, id: upload })).toEqual({ removed: true });
+  expect(await operate("files/list", { user })).toEqual({ files: [] });
+
+  const { watches } = await operate("watches/list", { user });
+  expect(watches).toMatchObject([{ user, model: "beta3.0-video", isRemoved: false }]);
+  expect(watches[0]).not.toHaveProperty("task");
+  const { watch } = await operate("watches/poll", { user, id: watches[0].gatewayId });
+  expect(watch.id).toBe(watches[0].id);
+  const polls = () => gateway.requests.filter(({ method }) => method === "GET").length;
+  const before = polls();
+  expect(before).toBe(1);
+  // the pause of the watch holds for operators, too
+  await operate("watches/poll", { user, id: watches[0].gatewayId });
+  expect(polls()).toBe(before);
+  expect(await operate("watches/poll", { user: "bob", id: watches[0].gatewayId })).toEqual({
+    watch: null,
+  });
+
+  gateway.isHeld = true;
+  const live = await send(user, "/v1/chat/completions", { body: JSON.stringify(chat) });
+  const { streams } = await operate("streams/list", { user });
+  expect(streams.map(({ state }: { state: string }) => state).sort()).toEqual(["complete", "open"]);
+  const id = live.headers.get("x-stream-id");
+  expect(await operate("streams/stop", { user, id })).toEqual({ stopped: true });
+  expect((await read(live)).text).toContain("stream_stopped");
+
+  expect(await operate("letters/list", {})).toMatchObject({ deadLetters: [] });
+  expect(events.find(({ operation }) => operation === "files/remove")).toMatchObject({
+    user: "ada",
+    target: "bob",
+    status: 200,
+  });
+  for (const path of ["files/list", "watches/poll", "streams/stop", "letters/list"])
+    expect((await post("eve", `/v1/admin/${path}`, { user })).status).toBe(404);
+});
+
+test("case 147: an erased user has no row left, nothing of it goes on, and others have all of theirs", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
+  const { use, operate, gateway, send, create, readRows } = openAll();
+  await use("bob");
+  const before = await readRows();
+  const upload = await use("ann");
+  // under way: a stream, a create that a page waits for, an upload, a task
+  gateway.isHeld = true;
+  const live = await send("ann", "/v1/chat/completions", { body: JSON.stringify(chat) });
+  const waiting = create("ann", "two");
+  await expect.poll(() => gateway.requests.filter(({ url }) => url.includes("/images/")).length).toBe(3);
+
+  const { data, failed, tooLarge } = await operate("users/export", { user: "ann" });
+  expect([failed, tooLarge]).toEqual([[], []]);
+  expect(Object.keys(data).sort()).toEqual(["budgets", "creates", "files", "streams", "watches"]);
+  expect(data.creates).toHaveLength(2);
+  expect(JSON.stringify(data.creates)).toContain("a picture");
+  expect(JSON.stringify(data.streams)).toContain("a secret plan");
+  expect(data.files.files).toMatchObject([{ id: upload }]);
+  expect(data.watches).toMatchObject([{ user: "ann" }]);
+
+  const erased = { erased: expect.any(Array), failed: [] };
+  expect(await operate("users/erase", { user: "ann" })).toEqual(erased);
+  expect(await waiting).toMatchObject({ status: 410, error: { code: "user_erased" } });
+  expect((await read(live)).text).toContain("stream_stopped");
+  expect(gateway.left).toBe(2);
+  expect(await operate("users/erase", { user: "ann" })).toEqual(erased);
+
+  const asked = gateway.requests.length;
+  const names = ["ann", await hashOf("ann")];
+  const readOwn = async () => (await readRows()).filter((row) => names.some((name) => row.includes(name)));
+  // for as long as an upload can take, a timer looks for what is stored late
+  const tables = (await readOwn()).map((row) => row.split(" ")[0]);
+  expect(tables.sort()).toEqual(["file_users", "timer_keys", "timers"]);
+  const after = await readRows();
+  // the total of all files is nobody's, and timers count their attempts
+  const isShared = (row: string) => row.includes('"key":"all') || row.startsWith("timers");
+  for (const row of before) if (!isShared(row)) expect(after).toContain(row);
+  expect(await operate("files/list", { user: "ann" })).toEqual({ files: [] });
+  vi.setSystemTime(Date.now() + 3_600_000);
+  // the host looks at its timers in intervals
+  await vi.advanceTimersByTimeAsync(30_000);
+  await vi.waitFor(async () => expect(await readOwn()).toEqual([]));
+  expect(gateway.requests.slice(asked).filter(({ url }) => !url.includes("/video/"))).toEqual([]);
+});
+
+test("case 148: a create that comes again after its user was erased is a new one", async () => {
+  const { create, operate, gateway, events } = openAll();
+  await create("cid", "one");
+  await create("cid", "one");
+  expect([gateway.requests.length, events.at(-1)?.replayed]).toEqual([1, true]);
+  await operate("users/erase", { user: "cid" });
+  expect((await create("cid", "one")).status).toBe(200);
+  expect([gateway.requests.length, events.at(-1)?.replayed]).toEqual([2, undefined]);
+  expect((await operate("users/export", { user: "cid" })).data.creates).toHaveLength(1);
+});
+
+test.each([
+  ["that has ended", false],
+  ["that is under way", true],
+])(
+  "case 165: an erasure while the meter fails deletes a response %s, says that it isn't done, and settles once",
+  async (_, isHeld) => {
+    silenceLog();
+    const purse = openPurse();
+    const { gateway, send, proxy, readRows } = openAll(purse.plugin as ProxyPlugin<object>);
+    purse.fails = true;
+    gateway.isHeld = isHeld;
+    const response = await send("ann", "/v1/chat/completions", { body: JSON.stringify(chat) });
+    const text = isHeld ? "" : await response.text();
+    expect(text.includes("a secret plan")).toBe(!isHeld);
+    const reading = isHeld ? response.text() : undefined;
+    expect(await eraseUser(proxy, {}, "ann")).toMatchObject({ failed: ["streams"] });
+    expect(await reading).not.toBe("");
+    expect((await readRows()).join("\n")).not.toContain("a secret plan");
+    expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
+    purse.fails = false;
+    expect(await eraseUser(proxy, {}, "ann")).toMatchObject({ failed: [] });
+    expect([purse.reserved.size, purse.spent.length]).toEqual([0, 1]);
+    expect((await readRows()).filter((row) => /^(jobs|job_parts) /.test(row))).toEqual([]);
+  },
+);

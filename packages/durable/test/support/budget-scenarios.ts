@@ -1,0 +1,205 @@
+import { admin, type Budget, budget, eraseUser, exportUser } from "@sluice/durable";
+import { createProxy, type GatewayProxy, type Host, type Payable } from "@sluice/worker-proxy";
+import { expect } from "vitest";
+import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { gateway } from "./durable-gateway.js";
+
+/*
+ * The scenarios of budgets that hold on each host. `budget-hosts.test.ts` runs them on SQLite and on Postgres with two
+ * processes, `budget-hosts.workerd.test.ts` on Durable Objects. None of them sets a clock: a host has its own.
+ */
+
+/** A proxy with a budget, as one process has it. */
+export interface BudgetServer<Env> {
+  readonly proxy: GatewayProxy<Env>;
+  readonly plugin: Budget<Env>;
+  readonly env: Env;
+}
+
+/** Two processes with one database; the same one twice where there is one process. */
+export interface BudgetPlace<Env> {
+  readonly one: BudgetServer<Env>;
+  readonly other: BudgetServer<Env>;
+}
+
+/** A window that ends in 2033: no test runs over its end. */
+const WINDOW_MS = 1_000_000_000_000;
+
+/**
+ * Makes a proxy with a budget. A user's limit is the number that begins the id, "100 ada"; a shared limit of 1,000 applies
+ * to users with a team, "100 ada of red". Requests reserve their `max_tokens`.
+ */
+export function createBudgetServer<Env>(host: Host<Env>, env: Env): BudgetServer<Env> {
+  const plugin = budget<Env>({
+    limits: {
+      user: ({ user }) => Number(/^\d+/.exec(user.id)?.[0] ?? 1000),
+      team: { limit: 1000, shards: 4, by: ({ user }) => / of (.*)$/.exec(user.id)?.[1] },
+    },
+    windowMs: WINDOW_MS,
+    reserve: ({ body }) => Number(body?.["max_tokens"] ?? 10),
+  });
+  const proxy = createProxy<Env>({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+    origins: [],
+    models: ["delta-5.3"],
+    fetch: (request) => gateway.answer(request),
+    host,
+    plugins: [plugin, admin<Env>({ isOperator: ({ id }) => id === "operator" })],
+  });
+  return { proxy, plugin, env };
+}
+
+const respondWith = (total_tokens: unknown) => () =>
+  Response.json({ choices: [], ...(total_tokens !== undefined && { usage: { total_tokens } }) });
+
+/** Sends a request, and waits for the work behind it. */
+async function send<Env>({ proxy, env }: BudgetServer<Env>, user: string, path: string, body?: object) {
+  const behind: Promise<unknown>[] = [];
+  const request = new Request(`https://proxy.example${path}`, {
+    method: body ? "POST" : "GET",
+    headers: { authorization: user, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const response = await proxy.fetch(request, env, { waitUntil: (work) => void behind.push(work) });
+  const json = (await response.json()) as Record<string, unknown>;
+  await Promise.all(behind);
+  return { status: response.status, json };
+}
+
+const chat = <Env>(server: BudgetServer<Env>, user: string, max_tokens = 10) =>
+  send(server, user, "/v1/chat/completions", {
+    model: "delta-5.3",
+    messages: [{ role: "user", content: "hi" }],
+    max_tokens,
+  });
+
+async function readOwn<Env>(server: BudgetServer<Env>, user: string) {
+  const { json } = await send(server, user, "/v1/budget");
+  return (json["budgets"] as Record<string, unknown>[])[0];
+}
+
+const payable = <Env>({ env }: BudgetServer<Env>, user: string, max_tokens: number): Payable<Env> => ({
+  env,
+  context: undefined,
+  route: "chat",
+  user: { id: user },
+  body: { max_tokens },
+});
+
+type Scenario = <Env>(place: BudgetPlace<Env>, name: string) => Promise<void>;
+
+/** The scenarios by title. Each gets a name that no other one has, for its users. */
+export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
+  async "lets one of twenty requests at once pass if there is money for one"({ one, other }, name) {
+    gateway.answers(respondWith(10));
+    const user = `10 ${name}`;
+    const all = await Promise.all(Array.from({ length: 20 }, (_, nth) => chat(nth % 2 ? one : other, user)));
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(all.filter(({ status }) => status === 429)).toHaveLength(19);
+    expect(gateway.requests).toHaveLength(1);
+    expect(await readOwn(other, user)).toMatchObject({ spent: 10, reserved: 0, remaining: 0 });
+  },
+
+  async "adds each of forty requests at once, once"({ one, other }, name) {
+    gateway.answers(respondWith(3));
+    const user = `1000 ${name}`;
+    const all = await Promise.all(Array.from({ length: 40 }, (_, nth) => chat(nth % 2 ? one : other, user)));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    expect(await readOwn(one, user)).toMatchObject({ spent: 120, reserved: 0 });
+  },
+
+  async "spends the usage of a response, all that was reserved without one, and nothing after a refusal"(
+    { one, other },
+    name,
+  ) {
+    const user = `1000 ${name}`;
+    const ends: [number, () => Response][] = [
+      [7, respondWith(7)],
+      [67, respondWith(undefined)],
+      [67, () => Response.json({ error: { message: "no" } }, { status: 400 })],
+    ];
+    for (const [spent, next] of ends) {
+      gateway.answers(next);
+      await chat(one, user, 60);
+      expect(await readOwn(other, user)).toMatchObject({ spent, reserved: 0 });
+    }
+  },
+
+  async "shows what one process has reserved to the other one, before the response is there"(
+    { one, other },
+    name,
+  ) {
+    const user = `100 ${name}`;
+    let respond = () => {};
+    const isSent = new Promise<void>((resolve) => {
+      gateway.answers(async () => {
+        resolve();
+        await new Promise<void>((end) => {
+          respond = end;
+        });
+        return respondWith(20)();
+      });
+    });
+    const first = chat(one, user, 60);
+    await isSent;
+    expect(await readOwn(other, user)).toMatchObject({ spent: 0, reserved: 60, remaining: 40 });
+    expect(await chat(other, user, 60)).toMatchObject({ status: 429 });
+    respond();
+    expect(await first).toMatchObject({ status: 200 });
+    expect(await readOwn(other, user)).toMatchObject({ spent: 20, reserved: 0, remaining: 80 });
+  },
+
+  async "never lets more than a shared limit pass"({ one, other }, name) {
+    gateway.answers(respondWith(10));
+    const all = await Promise.all(
+      Array.from({ length: 150 }, (_, nth) => chat(nth % 2 ? one : other, `1000 ${nth % 5} of ${name}`)),
+    );
+    const passed = all.filter(({ status }) => status === 200).length;
+    expect(passed).toBeLessThanOrEqual(100);
+    expect(passed).toBeGreaterThanOrEqual(75);
+    const refused = all.find(({ status }) => status === 429);
+    expect(refused?.json).toMatchObject({ error: { code: "shared_budget_exhausted" } });
+    const reader = { env: other.env, user: { id: `1 of ${name}` } };
+    expect(await other.plugin.read("team", reader)).toMatchObject({ spent: 10 * passed, reserved: 0 });
+  },
+
+  async "is raised and reset by an operator"({ one, other }, name) {
+    gateway.answers(respondWith(10));
+    const user = `10 ${name}`;
+    const operate = (server: typeof one, operation: string, more: object = {}) =>
+      send(server, "operator", `/v1/admin/budgets/${operation}`, { by: "user", user, ...more });
+    await chat(one, user);
+    expect((await operate(other, "raise", { amount: 5 })).json).toMatchObject({ limit: 15, remaining: 5 });
+    expect(await chat(one, user, 5)).toMatchObject({ status: 200 });
+    expect((await operate(one, "reset")).json).toMatchObject({ limit: 10, spent: 0 });
+    expect(await chat(other, user)).toMatchObject({ status: 200 });
+    expect((await send(one, user, "/v1/admin/budgets/reset", { by: "user", user })).status).toBe(404);
+  },
+
+  async "case 133: is exported and erased with its user, and nobody else's"({ one, other }, name) {
+    gateway.answers(respondWith(7));
+    const [user, stays] = [`100 ${name}`, `100 ${name} stays`];
+    await chat(one, user);
+    await chat(other, stays);
+    expect(await exportUser(other.proxy, other.env, user)).toMatchObject({
+      data: { budgets: [{ by: "user", spent: 7 }] },
+      failed: [],
+    });
+    expect(await eraseUser(other.proxy, other.env, user)).toEqual({ erased: ["budgets"], failed: [] });
+    expect(await readOwn(one, user)).toMatchObject({ spent: 0 });
+    expect(await readOwn(one, stays)).toMatchObject({ spent: 7 });
+  },
+
+  async "is settled by the ticket of another process, once"({ one, other }, name) {
+    const user = `100 ${name}`;
+    const given = await one.plugin.reserve(payable(one, user, 60));
+    if (!("settle" in given)) throw new Error("nothing is left");
+    expect(await readOwn(other, user)).toMatchObject({ reserved: 60 });
+    await other.plugin.settleTicket?.(given.ticket ?? "", 5, other.env);
+    await other.plugin.settleTicket?.(given.ticket ?? "", 60, other.env);
+    await given.settle({ total_tokens: 60 });
+    expect(await readOwn(one, user)).toMatchObject({ spent: 5, reserved: 0 });
+  },
+};

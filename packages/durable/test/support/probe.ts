@@ -1,0 +1,19 @@
+import type { PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
+import { operation } from "../../src/host/define.js";
+
+/** Runs any statement in the database of a proxy, whose file its host may have locked. */
+export function createProbe() {
+  let server: PluginServer | undefined;
+  const probe = operation<{ sql: string }, readonly Record<string, unknown>[]>(
+    "probe",
+    ({ query }, { sql }) => query(sql),
+  );
+  const plugin: ProxyPlugin = {
+    storage: { tables: [], operations: [probe] },
+    connect(given) {
+      server = given;
+    },
+  };
+  const query = async (sql: string) => (await server?.host({}).run("probe", probe, { sql })) ?? [];
+  return { plugin, query };
+}
