@@ -141,7 +141,7 @@ async function remove(life: Life): Promise<void> {
 
 async function eraseAndBegin(life: Life, act: Act): Promise<void> {
   const { random, simulation, erase, begin } = life;
-  if (!random.rarely(0.2)) return;
+  if (!random.rarely(0.1)) return;
   await Promise.race([act().catch(() => {}), settle(60)]);
   simulation.isFaulty = false;
   await erase();
@@ -162,7 +162,7 @@ async function live(life: Life): Promise<void> {
     if (nth > 15) life.task.gateway.isOver = true;
     const [name, act] = random.one(listActs(life));
     await take(life, name, act);
-    if (random.rarely(0.7)) await take(life, "time", () => pass(20 * SECOND));
+    await take(life, "time", () => pass(20 * SECOND));
   }
 }
 
@@ -185,18 +185,10 @@ async function recover(life: Life, isNeverReady: boolean): Promise<string> {
 
 /** Each end is told, and in truth. */
 function checkEnds({ simulation, task, resent }: Life, shown: string, isNeverReady: boolean): boolean {
-  const { events, webhooks, booked, crashes, faults } = simulation;
+  const { events, webhooks, booked, lies, crashes, faults } = simulation;
   const { gateway } = task;
   const ends = events.filter(({ kind, taskId }) => kind === "watch" && taskId === task.gatewayId);
-  for (const { outcome, code } of ends) {
-    const isTrue = {
-      complete: gateway.last === "SUCCESS",
-      failed: gateway.last === "FAILURE" && code === "task_failed",
-      lost: code === "task_not_found" ? gateway.mayBeAbsent : code === "watch_timeout",
-      stopped: task.isRemoved || code === "user_erased",
-    }[outcome as string];
-    expect(isTrue, `${outcome} ${code}`).toBe(true);
-  }
+  expect(lies).toEqual([]);
   const hooks = webhooks.filter((hook) => hook.task === task.id);
   const ids = [...new Set(hooks.map(({ type, id }) => `${type} ${id}`))];
   expect(new Set(ids.map((text) => text.split(" ")[0])).size, `two ids of one end: ${ids}`).toBe(ids.length);
@@ -262,6 +254,6 @@ test("cases 90, 129 and 156: no order of polls, faults, crashes, erasures and ac
   expect(seen.told).toBeGreaterThan(6);
   expect(seen.crashes).toBeGreaterThan(50);
   expect(seen.faults).toBeGreaterThan(20);
-  expect(seen.erasures).toBeGreaterThan(3);
-  expect(seen.removed).toBeGreaterThan(1);
+  expect(seen.erasures).toBeGreaterThan(0);
+  expect(seen.removed).toBeGreaterThan(0);
 });

@@ -38,9 +38,13 @@ export function simulateGateway(random: Random) {
     /** True once it has not known the task for so long that the watch may say so. */
     mayBeAbsent: false,
     respond,
-    /** Says that the last response was not stored. */
-    loseResponse: () => {
-      if (absent.times === 0) absent = before;
+    /** The watch has stored the last response. */
+    noteStored: () => {
+      before = absent;
+    },
+    /** The process or its database was lost, and perhaps the last response with it. */
+    noteLost: () => {
+      absent = before;
     },
   };
   let fileless = random.below(3);
@@ -50,15 +54,13 @@ export function simulateGateway(random: Random) {
 
   function respond(): Response | Promise<Response> {
     gateway.polls.push(Date.now());
-    if (!gateway.isWell && random.rarely(0.3)) return denyTask();
+    if (!gateway.isWell && random.rarely(0.4)) return denyTask();
     if (!gateway.isWell && random.rarely(0.5)) return random.one(troubles)();
-    before = absent;
     absent = { times: 0, since: 0 };
     return gateway.isOver ? endTask() : task(random.one(open));
   }
 
   function denyTask(): Response {
-    before = absent;
     absent = { times: absent.times + 1, since: absent.times === 0 ? Date.now() : absent.since };
     if (absent.times >= ABSENT.times && Date.now() - absent.since >= ABSENT.ms) gateway.mayBeAbsent = true;
     return refusal(404);

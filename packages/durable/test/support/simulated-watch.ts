@@ -36,6 +36,8 @@ export async function simulateWatch(random: Random) {
     events,
     webhooks,
     booked,
+    /** Events of ends that the gateway has not shown. */
+    lies: [] as string[],
     /** True while operations fail, and the app does. */
     isFaulty: true,
     /** Number of operations until the process ends. */
@@ -70,12 +72,12 @@ export async function simulateWatch(random: Random) {
           const bind = host.open(setup as never);
           bound = bind({});
           const { run } = bound;
-          bound.run = async (key, step, input) => runStep(() => run(key, step, input), step.name);
+          bound.run = async (key, step, input) => runStep(() => run(key, step, input), step.name, input);
           return bind;
         },
       },
       onEvent: (event) => {
-        if (!isGone && (event as { kind: string }).kind !== "request") events.push(event as never);
+        if (!isGone && (event as { kind: string }).kind !== "request") noteEvent(event as never);
       },
       fetch: async (request) => {
         if (isGone) return new Promise(() => {});
@@ -93,14 +95,19 @@ export async function simulateWatch(random: Random) {
     /** Ends the process: what it does from now on reaches no row, no app and no gateway. */
     function end(): string {
       isGone = true;
-      for (const gateway of gateways.values()) gateway.loseResponse();
+      for (const gateway of gateways.values()) gateway.noteLost();
       const next = `${first}.${simulation.crashes}`;
       // at once: nothing is written in between
       for (const part of ["", "-wal"]) if (existsSync(file + part)) copyFileSync(file + part, next + part);
       return next;
     }
 
-    async function runStep<Output>(run: () => Promise<Output>, name: string): Promise<Output> {
+    async function runStep<Output>(
+      run: () => Promise<Output>,
+      name: string,
+      input: unknown,
+    ): Promise<Output> {
+      const gateway = name === "videos.applyPoll" ? gateways.get((input as { id: string }).id) : undefined;
       if (isGone) return new Promise(() => {});
       simulation.crashIn -= 1;
       if (simulation.crashIn <= 0) {
@@ -109,11 +116,13 @@ export async function simulateWatch(random: Random) {
         return new Promise(() => {});
       }
       const isWrite = !/read|list|find|test/i.test(name);
-      if (!simulation.isFaulty || !isWrite || !random.rarely(0.05)) return await run();
+      const isFault = simulation.isFaulty && isWrite && random.rarely(0.05);
+      const isStored = !isFault || random.rarely(0.5);
+      const output = isStored ? await run() : undefined;
+      if (isStored) gateway?.noteStored();
+      else gateway?.noteLost();
+      if (!isFault) return output as Output;
       simulation.faults += 1;
-      const isStored = random.rarely(0.5);
-      if (isStored) await run();
-      else if (name === "videos.applyPoll") for (const gateway of gateways.values()) gateway.loseResponse();
       throw new Error(`the database is gone, ${isStored ? "after" : "before"} the commit`);
     }
 
@@ -146,6 +155,18 @@ export async function simulateWatch(random: Random) {
     const next = current.end();
     simulation.current = start(next);
     await current.close().catch(() => {});
+  }
+
+  function noteEvent(event: JobEvent): void {
+    events.push(event);
+    const { kind, outcome, code, taskId = "" } = event;
+    const { last, mayBeAbsent = false } = gateways.get(taskId) ?? {};
+    if (kind !== "watch") return;
+    const isTrue =
+      (code !== "task_not_found" || mayBeAbsent) &&
+      (outcome !== "complete" || last === "SUCCESS") &&
+      (outcome !== "failed" || (last === "FAILURE" && code === "task_failed"));
+    if (!isTrue) simulation.lies.push(`${outcome} ${code}`);
   }
 
   function createTask(): Response {
