@@ -249,9 +249,10 @@ describe("pages that listen", () => {
 
 describe("a watch that a page began", () => {
   test.each(["SUCCESS", "FAILURE", "success", "Cancelled"])("ends with %s", async (status) => {
-    const { create, gateway } = openWatchedProxy();
+    const { create, gateway, polls } = openWatchedProxy();
     gateway.next = () => task(status);
     const tab = await (await create()).listen();
+    await until(() => polls.length === 1);
     expect(await tab.nextEvent()).toMatchObject({ event: "task" });
     expect(await tab.nextEvent()).toEqual({ event: "end", data: {} });
     expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
@@ -277,6 +278,7 @@ describe("a watch that a page began", () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, polls } = openWatchedProxy();
     const tab = await (await create()).listen();
+    await until(() => polls.length === 1);
     await tab.nextEvent();
     gateway.next = () => refusal(status, {}, `wrong key ${KEY}`);
     await until(() => polls.length === 4);
