@@ -287,3 +287,46 @@ test("A request that can't be stored as sent is not sent", async () => {
   expect((await process.create("one")).status).toBe(200);
   expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
 });
+
+test("A database that is gone for a moment ends no stream, and all of it is stored", async () => {
+  const lines = silenceLog();
+  const { gateway, open } = openProcesses();
+  const live = gateway.streamsLive();
+  const process = open();
+  const response = await process.ask(keyed);
+  const reader = readerOf(response);
+  process.host.fails = (operation) => operation === "streams.append";
+  const large = piece("large".repeat(60_000));
+  live.send(large);
+  await reader.until("id: 1\n");
+  await expect.poll(() => lines.join()).toContain("a response could not be stored");
+  process.host.fails = () => false;
+  live.send(end);
+  live.end();
+  const text = await reader.until("nothing more");
+  expect(text).toContain("[DONE]");
+  expect((await (await process.resume(idOf(response))).text()) === text).toBe(true);
+  expect(process.jobs).toMatchObject([{ outcome: "complete" }]);
+});
+
+test("A fault of the meter ends a request for those who wait, and it is never sent again", async () => {
+  const lines = silenceLog();
+  const { purse, gateway } = openProcesses();
+  gateway.responds(() => Response.json(image));
+  const reserve: typeof purse.plugin.reserve = async (payable) => ({
+    ...(await purse.plugin.reserve(payable)),
+    costOf: () => {
+      throw new Error("no price for this");
+    },
+  });
+  const process = openStoredProxy({
+    gateway,
+    plugins: [{ ...purse.plugin, reserve }, idempotency()],
+  });
+  expect(await codeOf(await process.create("one"))).toBe("request_lost");
+  expect(lines.join()).toContain("no price for this");
+  vi.setSystemTime(START + SILENCE_MS);
+  expect(await codeOf(await process.create("one"))).toBe("request_lost");
+  expect(gateway.requests).toHaveLength(1);
+  await expect.poll(() => process.jobs).toMatchObject([{ outcome: "lost", spent: 100 }]);
+});
