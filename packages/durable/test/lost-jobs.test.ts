@@ -119,8 +119,9 @@ describe("a create whose process is gone", () => {
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
-        new Promise((resolve) => {
+        new Promise((resolve, reject) => {
           respond = resolve;
+          gateway.closing.addEventListener("abort", () => reject(gateway.closing.reason));
         }),
     );
     let wake!: () => void;
