@@ -26,12 +26,13 @@ export async function healthOf<Env>(
 }
 
 function checksOf<Env>(settings: Settings<Env>, env: Env, host: string): readonly unknown[] {
-  const { authenticate, isPublic, rateLimit, plugins, onEvent, read, way } = settings;
+  const { authenticate, isPublic, rateLimit, plugins, host: database, onEvent, read, way } = settings;
   const [baseURL, apiKeys] = way.parts(env, host);
   const parts: readonly (Checked<Env> | undefined)[] = [
     isPublic ? undefined : (authenticate as Checked<Env>),
     rateLimit,
     onEvent,
+    database,
     ...plugins,
   ];
   // a part may be listed twice: as a plugin, and as a part of `admin`

@@ -1,11 +1,15 @@
-/**
- * Makes a stream of the chunks of a source. The source goes on when its reader takes more.
- *
- * @param onEnd called once the stream has ended, failed or was left: the source must end then, too
- */
+/** What happens to the stream of a source. */
+export interface StreamEvents {
+  /** The source has failed. */
+  onError(error: unknown): void;
+  /** The stream is over, failed, or its reader has left: the source must end, too. */
+  onEnd(reason?: unknown): void;
+}
+
+/** Makes a stream of the chunks of a source. The source goes on when its reader takes more. */
 export function byteStream(
   chunks: AsyncGenerator<Uint8Array, void>,
-  onEnd: (reason?: unknown) => void,
+  { onError, onEnd }: StreamEvents,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream({
     type: "bytes",
@@ -16,8 +20,9 @@ export function byteStream(
         while (!done && value?.byteLength === 0) ({ done, value } = await chunks.next());
         if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
       } catch (error) {
+        onError(error);
         onEnd(error);
-        throw error;
+        return controller.error(error);
       }
       onEnd();
       controller.close();
@@ -26,7 +31,7 @@ export function byteStream(
     cancel(reason) {
       onEnd(reason);
       // a source that waits ends by its signal
-      chunks.return().catch(() => {});
+      chunks.return().catch(onError);
     },
   });
 }

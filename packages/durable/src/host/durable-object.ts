@@ -124,8 +124,8 @@ class KeyObject<Env> {
   async startTimers(): Promise<void> {
     try {
       // the transaction sets the next alarm, at the latest when the leases of these jobs end
-      await this.#timers.begin();
-      await this.#setAlarm();
+      if (this.#timers.isFull) await this.#setAlarm();
+      else await this.#timers.begin();
     } catch (error) {
       this.#report("timers", error);
       // the platform would give the alarm up after some attempts
@@ -174,13 +174,17 @@ class KeyObject<Env> {
 
   /** Sets the alarm to the time of the next timer, or earlier while a job needs this object. */
   async #setAlarm(): Promise<void> {
+    const { storage } = this.#state;
     const due = await this.#rows.readNext(this.#query, this.#readKey());
     const now = Date.now();
     const next = due !== null && this.#timers.isFull ? Math.max(due, now + FULL_MS) : due;
     const awake = this.#local.isRunning ? now + AWAKE_MS : null;
     const times = [next, awake].filter((time) => time !== null);
-    if (times.length === 0) await this.#state.storage.deleteAlarm();
-    else await this.#state.storage.setAlarm(Math.min(...times));
+    const at = times.length === 0 ? null : Math.min(...times);
+    // a write costs a thousand times as much as a read
+    if ((await storage.getAlarm()) === at) return;
+    if (at === null) await storage.deleteAlarm();
+    else await storage.setAlarm(at);
   }
 
   #readKey(): string {

@@ -13,6 +13,7 @@ export class LocalJobs {
   readonly #report: (subject: string, error: unknown) => void;
   readonly #controllers = new Set<AbortController>();
   readonly #jobs = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(createContext: CreateContext, report: (subject: string, error: unknown) => void) {
     this.#createContext = createContext;
@@ -28,7 +29,10 @@ export class LocalJobs {
     const controller = this.#enter();
     const run = async () => job.run(this.#createContext(key, 0, controller.signal), input);
     const ended = run()
-      .catch((error) => this.#report(`job ${job.name}`, error))
+      .catch((error) => {
+        // a job that was aborted fails by that
+        if (!this.#isClosed) this.#report(`job ${job.name}`, error);
+      })
       .finally(() => {
         this.#jobs.delete(ended);
         this.#controllers.delete(controller);
@@ -47,9 +51,15 @@ export class LocalJobs {
     const controller = this.#enter();
     left?.addEventListener("abort", () => controller.abort(left.reason), { once: true });
     const context: HostContext = this.#createContext(key, 0, controller.signal);
-    return byteStream(source.run(context, input), (reason) => {
-      this.#controllers.delete(controller);
-      controller.abort(reason);
+    return byteStream(source.run(context, input), {
+      onError: (error) => {
+        // a source that was aborted may fail by that
+        if (!controller.signal.aborted) this.#report(`source ${source.name}`, error);
+      },
+      onEnd: (reason) => {
+        this.#controllers.delete(controller);
+        controller.abort(reason);
+      },
     });
   }
 
@@ -57,6 +67,7 @@ export class LocalJobs {
   async close(withinMs: number): Promise<void> {
     const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
     await Promise.race([Promise.all(this.#jobs), late]);
+    this.#isClosed = true;
     for (const controller of this.#controllers) controller.abort(new Error("the host closes"));
   }
 

@@ -33,6 +33,8 @@ export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #schema: string;
   #isClosed = false;
+  /** Start of the first of the operations that have failed since one succeeded. */
+  #failsSince: number | undefined;
 
   constructor(url: string, schema: string, connection: PostgresConnection) {
     this.#schema = schema;
@@ -118,13 +120,18 @@ export class PostgresPool {
   }
 
   async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
-    const until = performance.now() + MAX_RUN_MS;
+    const startedAt = performance.now();
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
       try {
-        return await work();
+        const result = await work();
+        this.#failsSince = undefined;
+        return result;
       } catch (error) {
-        const isOver = this.#isClosed || performance.now() + pauseMs > until;
-        if (!isLost(error) || isOver) throw describeFailure(error);
+        if (!isLost(error)) throw describeFailure(error);
+        // while the database is away for long, requests do not wait for it
+        this.#failsSince ??= startedAt;
+        const since = Math.min(this.#failsSince, startedAt);
+        if (this.#isClosed || performance.now() + pauseMs - since > MAX_RUN_MS) throw describeFailure(error);
         await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
       }
     }

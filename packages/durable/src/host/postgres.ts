@@ -113,7 +113,6 @@ class PostgresHost implements BoundHost {
   run: BoundHost["run"] = async (key, step, input) => {
     refuseNested(`run "${step.name}"`);
     checkKey(key);
-    this.#checkOpen();
     if (step.kind === "read") {
       await this.#ready();
       return await this.#pool.read((query) => runReading(key, step, input, query));
@@ -187,13 +186,15 @@ class PostgresHost implements BoundHost {
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");
       const known = new Set(rows.map(({ sql }) => sql));
       // `IF NOT EXISTS` of an index waits for all writers of its table
-      // two plugins may have one table
-      for (const sql of new Set(this.#tables.filter((sql) => !known.has(sql)))) {
-        await query(sql);
+      for (const sql of this.#tables.filter((sql) => !known.has(sql))) {
+        await query(orderByBytes(sql));
         await query("INSERT INTO host_statements (sql) VALUES (?)", sql);
       }
     });
   }
 }
 
-export type { ClosableHost };
+/** Texts are in the order of their bytes, as in SQLite: the order of a database depends on its language. */
+function orderByBytes(sql: string): string {
+  return /^\s*CREATE TABLE/i.test(sql) ? sql.replace(/\bTEXT\b/g, 'TEXT COLLATE "C"') : sql;
+}

@@ -69,13 +69,18 @@ const RENEW = `UPDATE timers SET due = ? ${MINE}`;
 // a key with more due timers goes behind the others
 const NEXT_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM timers WHERE key = ?) > ?
   THEN (SELECT MIN(due) FROM timers WHERE key = ?) ELSE ? END WHERE key = ?`;
-const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND NOT EXISTS
-  (SELECT 1 FROM timers WHERE key = ? AND due IS NOT NULL)`;
+// not `NOT EXISTS`: for it, Postgres reads the whole table
+const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND
+  (SELECT MIN(due) FROM timers WHERE key = ?) IS NULL`;
 const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
   (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
-const RECOVER = "UPDATE timers SET due = ? WHERE run IS NOT NULL";
-const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT DISTINCT key, due FROM timers WHERE run IS NOT NULL
-  ON CONFLICT (key) DO UPDATE SET due = excluded.due`;
+// a process that its first job ends would never serve a request
+const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
+const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
+  ON CONFLICT (key) DO UPDATE SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;
+// a key that had its turn by a clock that was ahead
+const REPAIR_KEYS = `UPDATE timer_keys SET due = ? WHERE due > ? AND EXISTS
+  (SELECT 1 FROM timers WHERE timers.key = timer_keys.key AND timers.due <= ?)`;
 const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
@@ -133,6 +138,8 @@ export class TimerRows {
   ): Pick<Transaction, "schedule" | "cancel"> {
     return {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
+        if (!Number.isSafeInteger(at))
+          throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
         await Promise.all([
           this.#hasKeys && query(TOUCH_KEY, key, at),
           query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
@@ -229,10 +236,16 @@ export class TimerRows {
     await query(SWEEP, now - FAILED_MS);
   }
 
-  /** Makes all attempts due whose process has ended, where no other process can run them. */
+  /** Makes all attempts due soon whose process has ended, where no other process can run them. */
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
     if (this.#hasKeys) await query(RECOVER_KEYS);
+    await this.repair(query, now);
+  }
+
+  /** Gives keys their turn again after the clock was set back. */
+  async repair(query: Query, now: number): Promise<void> {
+    if (this.#hasKeys) await query(REPAIR_KEYS, now, now, now);
   }
 
   /** Reads the time at which the next key is due. Keys that are due now wait for jobs that run. */

@@ -18,6 +18,8 @@ const MAX_UNKNOWN = 1_000;
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
 const SWEEP_MS = 3_600_000;
+/** Smallest step by which a clock counts as set back. */
+const CLOCK_MS = 1_000;
 /** Pause after a job has ended, before more timers are claimed. */
 const CLAIM_PAUSE_MS = 20;
 const MAX_ERROR_CHARACTERS = 1_000;
@@ -49,6 +51,7 @@ export class Timers {
   readonly #running = new Set<RunningJob>();
   #renewal: ReturnType<typeof setInterval> | undefined;
   #sweptAt = 0;
+  #claimedAt = 0;
   /** True while more timers may be due than jobs can run. */
   #hasBacklog = false;
   #isClosed = false;
@@ -102,6 +105,8 @@ export class Timers {
       this.#sweptAt = now;
       await this.#rows.sweep(query, now);
     }
+    if (now < this.#claimedAt - CLOCK_MS) await this.#rows.repair(query, now);
+    this.#claimedAt = now;
     const claimed = await this.#rows.claim(query, now, {
       leaseUntil: now + LEASE_MS,
       limit,
