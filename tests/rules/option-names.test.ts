@@ -116,6 +116,7 @@ const proxy: Names<ProxyOptions> = {
   gateway: { includeUsage: true },
   mediaURLs: "public",
   plugins: [],
+  host: undefined,
   basePath: "",
   limits: { maxBodyBytes: 1, maxTokens: 1 },
   timeout: { bodyMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
