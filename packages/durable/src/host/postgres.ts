@@ -185,8 +185,8 @@ class PostgresHost implements BoundHost {
       await query("CREATE TABLE IF NOT EXISTS host_statements (sql TEXT NOT NULL PRIMARY KEY)");
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");
       const known = new Set(rows.map(({ sql }) => sql));
-      // `IF NOT EXISTS` of an index waits for all writers of its table
-      for (const sql of this.#tables.filter((sql) => !known.has(sql))) {
+      // `IF NOT EXISTS` of an index waits for all writers of its table. Two plugins may have one table
+      for (const sql of new Set(this.#tables.filter((sql) => !known.has(sql)))) {
         await query(orderByBytes(sql));
         await query("INSERT INTO host_statements (sql) VALUES (?)", sql);
       }
