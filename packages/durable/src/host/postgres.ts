@@ -92,8 +92,7 @@ class PostgresHost implements BoundHost {
     this.#schema = schema;
     this.#report = (subject, error) => report(subject, error, env as never);
     indexParts(parts);
-    // two plugins may share a table
-    this.#tables = [...new Set([...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)])];
+    this.#tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
     this.#pool = new PostgresPool(url, schema, connection);
     this.#bus = new PostgresBus(url, connection, schema, (error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
@@ -187,7 +186,8 @@ class PostgresHost implements BoundHost {
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");
       const known = new Set(rows.map(({ sql }) => sql));
       // `IF NOT EXISTS` of an index waits for all writers of its table
-      for (const sql of this.#tables.filter((sql) => !known.has(sql))) {
+      // two plugins may have one table
+      for (const sql of new Set(this.#tables.filter((sql) => !known.has(sql)))) {
         await query(sql);
         await query("INSERT INTO host_statements (sql) VALUES (?)", sql);
       }

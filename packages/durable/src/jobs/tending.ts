@@ -90,19 +90,18 @@ export function createSettled(context: StoreContext) {
 export function createErase(context: StoreContext) {
   const { kind } = context;
   return operation(`${kind}.erase`, async (tx: Transaction): Promise<Erased> => {
-    const [open, ended, emptied] = await Promise.all([
+    const [open, empty, ended] = await Promise.all([
       tx.query<{ id: string }>(
         `UPDATE jobs SET stop = 'erased' WHERE key = ? AND kind = ? AND expires_at IS NULL RETURNING id`,
         ...[tx.key, kind],
       ),
+      tx.query<{ id: string }>(
+        `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL AND details = '{}' LIMIT ?`,
+        ...[tx.key, kind, ERASE_JOBS],
+      ),
       tx.query<JobRow>(
         `SELECT id, ticket, is_settled FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL
           AND details <> '{}' LIMIT ?`,
-        ...[tx.key, kind, ERASE_JOBS],
-      ),
-      // left by an erasure before this one: it is not over as long as they are not settled
-      tx.query<{ id: string }>(
-        `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL AND details = '{}' LIMIT ?`,
         ...[tx.key, kind, ERASE_JOBS],
       ),
     ]);
@@ -113,7 +112,7 @@ export function createErase(context: StoreContext) {
     );
     return {
       open: open.map(({ id }) => id),
-      unsettled: [...ended.filter((row) => !isSettled(row)), ...emptied].map(({ id }) => id),
+      unsettled: [...empty, ...ended.filter((row) => !isSettled(row))].map(({ id }) => id),
       hasMore: ended.length === ERASE_JOBS,
     };
   });
