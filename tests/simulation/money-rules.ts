@@ -63,16 +63,20 @@ function readAccounts({ ledger, upstream }: Proxy) {
   let unpaid: Exchange | undefined;
   for (const exchange of upstream.exchanges) {
     if (exchange.method !== "POST" || exchange.path.endsWith("/GetAsset")) continue;
-    // one object sends several requests of its user: their amounts tell them apart
+    // one object sends several requests of its user: their amounts tell them apart, and their ends those that are alike
     const amount = computeMax(exchange.path, exchange.body ?? "");
-    const account = [...accounts.values()].find(
-      ({ reserve, settles, sent }) =>
-        !sent &&
-        !settles.some(({ at }) => at < exchange.at) &&
-        reserve.amount === amount &&
-        reserve.purpose === exchange.purpose &&
-        reserve.at <= exchange.at,
-    );
+    const endedAt = exchange.endedAt ?? exchange.at;
+    const distance = ({ settles }: Account) => Math.abs((settles[0]?.at ?? 0) - endedAt);
+    const [account] = [...accounts.values()]
+      .filter(
+        ({ reserve, settles, sent }) =>
+          !sent &&
+          !settles.some(({ at }) => at < exchange.at) &&
+          reserve.amount === amount &&
+          reserve.purpose === exchange.purpose &&
+          reserve.at <= exchange.at,
+      )
+      .sort((one, other) => distance(one) - distance(other));
     if (account) account.sent = exchange;
     else unpaid ??= exchange;
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { budget, idempotency, resumableStreams, videoWatch } from "@sluice/durable";
 import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
 import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
@@ -146,7 +147,11 @@ export function createProxyServer(
   }
 }
 
-/** Maximum cost of a request in tokens: fewer than its letters, plus the longest reply. */
+/**
+ * Maximum cost of a request in tokens: fewer than its letters, plus the longest reply. It differs from that of another
+ * request, so that a reservation tells which one it was made for.
+ */
 export function computeMax(routeOrPath: string, body: string): number {
-  return routeOrPath.includes("images") ? 40_000 : body.length + 1000;
+  const mark = createHash("sha256").update(body).digest().readUInt16BE() % 500;
+  return mark + (routeOrPath.includes("images") ? 40_000 : body.length + 1000);
 }

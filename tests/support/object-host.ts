@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { cloudflareHost, type DurableObjectClass, durableObject } from "@sluice/durable/cloudflare";
 
@@ -17,19 +18,32 @@ interface HostedProcess {
   readonly died: Promise<never>;
 }
 
+/** The timers of the process whose code runs. */
+const running = new AsyncLocalStorage<Set<NodeJS.Timeout>>();
+for (const name of ["setTimeout", "setInterval"] as const) {
+  const start = globalThis[name];
+  globalThis[name] = Object.assign((...given: Parameters<typeof setTimeout>) => {
+    const timer = start(...given);
+    running.getStore()?.add(timer);
+    return timer;
+  }, start) as never;
+}
+
 /** Runs the Durable Objects of one proxy in this process, with their rows in memory. */
 export function createObjectHost() {
   const objects = new Map<string, HostedObject>();
   let Kind: DurableObjectClass<unknown>;
   let kill: () => void = () => {};
   let died = createLife();
+  let timers = new Set<NodeJS.Timeout>();
   const namespace = {
     idFromName: (name: string) => name,
     get: (name: string) => ({
       async fetch(request: Request) {
         const { instance, ready, died } = openProcess(findObject(name));
         await Promise.race([ready, died]);
-        return Promise.race([instance.fetch(request), died]);
+        const response = await running.run(timers, () => Promise.race([instance.fetch(request), died]));
+        return endWith(response, died);
       },
     }),
   };
@@ -52,6 +66,8 @@ export function createObjectHost() {
       for (const object of objects.values()) object.process = undefined;
       kill();
       died = createLife();
+      for (const timer of timers) clearTimeout(timer);
+      timers = new Set();
     },
   };
 
@@ -78,12 +94,27 @@ export function createObjectHost() {
     const onReady = (work: Promise<unknown>) => {
       ready = work;
     };
-    const instance = new Kind(createState(object, isAlive, onReady), {});
+    const instance = running.run(timers, () => new Kind(createState(object, isAlive, onReady), {}));
     const process: HostedProcess = { instance, ready, died };
     object.process = process;
     isNew = false;
     return process;
   }
+}
+
+/** Returns the same response, whose body breaks when its process ends. */
+function endWith(response: Response, died: Promise<never>): Response {
+  if (!response.body) return response;
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await Promise.race([reader.read(), died]);
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(body, response);
 }
 
 /** Creates the state of an object's process. An ended process can't change anything. */

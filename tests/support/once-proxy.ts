@@ -2,11 +2,14 @@ import { type ClientOptions, createClient } from "@sluice/core";
 import { idempotency } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { vi } from "vitest";
 import { createObjectHost } from "./object-host.ts";
 
 /* `idempotency()` from the client to the gateway: our client, our proxy, and its objects in this process. */
 
 export const KEY = "sk-0123456789-of-the-gateway";
+/** More than the time without a sign of its process after which a request is lost. */
+const LOST_MS = 60_000;
 export const origin = "https://app.example";
 export const host = "https://proxy.example";
 
@@ -51,7 +54,13 @@ export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch,
   });
   objects.use(proxy);
   const reach: Send = (sent) => proxy.fetch(sent);
-  return { bills, keys, openPage, kill: objects.kill, reach };
+  return { bills, keys, openPage, kill, reach };
+
+  /** Loses the process that sends, and lets the time pass after which its requests count as lost. */
+  function kill(): void {
+    objects.kill();
+    vi.setSystemTime(Date.now() + LOST_MS);
+  }
 
   function toGateway(request: Request): Promise<Response> {
     if (request.method === "POST") bills.push(request.clone());

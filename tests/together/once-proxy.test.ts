@@ -33,6 +33,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
@@ -112,7 +113,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     expect(bills[0]?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
   });
 
-  test("is never sent again where the proxy's memory of it was lost, and the error is the same each time", async () => {
+  test("is never sent again after the process that sent it was lost, and the error is the same each time", async () => {
     const { promise: held, reject: fail } = Promise.withResolvers<Response>();
     const { openPage, bills, kill } = openProxy({ gateway: () => held });
     const { client } = openPage();
@@ -126,7 +127,6 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
       });
     expect(bills).toHaveLength(1);
     fail(new TypeError("terminated"));
-    await expect.poll(() => String(vi.mocked(console.error).mock.calls)).toContain("its storage failed");
   });
 
   test("is never sent again where the gateway's connection broke", async () => {

@@ -1,6 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { CDN, holdFile, openArchive, serveFile, video } from "./support/file-archive.js";
 import { DAY_MS, readBytes } from "./support/file-store.js";
@@ -16,6 +17,13 @@ async function openFile(): Promise<string> {
   return join(folder, "rows.db");
 }
 
+/** Copies a database as it stands: as the process leaves it that ends now. */
+async function copyDatabase(file: string): Promise<string> {
+  const copy = `${file}.copy`;
+  for (const part of ["", "-wal"]) await copyFile(file + part, copy + part).catch(() => {});
+  return copy;
+}
+
 test("a copy whose process ends is made by the next one, once", async () => {
   const file = await openFile();
   const { sources, create, poll, files, until, open, clock } = openArchive({ file });
@@ -24,9 +32,10 @@ test("a copy whose process ends is made by the next one, once", async () => {
   const id = await create("cut");
   await poll(id);
   await until(() => sources.fetched()).toHaveLength(1);
-  // the process ends: its job stands still for ever
+  const left = await copyDatabase(file);
+  // it begins nothing more
   void files.close();
-  const next = open({ file, bucket: files.bucket });
+  const next = open({ file: left, bucket: files.bucket });
   sources.serve("cut.mp4", serveFile(video));
   expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isOver: false, attempts: 1 }]);
   await clock.pass(ATTEMPT_MS);
@@ -39,27 +48,62 @@ test("a copy whose process ends is made by the next one, once", async () => {
   await clock.run(1000);
 });
 
-test("a copy whose attempts never end is given up after five of them, as failed", async () => {
-  const { sources, create, poll, files, until, copyEvents, failures, clock } = openArchive();
-  const ends: (() => void)[] = [];
-  sources.serve("cut.mp4", () => {
-    const { promise, resolve } = Promise.withResolvers<Response>();
-    ends.push(() => resolve(new Response("gone", { status: 404 })));
-    return promise;
-  });
-  await poll(await create("cut"));
-  for (let nth = 1; nth <= 5; nth += 1) {
-    await until(() => ends).toHaveLength(nth);
-    await clock.pass(ATTEMPT_MS);
-  }
-  await until(copyEvents).toMatchObject([{ outcome: "failed", code: "copy_cut", taskId: "cut" }]);
-  expect(failures()).toMatchObject([
-    expect.stringContaining("its last attempt was cut off; dropped: task cut"),
+/** Opens a store whose process has ended during a copy, with rows as they are after a change. */
+async function openLeft(change: string) {
+  const path = await openFile();
+  const archive = openArchive({ file: path });
+  const held = holdFile(video);
+  archive.sources.serve("cut.mp4", held.serve);
+  await archive.poll(await archive.create("cut"));
+  await archive.until(() => archive.sources.fetched()).toHaveLength(1);
+  const file = await copyDatabase(path);
+  void archive.files.close();
+  const database = new DatabaseSync(file);
+  database.exec(change);
+  database.close();
+  const next = archive.open({ file, bucket: archive.files.bucket });
+  return { ...archive, next, finish: held.finish };
+}
+
+test("a copy that was cut off in its last attempt is reported as failed, and not made again", async () => {
+  const { next, sources, clock, until, finish } = await openLeft("UPDATE file_copies SET attempts = 5");
+  await clock.pass(ATTEMPT_MS);
+  await until(() => next.jobEvents()).toMatchObject([
+    { kind: "copy", outcome: "failed", code: "copy_cut", taskId: "cut" },
   ]);
-  // an attempt that ends late changes nothing
-  for (const end of ends) end();
+  expect(next.logs.join("\n")).toContain("its last attempt was cut off; dropped: task cut");
+  expect([sources.fetched().length, next.keys()]).toEqual([1, []]);
+  finish();
+});
+
+test("a copy whose job the host has given up is reported as failed after a day, also where its user never returns", async () => {
+  const { next, clock, until, finish } = await openLeft("DELETE FROM timers WHERE job = 'files/copy'");
+  await clock.pass(2 * DAY_MS);
+  await until(() => next.jobEvents()).toMatchObject([
+    { kind: "copy", outcome: "failed", code: "copy_cut", taskId: "cut" },
+  ]);
+  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isOver: true }]);
+  await clock.pass(2 * DAY_MS);
+  await until(async () => (await next.export()).copies).toEqual([]);
+  finish();
+});
+
+test("an attempt that ends late, behind the begin of the next one, changes nothing", async () => {
+  const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
+  const ends: (() => void)[] = [];
+  sources.serve("late.mp4", () => {
+    return new Promise((resolve) => {
+      ends.push(() => resolve(new Response("gone", { status: 404 })));
+    });
+  });
+  await poll(await create("late"));
+  await until(() => ends).toHaveLength(1);
+  sources.serve("late.mp4", serveFile(video));
+  await clock.pass(ATTEMPT_MS);
+  await until(() => copyEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
+  ends[0]?.();
   await clock.run(1000);
-  expect([copyEvents().length, sources.fetched().length, files.keys()]).toEqual([1, 5, []]);
+  expect([copyEvents().length, files.keys().length, (await files.list()).files.length]).toEqual([1, 1, 1]);
 });
 
 test("a deletion while a copy runs wins: nothing stays, and nothing comes back", async () => {

@@ -179,11 +179,13 @@ describe("an attempt that fails", () => {
       () => new Response(video.slice(0, 999), { headers: { "content-length": "1000" } }),
     );
     sources.serve("empty.mp4", () => new Response(""));
-    sources.serve("slow.mp4", (request) => {
-      const { promise, reject } = Promise.withResolvers<Response>();
-      request.signal.addEventListener("abort", () => reject(request.signal.reason));
-      return promise;
-    });
+    sources.serve(
+      "slow.mp4",
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+    );
     const reasons = {
       cut: "the file broke off before its end",
       "cut-unsaid": "the file broke off before its end",

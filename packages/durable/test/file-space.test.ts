@@ -197,6 +197,29 @@ test("bytes that arrive after their upload was deleted are deleted, too", async 
   expect([keys(), await list()]).toEqual([[], { files: [] }]);
 });
 
+test("bytes that arrive after their upload was deleted, in a process that ends then, are deleted, too", async () => {
+  const clock = useClock();
+  const { upload, keys, list, ask, bucket } = openFileStore();
+  const put = bucket.put.bind(bucket);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  bucket.put = async (...file) => {
+    await released;
+    await put(...file);
+    await new Promise(() => {});
+  };
+  upload(png).catch(() => {});
+  await expect.poll(async () => (await list()).files.length).toBe(1);
+  const [file] = (await list()).files;
+  expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+  release();
+  await expect.poll(keys).toHaveLength(1);
+  await clock.pass(17 * MINUTE_MS);
+  await expect.poll(keys).toEqual([]);
+});
+
 test("a user without files has no rows and no timer left", async () => {
   const clock = useClock();
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));

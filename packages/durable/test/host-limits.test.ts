@@ -117,6 +117,19 @@ test("a timer runs at its time after the clock was set back", async () => {
   await host.close();
 });
 
+test("a user with many timers keeps the turn after a clock that was ahead for a moment", async () => {
+  const host = nodeHost({ file: ":memory:" });
+  const bound = bind(host);
+  const ids = Array.from({ length: 24 }, (_, nth) => `${nth}`);
+  await Promise.all(ids.map((id) => bound.run("a", planInnocent, { id })));
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
+  // eight of them run at a time
+  await expect.poll(async () => (await bound.run("a", readIds, null)).length).toBeGreaterThan(16);
+  vi.useRealTimers();
+  await expect.poll(() => bound.run("a", readIds, null), { timeout: 10_000 }).toHaveLength(48);
+  await host.close();
+});
+
 test("a job that an earlier version of the program had waits for one that has it", async () => {
   const file = join(folder, "versions.db");
   const run = reading("versions.runs", async ({ key, query }, _: null) => {

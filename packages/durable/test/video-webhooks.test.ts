@@ -1,13 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  type EndContext,
-  type EndedTask,
-  listDeadLetters,
-  resendDeadLetter,
-  videoWatch,
-  webhook,
-} from "../src/videos/index.js";
+import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
+import { type EndContext, type EndedTask, offerEndHandler } from "../src/videos/end-handler.js";
+import { videoWatch } from "../src/videos/video-watch.js";
+import { webhook } from "../src/webhooks/webhook.js";
 import {
   advance,
   DAY,
@@ -195,6 +191,43 @@ describe("a webhook", () => {
   });
 });
 
+test("an operation whose commit is repeated changes nothing: one watch, one event and one webhook for each end", async () => {
+  const { create, gateway, app, sent, events, letters, proxy, env, plugin, of } = openNotifyingProxy();
+  for (const operation of plugin.storage?.operations ?? []) {
+    const run = operation.run as (...given: unknown[]) => Promise<unknown>;
+    const runTwice = async (...given: unknown[]) => {
+      await run(...given);
+      return await run(...given);
+    };
+    if (operation.kind === "write") Object.assign(operation, { run: runTwice });
+  }
+  const { listen } = await create();
+  const tab = await listen();
+  app.next = () => new Response(null, { status: 503 });
+  await until(() => events.length > 0 || Date.now() > START + 7 * SECOND);
+  gateway.next = done;
+  await until(() => of("webhook").length === 1);
+  app.next = () => new Response(null, { status: 410 });
+  await until(() => of("webhook").length === 2);
+  await advance(2 * SECOND);
+  const [letter] = await letters();
+  app.next = () => new Response(null, { status: 204 });
+  expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(true);
+  await until(() => of("webhook").length === 3);
+  await jump(DAY);
+  expect(sent).toHaveLength(3);
+  expect(events.map(({ kind, outcome, attempts }) => [kind, outcome, attempts])).toEqual([
+    ["watch", "complete", 2],
+    ["webhook", "waiting", 1],
+    ["webhook", "refused", 2],
+    ["webhook", "complete", 1],
+  ]);
+  const seen: unknown[] = [];
+  for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
+    seen.push(one.data.data?.status ?? one.data.status ?? one.event);
+  expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
+});
+
 describe("a dead letter", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
     const { proxy, env, letters, sent, of, created } = await giveUp();
@@ -364,6 +397,24 @@ describe("a handler of the app", () => {
     expect(await letters()).toEqual([]);
     expect(of("webhook")).toHaveLength(1);
   });
+});
+
+test("a plugin that copies results gets each final end, also of a watch that a page began", async () => {
+  const ended: EndedTask[] = [];
+  const files = { routes: [] };
+  offerEndHandler(files, async function archive(one) {
+    ended.push(one);
+  });
+  const watch = videoWatch<Readonly<Record<string, string>>>();
+  const { create, gateway, polls } = openWatchedProxy({}, { plugins: [watch, files] });
+  const { listen, gatewayId } = await create();
+  await listen();
+  await until(() => polls.length === 1);
+  gateway.next = done;
+  await until(() => ended.length === 1);
+  expect(ended).toMatchObject([{ gatewayId, userId: "ann", state: "succeeded", task: { code: "success" } }]);
+  await jump(HOUR);
+  expect(ended).toHaveLength(1);
 });
 
 describe("the options of a webhook", () => {

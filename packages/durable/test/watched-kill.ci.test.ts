@@ -37,12 +37,13 @@ async function start(): Promise<string> {
   const child = spawn(process.execPath, ["server.js"], {
     cwd: folder,
     env,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   running = child;
-  child.stdout.on("data", (data) => {
-    output += String(data);
-  });
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (data) => {
+      output += String(data);
+    });
   await expect.poll(() => output).toContain("port ");
   return `http://127.0.0.1:${/port (\d+)/.exec(output)?.[1]}`;
 }
@@ -109,6 +110,9 @@ test("a process that is killed between two handlers repeats only the one that ha
   app.answers((response) => void response.writeHead(204).end());
   await start();
   await expect.poll(() => app.requests.map(({ url }) => url)).toEqual(["/book"]);
+  // the attempt that was lost is counted, and the next one keeps its pause
+  expect(output).toContain("bookVideo, attempt 1 of 9");
+  expect(output).toContain("the process ended during the attempt");
   // one end has one id, by which the app knows what it has seen
   expect(app.requests[0]?.body).toBe(booked);
   const headers = rawHeaders.flatMap((name, at) =>

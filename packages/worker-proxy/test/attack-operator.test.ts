@@ -9,7 +9,7 @@ const withPicture = {
   messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: picture } }] }],
 };
 
-test.each(["authenticate", "rateLimit", "meter", "media", "extension"])(
+test.each(["authenticate", "rateLimit", "budget", "media", "plugin"])(
   "case 59: an exception in %s is a 503, and its cause is in the log without the key",
   async (throws) => {
     const proxy = await startAttacked({ plan: { throws } });

@@ -83,7 +83,7 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     },
   ],
   [
-    "host: its binding is missing; env.SLUICE",
+    "cloudflareHost: its binding is missing; env.SLUICE",
     { host: cloudflareHost(binding("SLUICE")), plugins: [videoWatch<Env>()] },
   ],
   ["webhook: url: is no URL; give https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],

@@ -1,6 +1,16 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../host/define.js";
-import { addUser, FILE_COLUMNS, type FileRow, findFile, NEVER, SWEEP, sweepBy } from "./tables.js";
+import {
+  addUser,
+  COPY_COLUMNS,
+  type CopyRow,
+  FILE_COLUMNS,
+  type FileRow,
+  findFile,
+  NEVER,
+  SWEEP,
+  sweepBy,
+} from "./tables.js";
 
 /** Number of files that one step deletes: a bucket deletes up to 1,000 in one call. */
 const BATCH = 100;
@@ -10,6 +20,9 @@ const ERASED = 500;
 /** Pause after an attempt in which the bucket did not delete a file, and the longest one: each is twice the one before. */
 const RETRY_MS = 10 * 60_000;
 const MAX_RETRY_MS = 86_400_000;
+
+/** Time after an attempt was due at which a copy is taken for lost, in milliseconds. */
+export const LOST_COPY_MS = 86_400_000;
 
 /** Time after which the sweep deletes what a request should have deleted by itself. */
 const HANDOVER_MS = 60_000;
@@ -66,6 +79,8 @@ export const addRemoved = operation(
 /** The files that a step of the sweep has to delete. `state` is the one before the step. */
 export interface DueFiles {
   readonly files: readonly FileRow[];
+  /** Copies whose job was given up, because it ended its process each time. */
+  readonly lost: readonly CopyRow[];
 }
 
 /** Marks files whose time is over, and returns them with those that are still to be deleted. */
@@ -83,8 +98,20 @@ export const findDue = operation("files/due", async (transaction, _: null): Prom
       (SELECT source FROM file_copies WHERE key = ? AND forget_at <= ? ORDER BY forget_at LIMIT ?)`,
     ...[key, key, now, BATCH],
   );
-  return { files };
+  return { files, lost: await endLostCopies(transaction) };
 });
+
+/** Ends copies that should have had an attempt long ago. They stay for a while, so that they are not made again at once. */
+async function endLostCopies({ key, now, query }: Transaction): Promise<readonly CopyRow[]> {
+  const lost = await query<CopyRow>(
+    `UPDATE file_copies SET url = '', next_at = NULL, forget_at = ? WHERE key = ? AND source IN
+      (SELECT source FROM file_copies WHERE key = ? AND next_at <= ? ORDER BY next_at LIMIT ?) RETURNING ${COPY_COLUMNS}`,
+    ...[now + LOST_COPY_MS, key, key, now - LOST_COPY_MS, BATCH],
+  );
+  if (lost.length > 0)
+    await query("UPDATE file_users SET copies = copies - ? WHERE key = ?", lost.length, key);
+  return lost;
+}
 
 /** The end of a step of deletion. */
 export type Deleted = {
@@ -145,9 +172,10 @@ async function endFile(transaction: Transaction, id: string): Promise<void> {
 /** Schedules the sweep for the next row that is due. A user without rows has no timer and no sums. */
 async function scheduleSweep(transaction: Transaction, { userId, storesMs }: Deleted): Promise<void> {
   const { key, now, query } = transaction;
-  const [[file], [copy], [user]] = await Promise.all([
+  const [[file], [over], [waiting], [user]] = await Promise.all([
     query<{ at: number | null }>("SELECT MIN(due_at) AS at FROM files WHERE key = ?", key),
     query<{ at: number | null }>("SELECT MIN(forget_at) AS at FROM file_copies WHERE key = ?", key),
+    query<{ at: number | null }>("SELECT MIN(next_at) AS at FROM file_copies WHERE key = ?", key),
     query<{ erasedAt: number; copies: number }>(
       'SELECT erased_at AS "erasedAt", copies FROM file_users WHERE key = ?',
       key,
@@ -155,8 +183,9 @@ async function scheduleSweep(transaction: Transaction, { userId, storesMs }: Del
   ]);
   if (!user) return;
   const erasedUntil = user.erasedAt + storesMs;
-  const times = [file?.at ?? NEVER, copy?.at ?? NEVER, erasedUntil > now ? erasedUntil : NEVER];
-  const at = Math.min(...times);
+  const lostAt = (waiting?.at ?? NEVER) + LOST_COPY_MS;
+  const ends = [file?.at ?? NEVER, over?.at ?? NEVER, erasedUntil > now ? erasedUntil : NEVER];
+  const at = Math.min(...ends, lostAt);
   await query("UPDATE file_users SET sweep_at = ? WHERE key = ?", at, key);
   if (at < NEVER) return await transaction.schedule(SWEEP, { id: "", at, input: { userId } });
   await transaction.cancel(SWEEP, "");

@@ -21,8 +21,6 @@ export class TimerLoop {
   /** Reads the table at a time at the latest. */
   wake(at: number): void {
     const now = Date.now();
-    // a clock that was set back must not put off the next read
-    this.#wakeAt = Math.min(this.#wakeAt, now + POLL_MS);
     const isLater = this.#timeout !== undefined && at >= this.#wakeAt;
     if (this.#isClosed || isLater) return;
     this.#wakeAt = Math.min(at, now + POLL_MS);

@@ -69,8 +69,9 @@ const RENEW = `UPDATE timers SET due = ? ${MINE}`;
 // a key with more due timers goes behind the others
 const NEXT_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM timers WHERE key = ?) > ?
   THEN (SELECT MIN(due) FROM timers WHERE key = ?) ELSE ? END WHERE key = ?`;
-const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND NOT EXISTS
-  (SELECT 1 FROM timers WHERE key = ? AND due IS NOT NULL)`;
+// not `NOT EXISTS`: for it, Postgres reads the whole table
+const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND
+  (SELECT MIN(due) FROM timers WHERE key = ?) IS NULL`;
 const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
   (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
 // a process that its first job ends would never serve a request

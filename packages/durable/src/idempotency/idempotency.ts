@@ -15,7 +15,6 @@ import {
 } from "@sluice/worker-proxy/internal";
 import { createJobs } from "../jobs/jobs.js";
 import { checkMilliseconds, checkWhole } from "../jobs/options.js";
-import { makeTextParts } from "../jobs/parts.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { headOf } from "../jobs/run.js";
 import type { Ending, Sending } from "../jobs/sending.js";
@@ -65,9 +64,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     retentionMs,
     isFromStart: true,
     maxBytes,
-    holdsAll: true,
     lostCode: "request_lost",
-    respond: (sending, response, server) => readCreated(sending, response, server, maxBytes),
+    respond: readCreated,
     storeFailure({ live }, refusal) {
       live.head = headOf(refusal);
     },
@@ -105,7 +103,6 @@ async function readCreated(
   { live, call, status, headers, keys }: Sending,
   response: Response,
   server: JobServer,
-  maxBytes: number,
 ): Promise<Ending> {
   checkedType(response, false);
   const { chunkMs } = server.settings.way.timeout;
@@ -117,13 +114,8 @@ async function readCreated(
     live.head = headOf(new Refusal("upstream_type"));
     return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
   }
-  const size = new TextEncoder().encode(text).byteLength;
-  if (size > maxBytes) {
-    live.isWhole = false;
-    logError(`idempotency: a response of ${size} bytes is not stored; see maxBytes`);
-  }
-  live.add(makeTextParts(text));
-  live.head = { status, headers, type: "application/json" };
+  if (!live.setText(text, { status, headers, type: "application/json" }))
+    logError(`idempotency: a response of ${text.length} characters is not stored; see maxBytes`);
   const outcome = paid.callOutcome === "refused" ? "failed" : "complete";
   return { state: "complete", outcome, ...paid };
 }

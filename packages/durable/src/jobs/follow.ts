@@ -78,9 +78,10 @@ async function* follow(
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
     const first = readHead(feed, status, input, isStream);
+    // before the head is sent: others that come meanwhile count it
+    reader.isReading = first.head !== undefined && !first.isEmpty;
     yield encoder.encode(`${JSON.stringify(first)}\n`);
     if (!first.head || first.isEmpty) return;
-    reader.isReading = true;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
     feed.readers.leave(reader);
@@ -113,17 +114,19 @@ function readHead(
   if (mode === "response" && head.refusal) return { refusal: head.refusal };
   // its events are the end of a request that failed
   const events = head.refusal ? { ...head, status: 200, type: EVENTS } : head;
+  const isText = events.type !== EVENTS;
+  if (isText && !isWhole && !feed.isLive) return refuse(jobRefusal("answer_not_kept"));
   if (!isStream)
     return status.head && state !== "lost" ? { head: events } : refuse(jobRefusal("request_lost"));
   if (mode === "rest") {
-    if (events.type !== EVENTS) return { isGone: true };
+    if (isText) return { isGone: true };
     const isKnown = feed.isLive || !isOpen(state);
     if (isKnown && isWhole && state !== "lost" && after > lastId)
       return refuse(jobRefusal("event_id_invalid"));
     if (!isOpen(state) && isWhole && state !== "lost" && after === lastId)
       return { head: { ...events, status: 204 }, isEmpty: true };
   }
-  if (events.type === EVENTS && feed.readers.reading >= MAX_READERS)
+  if (!isText && feed.readers.reading >= MAX_READERS)
     return refuse(jobRefusal("too_many_readers", { what: MAX_READERS, headers: { "retry-after": "60" } }));
   return { head: events };
 }

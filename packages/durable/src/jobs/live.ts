@@ -1,10 +1,10 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { Changes } from "./changes.js";
 import { type Feed, RowPages } from "./feed.js";
-import { cutPart, MAX_ROW_BYTES, type Part } from "./parts.js";
+import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
-import type { JobState, ResponseHead } from "./states.js";
+import { isOpen, type JobState, type ResponseHead } from "./states.js";
 import type { JobStore } from "./store.js";
 
 /** Bytes of a response that stay in memory for readers that are a little behind. */
@@ -18,8 +18,6 @@ export interface LiveOptions {
   readonly owner: string;
   /** Size of the largest response that is stored, in bytes. */
   readonly maxBytes: number;
-  /** True if all of it stays in memory for its readers. @default what is in rows, or is not stored, leaves it */
-  readonly holdsAll?: boolean | undefined;
 }
 
 /** Bytes of all responses in this process that wait for their rows. */
@@ -37,14 +35,14 @@ export class LiveJob implements Feed {
   code: string | undefined;
   head: ResponseHead | undefined;
   lastId = 0;
-  /** True once all of it is in rows. */
+  /** True once its end is in rows, with all of it that is stored. */
   isStored = false;
   /** False once events are not stored any more. */
   isWhole = true;
   /** Called when the first reader comes, and when the last one has left. */
   onReaders = () => {};
   readonly #maxBytes: number;
-  readonly #tailLimit: number;
+  #tailLimit = TAIL_BYTES;
   readonly #rows: RowPages;
   #tail: Part[] = [];
   #tailBytes = 0;
@@ -53,10 +51,9 @@ export class LiveJob implements Feed {
   #storedTo = 0;
   #unstoredBytes = 0;
 
-  constructor(context: HostContext, store: JobStore, id: string, { owner, maxBytes, holdsAll }: LiveOptions) {
+  constructor(context: HostContext, store: JobStore, id: string, { owner, maxBytes }: LiveOptions) {
     this.owner = owner;
     this.#maxBytes = maxBytes;
-    this.#tailLimit = holdsAll ? Number.POSITIVE_INFINITY : TAIL_BYTES;
     this.#rows = new RowPages(context, store, id);
     this.readers = new Readers(this.changes, () => {
       this.aloneSince = Date.now();
@@ -70,8 +67,11 @@ export class LiveJob implements Feed {
   }
 
   async readStatus(): Promise<JobStatus> {
-    const { state, code, head, lastId, isWhole } = this;
-    return { state, code, head, lastId, isWhole, expiresAt: undefined };
+    const { state, code, lastId, isWhole } = this;
+    // a response that comes as a whole is shown once it is stored
+    const head = this.head?.type === "text/event-stream" || !isOpen(state) ? this.head : undefined;
+    const aliveUntil = Number.POSITIVE_INFINITY;
+    return { state, code, head, lastId, isWhole, aliveUntil, expiresAt: undefined };
   }
 
   async readPart(after: number): Promise<Part | "missing" | undefined> {
@@ -83,6 +83,22 @@ export class LiveJob implements Feed {
       return cutPart(part, after);
     }
     return (await this.#rows.read(after)) ?? "missing";
+  }
+
+  /**
+   * Sets a whole text as the response, for its readers in this place and for the rows. One that is larger than `maxBytes`
+   * is not stored.
+   *
+   * @returns false if it is not stored
+   */
+  setText(text: string, head: ResponseHead): boolean {
+    const parts = makeTextParts(text);
+    const size = parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+    this.isWhole = size <= this.#maxBytes;
+    this.#tailLimit = Number.POSITIVE_INFINITY;
+    this.add(parts);
+    this.head = head;
+    return this.isWhole;
   }
 
   /** Adds parts for the readers, and for the next rows. */
@@ -155,7 +171,7 @@ function nameOf({ key }: HostContext, store: JobStore, id: string): string {
 }
 
 /**
- * Returns the response that this place owns; undefined if there is none, or if all of it is in rows. The request that
+ * Returns the response that this place owns; undefined if there is none, or if its end is in rows. The request that
  * began it reads it from memory in any case.
  */
 export function findLive(

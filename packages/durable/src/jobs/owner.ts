@@ -43,6 +43,7 @@ export interface OwnEnd extends Pick<End, "state" | "isSettled"> {
 export class JobOwner {
   readonly #options: OwnerOptions;
   readonly #unwatch: () => void;
+  readonly #onClose = () => this.giveUp("lost");
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
@@ -62,6 +63,9 @@ export class JobOwner {
       this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
       if (live.unstoredBytes > 0 || live.head) this.#storeIn(this.#pauseMs());
     });
+    // the host closes: nothing more can be stored
+    context.signal.addEventListener("abort", this.#onClose);
+    if (context.signal.aborted) this.#onClose();
     live.onReaders = () => this.#watchIdle();
     this.#storeIn(RENEW_MS);
     this.#watchIdle();
@@ -120,13 +124,15 @@ export class JobOwner {
     const { context, store, live } = this.#options;
     this.#stopTimers();
     await this.#storing;
-    const input: End = { ...this.#append(live.getUnstored()), ...end, code: code ?? null };
+    const parts = live.getUnstored();
+    const input: End = { ...this.#append(parts), ...end, code: code ?? null };
     try {
       const { isEnded, dropped } = await this.#retry(() =>
         context.host.run(context.key, store.end, input as never),
       );
       const how = isEnded ? end.state : "lost";
-      live.isStored = isEnded && live.isWhole;
+      live.isStored = isEnded;
+      live.noteStored(parts);
       live.finish(how, isEnded ? code : store.options.lostCode);
       return isEnded ? dropped : undefined;
     } catch (error) {
@@ -153,6 +159,7 @@ export class JobOwner {
 
   close(): void {
     this.#stopTimers();
+    this.#options.context.signal.removeEventListener("abort", this.#onClose);
     this.#options.live.onReaders = () => {};
   }
 

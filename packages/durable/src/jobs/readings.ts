@@ -14,6 +14,8 @@ export interface JobStatus {
   readonly lastId: number;
   /** False if events after the last one are not stored. */
   readonly isWhole: boolean;
+  /** Unix milliseconds until which the owner counts as alive. */
+  readonly aliveUntil: number;
   /** Unix milliseconds; undefined as long as the job is open. */
   readonly expiresAt: number | undefined;
 }
@@ -41,7 +43,7 @@ export interface JobReadings {
   readonly list: Reading<{ readonly after: string }, readonly ListedJob[]>;
 }
 
-const STATUS = "id, state, code, head, last_id, is_whole, expires_at";
+const STATUS = "id, state, code, head, last_id, is_whole, alive_until, expires_at";
 
 /** Creates the reads of the jobs of a plugin. */
 export function createReadings(kind: string): JobReadings {
@@ -78,13 +80,14 @@ export function createReadings(kind: string): JobReadings {
   };
 }
 
-function readStatus({ state, code, head, last_id, is_whole, expires_at }: JobRow): JobStatus {
+function readStatus({ state, code, head, last_id, is_whole, alive_until, expires_at }: JobRow): JobStatus {
   return {
     state,
     code: code ?? undefined,
     head: parseJSON<ResponseHead>(head),
     lastId: last_id,
     isWhole: is_whole === 1,
+    aliveUntil: alive_until,
     expiresAt: expires_at ?? undefined,
   };
 }

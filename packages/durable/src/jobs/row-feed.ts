@@ -28,6 +28,7 @@ export class RowFeed implements Feed {
   #status: Promise<JobStatus | null> | undefined;
   #stop: (() => void) | undefined;
   #looks = 0;
+  #aliveUntil = Number.POSITIVE_INFINITY;
 
   constructor(context: HostContext, store: JobStore, id: string, tend: Tend, onLeft: () => void) {
     this.#context = context;
@@ -63,6 +64,7 @@ export class RowFeed implements Feed {
       this.#status = undefined;
     });
     const status = await loading;
+    this.#aliveUntil = status?.aliveUntil ?? this.#aliveUntil;
     if (status && isOpen(status.state)) this.#follow();
     else this.#stop?.();
     return status;
@@ -72,7 +74,7 @@ export class RowFeed implements Feed {
   #follow(): void {
     if (this.#stop || this.readers.count === 0) return;
     const unsubscribe = this.#context.subscribe(() => this.#look());
-    const timer = setInterval(() => this.#look(), LOOK_MS);
+    const timer = setInterval(() => this.#lookAgain(), LOOK_MS);
     this.#stop = () => {
       unsubscribe();
       clearInterval(timer);
@@ -81,9 +83,13 @@ export class RowFeed implements Feed {
     void this.#attend();
   }
 
-  #look(): void {
+  #lookAgain(): void {
     this.#looks += 1;
-    if (this.#looks % LOOKS_PER_NOTE === 0) void this.#attend();
+    if (this.#looks % LOOKS_PER_NOTE === 0 || Date.now() > this.#aliveUntil) void this.#attend();
+    this.#look();
+  }
+
+  #look(): void {
     this.#status = undefined;
     this.#rows.clear();
     this.changes.notify();

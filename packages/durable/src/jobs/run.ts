@@ -1,5 +1,5 @@
 import type { CallOutcome, Job, JobContext, JobEvent } from "@sluice/worker-proxy";
-import { openCall, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
+import { openCall, type Refusal, refusalIn, textOf, within } from "@sluice/worker-proxy/internal";
 import { job } from "../host/define.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
@@ -17,8 +17,6 @@ export interface RunOptions {
   /** Size of the largest response that is stored, in bytes. */
   readonly maxBytes: number;
   readonly idleTimeoutMs?: number | undefined;
-  /** True if readers in this place get a response that is too large to be stored from memory. */
-  readonly holdsAll?: boolean;
   /** Reads the gateway's response into `live`. @throws {Refusal} */
   respond(sending: Sending, response: Response, server: JobServer): Promise<Ending>;
   /** Stores a failure after which the request is not sent again. @returns the code of the end */
@@ -29,14 +27,17 @@ export interface RunOptions {
   stop(sending: Sending, reason: StopReason): Refusal | string;
 }
 
+/** Longest time for which the end of a job waits for its settlement, in milliseconds. */
+const SETTLE_MS = 2000;
+
 /** Creates the job that sends one request to the gateway, stores its response, and settles it. */
 export function createRun(options: RunOptions, getServer: () => JobServer): Job<JobRequest> {
-  const { store, maxBytes, idleTimeoutMs, holdsAll } = options;
+  const { store, maxBytes, idleTimeoutMs } = options;
   const { kind } = store.options;
   return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = getServer();
     const { id } = request;
-    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes, holdsAll });
+    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes });
     const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
     const owner = new JobOwner({
       context,
@@ -52,6 +53,10 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
     const sending: Sending = { context, request, live, owner, call, asked: { known: {} }, ...known };
     try {
       await runJob(sending, options, server);
+    } catch (error) {
+      // a fault of this code or of the meter's: its row is settled as lost once its time is over
+      live.finish("lost", store.options.lostCode);
+      throw error;
     } finally {
       call.close(true);
       owner.close();
@@ -75,7 +80,10 @@ async function runJob(sending: Sending, options: RunOptions, server: JobServer):
   await finish(sending, options, server, ending);
 }
 
-/** Stores the end of a job, reports it, and settles its reservation: in this order, each once. */
+/**
+ * Settles the reservation of a job, stores its end and reports it, each once. A meter that is slow settles later: the readers
+ * of a stream wait for its end.
+ */
 async function finish(
   sending: Sending,
   { store, eventKind }: RunOptions,
@@ -86,7 +94,7 @@ async function finish(
   const { state, code, callOutcome, usage, outcome, bytes } = ending;
   const paid = account?.close(callOutcome, usage);
   const payment = { reserved: paid?.reserved, spent: paid?.spent };
-  const isSettled = !account?.ticket;
+  const isSettled = !account?.ticket || (await within(SETTLE_MS, paid?.settled ?? notSettled)) === true;
   const dropped = await owner.end({ state, code, payment, isSettled });
   if (dropped) {
     const requestId = sending.headers["x-request-id"];
@@ -110,6 +118,8 @@ async function finish(
   // without it a timer settles once more, which changes nothing
   await context.host.run(context.key, store.settled, { id, owner: name }).catch(() => {});
 }
+
+const notSettled = Promise.resolve(false);
 
 async function fail(
   sending: Sending,

@@ -2,6 +2,7 @@ import type { CallOutcome } from "@sluice/worker-proxy";
 import {
   checkedType,
   holdsKey,
+  logError,
   outcomeOf,
   parsed,
   Refusal,
@@ -11,7 +12,7 @@ import {
   usageOf,
 } from "@sluice/worker-proxy/internal";
 import { errorLines } from "../jobs/follow.js";
-import { makeEventParts, makeTextParts } from "../jobs/parts.js";
+import { makeEventParts } from "../jobs/parts.js";
 import { headOf } from "../jobs/run.js";
 import type { Ending, Sending } from "../jobs/sending.js";
 import type { JobServer } from "../jobs/server.js";
@@ -34,8 +35,8 @@ export async function respond(sending: Sending, response: Response, server: JobS
     live.head = headOf(new Refusal("upstream_type"));
     return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
   }
-  live.add(makeTextParts(text));
-  live.head = { status, headers, type: "application/json" };
+  if (!live.setText(text, { status, headers, type: "application/json" }))
+    logError("resumableStreams: JSON in the place of a stream is not stored; see maxBytes");
   return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
 }
 

@@ -87,18 +87,47 @@ interface DeliveryFailure {
 }
 
 /** The handlers of a watch, by the names under which their rows are stored. */
-export type NamedHandlers<Env> = ReadonlyMap<string, EndHandler<Env>>;
+export class NamedHandlers<Env> {
+  readonly #all = new Map<string, EndHandler<Env>>();
+  /** Names of the handlers that other plugins offer. */
+  readonly #offered = new Set<string>();
 
-/** Names handlers by their functions, and the second of a name with a number. */
-export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): NamedHandlers<Env> {
-  const named = new Map<string, EndHandler<Env>>();
-  for (const handler of handlers) {
+  constructor(handlers: readonly EndHandler<Env>[]) {
+    for (const handler of handlers) this.#add(handler);
+  }
+
+  /** Adds the handlers that plugins of the proxy offer. */
+  addOffered(plugins: readonly object[]): void {
+    for (const plugin of plugins) {
+      const handler = offered.get(plugin);
+      if (handler) this.#offered.add(this.#add(handler as unknown as EndHandler<Env>));
+    }
+  }
+
+  get(name: string): EndHandler<Env> | undefined {
+    return this.#all.get(name);
+  }
+
+  /** Returns the names of the handlers of an end. Those of the app work after tasks that were watched from their create. */
+  getNames(isCreated: boolean): readonly string[] {
+    return isCreated ? [...this.#all.keys()] : [...this.#offered];
+  }
+
+  /** Names a handler by its function, and the second one of a name with a number. */
+  #add(handler: EndHandler<Env>): string {
     const usual = /^[\w$]{1,60}$/.test(handler.name) ? handler.name : "handler";
     let name = usual;
-    for (let number = 2; named.has(name); number += 1) name = `${usual}-${number}`;
-    named.set(name, handler);
+    for (let number = 2; this.#all.has(name); number += 1) name = `${usual}-${number}`;
+    this.#all.set(name, handler);
+    return name;
   }
-  return named;
+}
+
+const offered = new WeakMap<object, EndHandler<never>>();
+
+/** Lets a plugin of this package work after each end of a watch, as the archive of files does. Its function has a name. */
+export function offerEndHandler<Env>(plugin: object, handler: EndHandler<Env>): void {
+  offered.set(plugin, handler as EndHandler<never>);
 }
 
 const STATES: readonly EndState[] = ["succeeded", "failed", "expired", "unknown"];

@@ -36,7 +36,8 @@ export class Feed<Env> {
   #nextReading: Promise<void> | undefined;
   #readersNotedAt = Date.now();
 
-  constructor(parts: WatchParts<Env>, context: HostContext) {
+  /** @param onEnd called once the last follower has left: the feed is over then */
+  constructor(parts: WatchParts<Env>, context: HostContext, onEnd: () => void) {
     this.#parts = parts;
     this.#context = context;
     const unsubscribe = context.subscribe(() => void this.#refresh());
@@ -44,16 +45,13 @@ export class Feed<Env> {
     this.#close = () => {
       unsubscribe();
       clearInterval(timer);
+      onEnd();
     };
   }
 
-  get isEmpty(): boolean {
-    return this.#followers.size === 0;
-  }
-
-  /** Returns the limit that one more stream of a task would exceed. */
-  findLimit(id: string): number | undefined {
-    if (this.#followers.size >= MAX_PER_USER) return MAX_PER_USER;
+  /** Returns the limit that one more stream of a task would exceed. Many people are one user of a public proxy. */
+  findLimit(id: string, isPublic: boolean): number | undefined {
+    if (!isPublic && this.#followers.size >= MAX_PER_USER) return MAX_PER_USER;
     const isOfTask = (follower: Follower) => follower.id === id;
     return [...this.#followers].filter(isOfTask).length >= MAX_PER_TASK ? MAX_PER_TASK : undefined;
   }
@@ -67,7 +65,7 @@ export class Feed<Env> {
   remove(follower: Follower): void {
     this.#followers.delete(follower);
     if (![...this.#followers].some(({ id }) => id === follower.id)) this.#tasks.delete(follower.id);
-    if (this.isEmpty) this.#close();
+    if (this.#followers.size === 0) this.#close();
   }
 
   /** Returns the newest known state of a task; null if it is gone. */

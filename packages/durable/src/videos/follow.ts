@@ -12,6 +12,8 @@ export type Follow = {
   /** The task's id as the client knows it. */
   readonly sentId: string;
   readonly lastEventId: string | null;
+  /** True if many people are one user. */
+  readonly isPublic: boolean;
 };
 
 /** The context of a host that says when the reader of a source has left. Without a signal, the next beat finds out. */
@@ -27,14 +29,12 @@ export function defineFollow<Env>(parts: () => WatchParts<Env>): Source<Follow> 
   return source("videos.follow", async function* (context: EndingContext, input: Follow) {
     const ofHost = feeds.get(context.host) ?? new Map<string, Feed<Env>>();
     feeds.set(context.host, ofHost);
-    let feed = ofHost.get(context.key);
-    // the feed of a place is over once its last follower has left
-    if (!feed || feed.isEmpty) feed = new Feed(parts(), context);
-    const limit = feed.findLimit(input.id);
+    const { key, signal } = context;
+    const feed = ofHost.get(key) ?? new Feed(parts(), context, () => ofHost.delete(key));
+    const limit = feed.findLimit(input.id, input.isPublic);
     if (limit !== undefined) return void (yield encoder.encode(String(limit)));
-    ofHost.set(context.key, feed);
-    yield* followTask(feed, input, context.signal);
-    if (feed.isEmpty && ofHost.get(context.key) === feed) ofHost.delete(context.key);
+    ofHost.set(key, feed);
+    yield* followTask(feed, input, signal);
   });
 }
 

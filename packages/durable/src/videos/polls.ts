@@ -24,8 +24,8 @@ export interface WatchRules {
   readonly intervalMs: number;
   readonly retentionMs: number | undefined;
   readonly isSteady: boolean;
-  /** Names of the handlers. */
-  readonly handlers: readonly string[];
+  /** Returns the names of the handlers of an end. */
+  readonly getHandlers: (isCreated: boolean) => readonly string[];
 }
 
 type Run = RowId & { readonly run: string };
@@ -45,7 +45,7 @@ export type BegunPoll =
 /** Defines the operations of polls. */
 export function definePolls(
   jobs: WatchJobs,
-  { intervalMs, retentionMs, handlers }: WatchRules,
+  { intervalMs, retentionMs, getHandlers }: WatchRules,
   deliveries: ReturnType<typeof defineDeliveries>,
 ) {
   /** Begins a poll, and stores it before it is sent: a process that is lost meanwhile has polled. */
@@ -91,7 +91,8 @@ export function definePolls(
     }
     await transaction.cancel(jobs.poll as Job<never>, id);
     await transaction.schedule(jobs.forget, { id, at: next.end.retainedUntil, input: { id } });
-    if (next.created) await deliveries.add(transaction, id, createEndedTask(next, next.end, hash), handlers);
+    const names = getHandlers(next.created !== undefined);
+    if (names.length > 0) await deliveries.add(transaction, id, createEndedTask(next, next.end, hash), names);
     return isNewEnd(next) ? next : null;
   });
 

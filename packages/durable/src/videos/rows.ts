@@ -112,8 +112,12 @@ export async function deleteWatch({ key, query }: Transaction, id: string): Prom
   ]);
 }
 
-/** Counts the watches of a user that have not ended, up to a limit. */
-export async function countOpenWatches({ key, query }: Transaction, limit: number): Promise<number> {
-  const rows = await query("SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT ?", key, limit);
-  return rows.length;
+/** Returns true if a user has as many watches that have not ended. */
+export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
+  const rows = await query(
+    "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",
+    key,
+    count - 1,
+  );
+  return rows.length > 0;
 }

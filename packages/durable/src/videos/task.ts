@@ -250,5 +250,6 @@ function pause(task: WatchedTask, retryAfterMs: number, { random, intervalMs }: 
   const longer = Math.min(usual * 2 ** Math.max(0, failures - 1), MAX_PAUSE_MS);
   const least = isSteady ? 1 : 0.9;
   const jittered = Math.max(longer, retryAfterMs / least) * (least + 0.2 * random);
-  return { ...task, nextAt: Math.min(askedAt + Math.ceil(jittered), startedAt + MAX_WATCH_MS) };
+  const nextAt = Math.max(askedAt + Math.ceil(jittered), getSoonestPoll(task, intervalMs));
+  return { ...task, nextAt: Math.min(nextAt, startedAt + MAX_WATCH_MS) };
 }

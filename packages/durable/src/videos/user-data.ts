@@ -1,10 +1,13 @@
 import type { AdminOperation, BoundHost, UserData } from "@sluice/worker-proxy";
 import { ensure, hashOf, type Server } from "@sluice/worker-proxy/internal";
-import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../webhooks/dead-letter-rows.js";
+import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../dead-letters/dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";
 import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";
 import { PAGE } from "./watches.js";
+
+/** Largest export of a user, in characters. */
+const MAX_EXPORT_CHARACTERS = 8 * 1024 * 1024;
 
 /** Returns the key of a user's rows. */
 export async function createUserKey(userId: string): Promise<string> {
@@ -32,10 +35,13 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
       const host = parts.server().host(env);
       const key = await createUserKey(userId);
       const all: unknown[] = [];
+      let characters = 0;
       for (let after = "", isDone = false; !isDone; ) {
         const tasks = await host.run(key, parts.watches.list, { after });
         all.push(...tasks.map(exportTask));
-        isDone = tasks.length < PAGE;
+        for (const { envelope = "" } of tasks) characters += envelope.length;
+        // an export of more is refused as too large: the rest need not be read
+        isDone = tasks.length < PAGE || characters > MAX_EXPORT_CHARACTERS;
         after = tasks.at(-1)?.id ?? "";
       }
       return all;

@@ -1,20 +1,17 @@
-import type { AdmittedRequest, JobContext, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
-import { ensure, limited, Refusal, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import type { JobContext, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
+import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import { deadLetterStorage } from "../dead-letters/dead-letter-rows.js";
+import { createLetterOperations } from "../dead-letters/dead-letters.js";
 import { job } from "../host/define.js";
-import { deadLetterStorage } from "../webhooks/dead-letter-rows.js";
-import { createLetterOperations } from "../webhooks/dead-letters.js";
 import { defineDeliveries, type RowId } from "./deliveries.js";
-import { type EndHandler, nameHandlers, renameTask } from "./end-handler.js";
-import { defineFollow, openBody } from "./follow.js";
+import { type EndHandler, NamedHandlers } from "./end-handler.js";
+import { defineFollow } from "./follow.js";
 import { deliverEnd, listDeadLetter, pollTask, type WatchParts } from "./jobs.js";
 import { definePolls } from "./polls.js";
-import { createWatchRefusal } from "./refusals.js";
-import { rejectOnAbort } from "./reject-on-abort.js";
 import { WATCH_TABLES } from "./rows.js";
-import { type CreatedTask, canResume, type WatchedTask } from "./task.js";
-import { type FailedResponse, readTask } from "./task-response.js";
-import { createUserData, createUserKey, createWatchOperations } from "./user-data.js";
-import { defineWatches, MAX_OPEN_WATCHES, READER_NOTE_MS } from "./watches.js";
+import { createServe } from "./serve.js";
+import { createUserData, createWatchOperations } from "./user-data.js";
+import { defineWatches } from "./watches.js";
 
 /** Options of {@link videoWatch}. */
 export interface VideoWatchOptions<Env = unknown> {
@@ -42,8 +39,6 @@ export interface VideoWatchOptions<Env = unknown> {
 }
 
 const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
-/** Longest time for which the response to a create waits for the start of its watch, in milliseconds. */
-const START_MS = 5_000;
 /** More attempts than a job of a watch ever needs: only the rules of the watch end it. */
 const ENDLESS = 100_000;
 
@@ -73,7 +68,7 @@ const ENDLESS = 100_000;
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}): ProxyPlugin<Env> {
   const { intervalMs, retentionMs, isSteady, onEnd } = checkOptions(options);
   let connected: Server<Env> | undefined;
-  const handlers = nameHandlers(onEnd);
+  const handlers = new NamedHandlers(onEnd);
   const jobs = {
     poll: job("videos.poll", ENDLESS, (context, { id }: RowId) => pollTask(parts, context, id)),
     deliver: job("videos.deliver", ENDLESS, (context: JobContext, input: RowId) =>
@@ -87,7 +82,12 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     }),
   };
   const deliveries = defineDeliveries(jobs);
-  const rules = { intervalMs, retentionMs, isSteady, handlers: [...handlers.keys()] };
+  const rules = {
+    intervalMs,
+    retentionMs,
+    isSteady,
+    getHandlers: (isCreated: boolean) => handlers.getNames(isCreated),
+  };
   const watches = defineWatches(jobs, rules, deliveries);
   const polls = definePolls(jobs, rules, deliveries);
   const parts: WatchParts<Env> = { server, watches, polls, deliveries, handlers };
@@ -95,6 +95,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const { add: _, cancel: __, ...deliveryOperations } = deliveries;
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   const openHost = (env: Env) => server().host(env);
+  const { serveEvents, removeTask, send, answered } = createServe(parts, follow, intervalMs);
   return {
     checks: onEnd.flatMap(({ checks = [] }) => checks),
     offers: { videos: isSteady ? "video-events, video-watch" : "video-events" },
@@ -115,6 +116,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     connect(given: PluginServer<Env>) {
       connected = serverIn(given);
+      handlers.addOffered(connected.settings.plugins);
     },
     ...(isSteady && { send, answered }),
     userData: createUserData(parts),
@@ -125,97 +127,6 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     ensure(connected, "videoWatch: give it to the plugins of a proxy");
     return connected;
   }
-
-  async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
-    const { env, user, id = "", sentId = id, request } = admitted;
-    const host = openHost(env);
-    const key = await createUserKey(user.id);
-    checkOpened(await host.run(key, watches.open, { id, userId: user.id, firstPollInMs: 0 }));
-    const lastEventId = request.headers.get("last-event-id");
-    const stream = await host.open(key, follow, { id, sentId, lastEventId });
-    return new Response(await openBody(stream, request.signal), {
-      headers: { "content-type": "text/event-stream" },
-    });
-  }
-
-  async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
-    await openHost(env).run(await createUserKey(user.id), watches.markRemoved, { id });
-    return new Response(null, { status: 204 });
-  }
-
-  /** Serves a poll of a task from its row. */
-  function send(admitted: AdmittedRequest<Env>): Promise<Response> | undefined {
-    return admitted.route === "videos" && admitted.id !== undefined ? servePoll(admitted) : undefined;
-  }
-
-  async function servePoll({ env, user, id = "", sentId = id }: AdmittedRequest<Env>): Promise<Response> {
-    const host = openHost(env);
-    const key = await createUserKey(user.id);
-    let task = await host.run(key, watches.read, { id });
-    if (!task || needsReader(task)) {
-      const opened = await host.run(key, watches.open, { id, userId: user.id, firstPollInMs: intervalMs });
-      ({ task } = checkOpened(opened));
-      // nothing is known, or an end without a final state is some time ago
-      if ("isDue" in opened && opened.isDue) {
-        await pollTask(parts, { host, key, env }, id);
-        task = await host.run(key, watches.read, { id });
-      }
-    }
-    if (!task) throw new Refusal("upstream_unreachable");
-    const { envelope, failure, end } = task;
-    if (end?.error !== undefined) throw createStoredRefusal(end as FailedResponse);
-    if (envelope === undefined)
-      throw failure ? createStoredRefusal(failure) : new Refusal("upstream_unreachable");
-    const headers = { "content-type": "application/json" };
-    return new Response(renameTask(envelope, id, sentId), { headers });
-  }
-
-  /** Starts the watch of a new task. A paid response must arrive, so a failure is only reported. */
-  async function answered(admitted: AdmittedRequest<Env>, receipt: unknown): Promise<void> {
-    const { route, body, user, id = "", sentId = id, model, headers, env } = admitted;
-    if (route !== "videos" || !body) return;
-    const requestId = headers?.["x-request-id"];
-    const created: CreatedTask = { sentId, model, requestId };
-    const start = async () =>
-      openHost(env).run(await createUserKey(user.id), watches.start, {
-        ...{ id, userId: user.id, created, random: Math.random() },
-        envelope: readTask(receipt)?.envelope ?? null,
-      });
-    const drop = (code: string, error: unknown) => {
-      const { setup, report } = server();
-      const facts = { taskId: id, user: user.id, model, requestId };
-      setup.report(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, env);
-      report({ kind: "watch", id, outcome: "dropped", code, ...facts }, env, admitted.context);
-    };
-    try {
-      // a second attempt, because connections are cut
-      const { refused } = await limited(START_MS, (signal) =>
-        Promise.race([start().catch(start), rejectOnAbort(signal)]),
-      );
-      if (refused) drop(refused, createWatchRefusal(refused, { what: MAX_OPEN_WATCHES }));
-    } catch (error) {
-      drop("object_unavailable", error);
-    }
-  }
-}
-
-/** @throws {Refusal} 429 `too_many_tasks` */
-function checkOpened<Opened extends object>(opened: Opened | { readonly refused: "too_many_tasks" }): Opened {
-  if ("refused" in opened)
-    throw createWatchRefusal(opened.refused, { what: MAX_OPEN_WATCHES, headers: { "retry-after": "60" } });
-  return opened;
-}
-
-/** Returns true for a watch whose row has to change for a page that polls. */
-function needsReader(task: WatchedTask): boolean {
-  if (task.end) return canResume(task, Date.now());
-  return task.envelope === undefined || Date.now() - task.lastReaderAt >= READER_NOTE_MS;
-}
-
-/** Returns the refusal of a poll that failed, as the gateway or the proxy worded it. */
-function createStoredRefusal({ status, error }: FailedResponse): Refusal {
-  const { error: said } = JSON.parse(error) as { error: Record<string, string> };
-  return new Refusal("said", { said: { ...said, status } });
 }
 
 /** @throws {TypeError} for an option that cannot work */

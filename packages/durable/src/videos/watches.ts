@@ -3,7 +3,7 @@ import { operation, reading } from "../host/define.js";
 import { DEAD_LETTER_RETENTION_MS, type defineDeliveries, type RowId, readDeliveries } from "./deliveries.js";
 import { isPolling, removeWatch, schedulePoll, type WatchJobs, type WatchRules } from "./polls.js";
 import {
-  countOpenWatches,
+  hasOpenWatches,
   type KnownVersion,
   readChangedWatches,
   readWatch,
@@ -34,8 +34,14 @@ type Start = RowId & {
   /** The task in the gateway's response to the create, if it shows one. */
   readonly envelope: string | null;
   readonly random: number;
+  readonly maxOpen: number | null;
 };
-type Open = RowId & { readonly userId: string; readonly firstPollInMs: number };
+type Open = RowId & {
+  readonly userId: string;
+  readonly firstPollInMs: number;
+  readonly maxOpen: number | null;
+};
+
 /** The watch of a user, or the reason why there is none. */
 export type Opened =
   | { readonly task: WatchedTask; readonly isDue: boolean }
@@ -52,7 +58,7 @@ export function defineWatches(
     const { id, userId, created, envelope, random } = input;
     const known = await readWatch(transaction, id);
     if (known?.created || known?.end) return {};
-    if (!known && (await isFull(transaction))) return { refused: "too_many_tasks" } as const;
+    if (!known && (await isFull(transaction, input.maxOpen))) return { refused: "too_many_tasks" } as const;
     const identity = { id, userId, isSteady: true };
     const watch = known ?? createWatch(identity, transaction.now);
     const next = addCreate(watch, created, envelope ?? undefined, { intervalMs, random });
@@ -67,7 +73,7 @@ export function defineWatches(
     const { id, userId, firstPollInMs } = input;
     const { now } = transaction;
     const known = await readWatch(transaction, id);
-    if (!known && (await isFull(transaction))) return { refused: "too_many_tasks" };
+    if (!known && (await isFull(transaction, input.maxOpen))) return { refused: "too_many_tasks" };
     const task = known ?? createWatch({ id, userId, isSteady }, now);
     if (task.end && !canResume(task, now)) return { task, isDue: false };
     const next = task.end ? resume(task, now) : addReader(task, now, intervalMs);
@@ -156,6 +162,6 @@ function isPollDue(task: WatchedTask, now: number): boolean {
   return envelope === undefined && !end && now >= nextAt && !isPolling(task, now);
 }
 
-async function isFull(transaction: Transaction): Promise<boolean> {
-  return (await countOpenWatches(transaction, MAX_OPEN_WATCHES)) >= MAX_OPEN_WATCHES;
+async function isFull(transaction: Transaction, maxOpen: number | null): Promise<boolean> {
+  return maxOpen !== null && (await hasOpenWatches(transaction, maxOpen));
 }

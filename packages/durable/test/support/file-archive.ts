@@ -102,7 +102,8 @@ export function openArchive({ archive = true, options, file, bucket }: Given = {
       proxy: { fetch: respond },
       ...(file !== undefined && { file }),
       ...(bucket && { bucket }),
-      ...more,
+      ...(more.file !== undefined && { file: more.file }),
+      ...(more.bucket && { bucket: more.bucket }),
     });
   const files = open();
 

@@ -1,7 +1,9 @@
 import { idempotency, resumableStreams } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import {
   type BoundHost,
   createProxy,
+  type HostSetup,
   type JobEvent,
   type ProxyEvent,
   type ProxyOptions,
@@ -11,7 +13,9 @@ import {
 import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
-import { nodeHost } from "../../src/host/node.js";
+import type { ClosableHost } from "../../src/host/closable.js";
+import { operation, reading } from "../../src/host/define.js";
+import { userKey } from "../../src/jobs/user-key.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
@@ -47,7 +51,9 @@ export function openGateway(respond: Respond = () => Response.json({ id: "1" }))
           start: (opened) => {
             controller = opened;
           },
-          pull: () => void (pulls += 1),
+          pull() {
+            pulls += 1;
+          },
         },
         { highWaterMark: 0 },
       );
@@ -93,15 +99,15 @@ export function openPurse() {
     spent,
     /** True while nothing can be settled. */
     fails: false,
-    /** Called before anything is reserved, once the ticket is stored. */
-    beforeReserve: async () => {},
+    /** Called when it has reserved, before it says so. */
+    onReserve: async () => {},
     plugin: {
       ...readStreams(),
       async reserve({ keepTicket }) {
         const ticket = crypto.randomUUID();
         await keepTicket?.(ticket, 100);
-        await purse.beforeReserve();
         reserved.set(ticket, 100);
+        await purse.onReserve();
         const costOf = (usage?: Readonly<Record<string, unknown>>) => Number(usage?.["total_tokens"] ?? 100);
         return {
           amount: 100,
@@ -130,42 +136,86 @@ export function silenceLog(): string[] {
   return lines;
 }
 
-/** A host that tells when the jobs that it started have ended. */
-function trackJobs(host: ReturnType<typeof nodeHost>) {
+/** A host of which a test sees what runs, and can make operations fail. */
+function watchHost(host: ClosableHost) {
   const running = new Set<Promise<void>>();
-  return {
-    close: () => host.close(),
+  let bound: BoundHost | undefined;
+  const watched = {
+    isGone: false,
+    async close() {
+      await Promise.allSettled(running);
+      await host.close(100);
+    },
+    /** Ends the process as a crash does: what it does from now on reaches no row. */
+    async crash() {
+      watched.isGone = true;
+      running.clear();
+      await host.close(0);
+    },
+    /** Operations that fail, by their names. */
+    fails: (_: string) => false,
+    /** Number of sources that were opened. */
+    opened: 0,
+    /** The names of the operations that ran. */
+    operations: [] as string[],
+    /** Resolves when the jobs that were started have ended. */
     ended: () => Promise.allSettled(running),
-    open(setup: Parameters<typeof host.open>[0]): (env: unknown) => BoundHost {
+    /** Lets all owners have been silent for too long. */
+    async silenceOwners(userId = "Bearer user-token"): Promise<void> {
+      const silence = operation("test.silence", (tx) =>
+        tx.query("UPDATE jobs SET alive_until = 0 WHERE key = ? AND expires_at IS NULL", tx.key),
+      );
+      await bound?.run(await userKey(userId), silence, null);
+    },
+    /** Number of rows in a table. */
+    async count(table: string): Promise<number | undefined> {
+      const count = reading("test.count", (reader) =>
+        reader.query<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`),
+      );
+      const [row] = (await bound?.run("test", count, null)) ?? [];
+      return row?.count;
+    },
+    open(setup: HostSetup<unknown>): (env: unknown) => BoundHost {
       const bind = host.open(setup);
-      return (env) => {
-        const bound = bind(env);
-        const start: BoundHost["start"] = (key, job, input) => {
-          const run: typeof job.run = (context, given) => {
-            const ended = job.run(context, given);
-            running.add(ended);
-            return ended;
-          };
-          return bound.start(key, { ...job, run }, input);
-        };
-        return { run: bound.run, open: bound.open, start };
+      // the instance that jobs and sources get, too
+      bound = bind({});
+      const { run, start, open } = bound;
+      bound.run = async (key, operation, input) => {
+        if (watched.isGone) return new Promise(() => {});
+        if (watched.fails(operation.name)) throw new Error("the database is gone");
+        watched.operations.push(operation.name);
+        return run(key, operation, input);
       };
+      bound.start = (key, job, input) => {
+        const track: typeof job.run = (context, given) => {
+          const ended = job.run(context, given);
+          running.add(ended);
+          return ended;
+        };
+        return start(key, { ...job, run: track }, input);
+      };
+      bound.open = (key, source, input) => {
+        watched.opened += 1;
+        return open(key, source, input);
+      };
+      return bind;
     },
   };
+  return watched;
 }
 
 interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gateway" | "host"> {
-  readonly file?: string;
+  /** @default a file in memory */
+  readonly host?: ClosableHost;
   readonly gateway: ReturnType<typeof openGateway>;
 }
 
 /** A proxy whose streams and creates are stored. A bearer token is its user's name. */
-export function openStoredProxy({ file = ":memory:", gateway, ...options }: StoredProxyOptions) {
-  const host = trackJobs(nodeHost({ file, env: {} }));
+export function openStoredProxy({ host: given, gateway, ...options }: StoredProxyOptions) {
+  const host = watchHost(given ?? nodeHost({ file: ":memory:", env: {} }));
   onTestFinished(async () => {
     gateway.close();
-    await host.ended();
-    await host.close();
+    if (!host.isGone) await host.close();
   });
   const jobs: JobEvent[] = [];
   const requests: ProxyEvent[] = [];

@@ -4,7 +4,7 @@ import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { nodeHost } from "../../src/host/node.js";
-import { type VideoWatchOptions, videoWatch } from "../../src/videos/index.js";
+import { type VideoWatchOptions, videoWatch } from "../../src/videos/video-watch.js";
 
 export const START = Date.UTC(2040, 0, 1);
 export const SECOND = 1000;
@@ -50,32 +50,45 @@ const opened: { close(): Promise<void> }[] = [];
 const { setTimeout: wait } = globalThis;
 
 /** Lets the work of this process go on that waits for no timer: a signature is made by another thread. */
-export async function settle(): Promise<void> {
+export async function settle(turns = 20): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => wait(resolve, 0));
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => wait(resolve, 0));
+}
+
+async function step(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  await settle(1);
+}
+
+/** Sets the clock forward, as after a pause in which this process did nothing. */
+async function leap(ms: number): Promise<void> {
+  // what has begun ends before
+  await step(SECOND);
+  vi.setSystemTime(Date.now() + ms - SECOND);
+  for (let turn = 0; turn < 2; turn += 1) await step(SECOND);
 }
 
 /** Moves the clock, with all timers in between. */
 export async function advance(ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= SECOND) {
-    await vi.advanceTimersByTimeAsync(Math.min(left, SECOND));
-    await settle();
-  }
+  for (let left = ms; left > 0; left -= SECOND) await step(Math.min(left, SECOND));
+  await settle();
 }
 
-/** Sets the clock forward, as after a pause in which this process did nothing. */
+/** Sets the clock forward, as after a pause in which this process did nothing. What is due then is done. */
 export async function jump(ms: number): Promise<void> {
-  vi.setSystemTime(Date.now() + ms);
-  await advance(2 * SECOND);
+  await settle();
+  await leap(ms);
+  await settle();
 }
 
-/** Moves the clock until something holds. */
-export async function until(holds: () => boolean, step = SECOND): Promise<void> {
+/** Moves the clock in steps until something holds. */
+export async function until(holds: () => boolean, ms = SECOND): Promise<void> {
   for (let turn = 0; !holds(); turn += 1) {
     if (turn === 3000) throw new Error("it did not come");
-    if (step > SECOND) await jump(step - 2 * SECOND);
-    else await advance(step);
+    if (ms > SECOND) await leap(ms - 2 * SECOND);
+    else await step(ms);
   }
+  await settle();
 }
 
 /** A proxy that watches videos, with a scripted gateway. A bearer token is its user's name. */

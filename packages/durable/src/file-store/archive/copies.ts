@@ -1,5 +1,6 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
+import { LOST_COPY_MS } from "../removal.js";
 import { addUser, COPY, COPY_COLUMNS, type CopyRow, sweepBy } from "../tables.js";
 
 /** A file of the gateway that is to be copied. */
@@ -24,6 +25,7 @@ export const addCopies = operation(
     const dropped: NewCopy[] = [];
     for (const copy of copies) if (!(await addCopy(transaction, copy, maxFiles))) dropped.push(copy);
     await scheduleCopy(transaction, userId);
+    await sweepBy(transaction, transaction.now + LOST_COPY_MS, userId);
     return dropped;
   },
 );

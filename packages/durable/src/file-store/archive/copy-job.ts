@@ -47,8 +47,9 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   ): Promise<void> {
     const { code, message, status } = textOf(refusal);
     const { log } = store.server.settings;
-    // the bucket, the database or an option: its cause has no address of a file
-    if (status === 503 || status === 500) await logCause("archive: an attempt failed", refusal, { env, log });
+    // an error of the bucket, the database or an option has no address of a file
+    if ([500, 503].includes(status) && refusal.cause !== undefined)
+      await logCause("fileStore: a copy failed", refusal.cause, { env, log });
     const isWaiting = isNoSpace(refusal) && Date.now() - copy.notedAt < MAX_WAIT_MS;
     const attempts = isWaiting ? copy.attempts - 1 : copy.attempts;
     const isOver = !isWaiting && (isHopeless(refusal) || attempts >= MAX_ATTEMPTS);

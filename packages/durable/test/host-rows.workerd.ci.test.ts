@@ -1,0 +1,39 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { BoundHost } from "@sluice/worker-proxy";
+import { expect, test } from "vitest";
+import { count, note, notes, plan } from "../src/testing/host-part.js";
+import { type HostEnv, host } from "./fixture/host-worker.js";
+import type { Rows } from "./support/rows.js";
+
+const { SLUICE } = env as unknown as { readonly SLUICE: TestNamespace };
+
+async function readRows(key: string): Promise<Rows> {
+  const object = SLUICE.get(SLUICE.idFromName(key));
+  return await runInDurableObject(object, (instance) => ({
+    ...(instance as unknown as { readonly rows: Rows }).rows,
+  }));
+}
+
+/** Runs an operation and a timer. Returns the rows that both have read and written. */
+async function measure(bound: BoundHost, key: string, id: string): Promise<Rows> {
+  const before = await readRows(key);
+  await bound.run(key, count, null);
+  await bound.run(key, plan, { id, text: id, inMs: 0, waitFor: null });
+  const last = `end ${id} 1`;
+  await expect.poll(async () => (await bound.run(key, notes, null)).includes(last)).toBe(true);
+  const after = await readRows(key);
+  return { read: after.read - before.read, written: after.written - before.written };
+}
+
+test("a timer writes few rows, and as many with 2,000 timers more", async () => {
+  const bound = host.open({ parts: [], report: () => {} })(env as unknown as HostEnv);
+  const key = "rows";
+  await bound.run(key, note, { text: "first" });
+  const few = await measure(bound, key, "few");
+  for (let nth = 0; nth < 2_000; nth += 1)
+    await bound.run(key, plan, { id: `${nth}`, text: "later", inMs: 86_400_000, waitFor: null });
+  const many = await measure(bound, key, "many");
+  expect(many.written).toBeLessThanOrEqual(few.written + 2);
+  expect(few.written).toBeLessThan(30);
+});

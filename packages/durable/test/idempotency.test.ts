@@ -1,0 +1,291 @@
+import { idempotency } from "@sluice/durable";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  codeOf,
+  openGateway,
+  openPurse,
+  openStoredProxy,
+  silenceLog,
+  usage,
+} from "./support/stored-proxy.js";
+
+const DAY = 86_400_000;
+const image = { data: [{ url: "https://cdn.example/1.png" }], usage };
+const creates = {
+  image: [
+    "/v1/images/generations",
+    { model: "gamma-image-5-0-260128", prompt: "a bird" },
+    { data: [{ url: "https://cdn.example/1.png" }], usage },
+  ],
+  video: [
+    "/v1/video/generations",
+    { model: "beta3.0-video", input: { prompt: "a bird" } },
+    { id: "t-1", status: "queued", progress: 0 },
+  ],
+} as const;
+
+/** Responds once the test says so. */
+function openHeld() {
+  const gateway = openGateway();
+  let respond!: (response: Response) => void;
+  gateway.responds(
+    () =>
+      new Promise((resolve, reject) => {
+        respond = resolve;
+        gateway.closing.addEventListener("abort", () => reject(gateway.closing.reason));
+      }),
+  );
+  return { gateway, respond: (response = Response.json(image)) => respond(response) };
+}
+
+const sent = (gateway: ReturnType<typeof openGateway>, requests = 1) =>
+  expect.poll(() => gateway.requests.length).toBe(requests);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a create that comes again with its key", () => {
+  test.each(Object.entries(creates))(
+    "is sent and billed once, and has the same response: %s",
+    async (_, row) => {
+      const [path, body, json] = row;
+      const gateway = openGateway(() => Response.json(json, { headers: { "x-request-id": "gateway-1" } }));
+      const purse = openPurse();
+      const { create, jobs } = openStoredProxy({ gateway, plugins: [purse.plugin, idempotency()] });
+      const first = await create("one", { path, body });
+      const text = await first.text();
+      expect([first.status, first.headers.get("x-request-id")]).toEqual([200, "gateway-1"]);
+      for (let nth = 0; nth < 3; nth += 1) {
+        const again = await create("one", { path, body });
+        expect([again.status, await again.text()]).toEqual([200, text]);
+        expect(again.headers.get("x-request-id")).toBe("gateway-1");
+      }
+      expect(gateway.requests).toHaveLength(1);
+      expect(gateway.requests[0]?.headers.has("idempotency-key")).toBe(false);
+      await expect.poll(() => purse.reserved.size).toBe(0);
+      expect(purse.spent).toHaveLength(1);
+      expect(jobs).toMatchObject([{ kind: "create", outcome: "complete", requestId: "gateway-1" }]);
+    },
+  );
+
+  test("waits for the response of the first one, however many come at once", async () => {
+    const { gateway, respond } = openHeld();
+    const purse = openPurse();
+    const { create, jobs } = openStoredProxy({ gateway, plugins: [purse.plugin, idempotency()] });
+    const ten = Array.from({ length: 10 }, () => create("one"));
+    await sent(gateway);
+    respond();
+    const texts = await Promise.all(ten.map(async (response) => (await response).text()));
+    expect(new Set(texts).size).toBe(1);
+    expect(JSON.parse(texts[0] ?? "")).toEqual(image);
+    expect(gateway.requests).toHaveLength(1);
+    await expect.poll(() => purse.spent).toEqual([7]);
+    expect(jobs).toMatchObject([{ outcome: "complete", usage, reserved: 100, spent: 7 }]);
+  });
+
+  test("gets its response though the client of the first one has left", async () => {
+    const { gateway, respond } = openHeld();
+    const { create } = openStoredProxy({ gateway });
+    const client = new AbortController();
+    const left = create("one", { signal: client.signal });
+    await sent(gateway);
+    const other = create("one");
+    client.abort();
+    expect((await left).status).toBe(408);
+    respond();
+    expect(await (await other).json()).toEqual(image);
+    expect(await (await create("one")).json()).toEqual(image);
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("is new a day after the first one", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+    const gateway = openGateway(() => Response.json(image));
+    const { create } = openStoredProxy({ gateway });
+    for (const at of [0, DAY - 1, DAY]) {
+      vi.setSystemTime(Date.UTC(2040, 0, 1) + at);
+      expect(await (await create("one")).json()).toEqual(image);
+    }
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  test("finds nothing of another user", async () => {
+    const gateway = openGateway(() => Response.json(image));
+    const { create } = openStoredProxy({ gateway });
+    await create("one");
+    await create("one", { headers: { authorization: "Bearer other-token" } });
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  test("is refused with 422 if its body or its path has changed, while it runs and later", async () => {
+    const { gateway, respond } = openHeld();
+    const { create } = openStoredProxy({ gateway });
+    const first = create("one");
+    await sent(gateway);
+    const [path, body] = creates.video;
+    const others = [{ path, body }, { body: { ...creates.image[1], prompt: "a fish" } }];
+    const refuse = async () => {
+      for (const other of others) {
+        const refused = await create("one", other);
+        expect([refused.status, await codeOf(refused)]).toEqual([422, "idempotency_mismatch"]);
+      }
+    };
+    await refuse();
+    respond();
+    await first;
+    await refuse();
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("needs a key of 1 to 255 visible characters, and is sent each time without one", async () => {
+    const gateway = openGateway(() => Response.json(image));
+    const { create } = openStoredProxy({ gateway });
+    for (const wrong of ["a b", "k".repeat(256), ""]) {
+      const refused = await create(wrong);
+      expect([refused.status, await codeOf(refused)]).toEqual([400, "idempotency_key_invalid"]);
+    }
+    expect(gateway.requests).toHaveLength(0);
+    for (let nth = 0; nth < 2; nth += 1) expect((await create(undefined)).status).toBe(200);
+    expect(gateway.requests).toHaveLength(2);
+  });
+});
+
+test("The offer of `once` is on each response, on refusals and in health", async () => {
+  const gateway = openGateway(() => Response.json(image));
+  const { create, send } = openStoredProxy({ gateway, plugins: [idempotency()] });
+  for (const response of [
+    await create("one"),
+    await create("a b"),
+    await send({ method: "GET", path: "/health" }),
+  ])
+    expect(response.headers.get("x-sluice-offers")).toBe("once");
+});
+
+describe("what costs nothing frees its key", () => {
+  test.each([400, 401, 402, 403, 404, 413, 422, 429])("a refusal with %i", async (status) => {
+    silenceLog();
+    const gateway = openGateway(() => Response.json({ error: { message: "no" } }, { status }));
+    const purse = openPurse();
+    const { create, jobs } = openStoredProxy({ gateway, plugins: [purse.plugin, idempotency()] });
+    expect((await create("one")).status).toBeGreaterThanOrEqual(400);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, []]);
+    gateway.responds(() => Response.json(image));
+    expect((await create("one")).status).toBe(200);
+    await expect.poll(() => purse.spent).toEqual([7]);
+    expect(jobs.map(({ outcome, spent }) => [outcome, spent]).slice(-1)).toEqual([["complete", 7]]);
+  });
+
+  test("a connection that was never made", async () => {
+    silenceLog();
+    const gateway = openGateway(() =>
+      Promise.reject(new TypeError("no", { cause: { code: "ECONNREFUSED" } })),
+    );
+    const { create } = openStoredProxy({ gateway });
+    expect((await create("one")).status).toBe(502);
+    gateway.responds(() => Response.json(image));
+    expect((await create("one")).status).toBe(200);
+  });
+
+  test("a budget that is used up, and one that fails", async () => {
+    silenceLog();
+    const gateway = openGateway(() => Response.json(image));
+    const purse = openPurse();
+    let isEmpty = true;
+    const plugin = {
+      ...purse.plugin,
+      reserve: (payable: Parameters<typeof purse.plugin.reserve>[0]) =>
+        isEmpty ? Promise.resolve({ retryAfterMs: 90_500 }) : purse.plugin.reserve(payable),
+    };
+    const { create } = openStoredProxy({ gateway, plugins: [plugin, idempotency()] });
+    const refused = await create("one");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "91"]);
+    expect(await codeOf(refused)).toBe("budget_exhausted");
+    isEmpty = false;
+    purse.onReserve = async () => {
+      throw new Error("no ledger");
+    };
+    const failed = await create("one");
+    expect([failed.status, await codeOf(failed)]).toEqual([503, "budget_unavailable"]);
+    expect(gateway.requests).toHaveLength(0);
+    purse.onReserve = async () => {};
+    expect((await create("one")).status).toBe(200);
+  });
+
+  test("several that wait for one refusal get it, and the next one is sent", async () => {
+    const { gateway, respond } = openHeld();
+    const { create } = openStoredProxy({ gateway });
+    const three = [create("one"), create("one"), create("one")];
+    await sent(gateway);
+    // all of them wait
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    respond(Response.json({ error: {} }, { status: 429 }));
+    expect((await Promise.all(three)).map(({ status }) => status)).toEqual([429, 429, 429]);
+    expect(gateway.requests).toHaveLength(1);
+    gateway.responds(() => Response.json(image));
+    expect((await create("one")).status).toBe(200);
+  });
+});
+
+describe("what may have cost is stored, also as an error", () => {
+  const error = (status: number, headers = {}) =>
+    Response.json({ error: { message: "no" } }, { status, headers });
+  test.each<readonly [string, () => Response | Promise<Response>]>([
+    ...[408, 500, 502, 503, 504, 520, 524].map((status) => [`${status}`, () => error(status)] as const),
+    ["503 with a Retry-After of days", () => error(503, { "retry-after": "604800" })],
+    ["a redirect", () => new Response(null, { status: 302, headers: { location: "https://a.example/" } })],
+    ["a page", () => new Response("<h1>sign in</h1>", { headers: { "content-type": "text/html" } })],
+    ["nothing", () => new Response(null, { headers: { "content-type": "application/json" } })],
+    ["204", () => new Response(null, { status: 204 })],
+    [
+      "JSON that was cut",
+      () => new Response('{"data":[', { headers: { "content-type": "application/json" } }),
+    ],
+    ["a connection that breaks", () => Promise.reject(new TypeError("Network connection lost."))],
+  ])("%s", async (_, respond) => {
+    silenceLog();
+    const gateway = openGateway(respond);
+    const { create } = openStoredProxy({ gateway });
+    const first = await create("one");
+    expect(first.status).toBeGreaterThanOrEqual(400);
+    gateway.responds(() => Response.json(image));
+    const second = await create("one");
+    expect([second.status, await second.text()]).toEqual([first.status, await first.text()]);
+    expect(second.headers.get("retry-after")).toBe(first.headers.get("retry-after"));
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("a response of several rows, whose characters stay whole", async () => {
+    const data = [{ b64_json: "x".repeat(3_900_000), note: `${"é".repeat(262_143)}${"😀".repeat(300_000)}` }];
+    const gateway = openGateway(() => Response.json({ data }));
+    const { create } = openStoredProxy({ gateway });
+    const text = await (await create("one")).text();
+    expect((await (await create("one")).text()) === text).toBe(true);
+    expect(text === JSON.stringify({ data })).toBe(true);
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("a response that is too large: it reaches those who wait, and its key sends nothing again", async () => {
+    const lines = silenceLog();
+    const { gateway, respond } = openHeld();
+    const { create } = openStoredProxy({ gateway, plugins: [idempotency({ maxBytes: 100_000 })] });
+    const two = [create("one"), create("one")];
+    await sent(gateway);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    respond(Response.json({ data: [{ b64_json: "x".repeat(200_000) }] }));
+    for (const response of await Promise.all(two)) {
+      expect(response.status).toBe(200);
+      expect((await response.text()).length).toBeGreaterThan(200_000);
+    }
+    const later = await create("one");
+    expect([later.status, await codeOf(later)]).toEqual([502, "answer_not_kept"]);
+    expect(gateway.requests).toHaveLength(1);
+    expect(lines.join()).toContain("see maxBytes");
+  });
+});
+
+test("An option that can't work is refused by its name", () => {
+  for (const name of ["retentionMs", "maxBytes"])
+    for (const value of [0, -1, 1.5, Number.NaN])
+      expect(() => idempotency({ [name]: value })).toThrow(new RegExp(`^${name}: give`));
+});

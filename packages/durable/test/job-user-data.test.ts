@@ -1,0 +1,166 @@
+import { admin, eraseUser, exportUser, idempotency, resumableStreams } from "@sluice/durable";
+import { describe, expect, test, vi } from "vitest";
+import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import {
+  codeOf,
+  done,
+  end,
+  finish,
+  idOf,
+  numbered,
+  openGateway,
+  openPurse,
+  openStoredProxy,
+  piece,
+  silenceLog,
+} from "./support/stored-proxy.js";
+
+const USER = "Bearer user-token";
+const image = { data: [], usage: { total_tokens: 7 } };
+
+function openUser() {
+  const gateway = openGateway();
+  const purse = openPurse();
+  const parts = [resumableStreams(), idempotency()];
+  return { gateway, purse, parts, ...openStoredProxy({ gateway, plugins: [purse.plugin, ...parts] }) };
+}
+
+describe("the data of a user", () => {
+  test("has each stream and each create with its response, and nobody else's", async () => {
+    const { gateway, parts, ask, create } = openUser();
+    gateway.streams(piece("a") + end);
+    const stream = await ask();
+    await stream.text();
+    gateway.responds(() => Response.json(image, { headers: { "x-request-id": "gateway-2" } }));
+    await create("one");
+    await create("one", { headers: { authorization: "Bearer other-token" } });
+    const { data, failed } = await exportUser(parts, {}, USER);
+    expect(failed).toEqual([]);
+    expect(data["streams"]).toMatchObject([
+      {
+        id: idOf(stream),
+        state: "complete",
+        requestId: "gateway-1",
+        text: expect.stringContaining("[DONE]"),
+      },
+    ]);
+    expect(data["creates"]).toMatchObject([
+      { state: "complete", status: 200, requestId: "gateway-2", text: JSON.stringify(image) },
+    ]);
+    expect((data["creates"] as object[]).length).toBe(1);
+  });
+
+  test("is erased, and the streams of another user stay", async () => {
+    const { gateway, parts, ask, resume, create } = openUser();
+    gateway.streams(piece("a") + end);
+    const [mine, other] = [await ask(), await ask({ headers: { authorization: "Bearer other-token" } })];
+    for (const response of [mine, other]) await response.text();
+    gateway.responds(() => Response.json(image));
+    await create("one");
+    expect(await eraseUser(parts, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
+    expect((await exportUser(parts, {}, USER)).data).toEqual({ streams: [], creates: [] });
+    expect((await resume(idOf(mine))).status).toBe(404);
+    const rest = await resume(idOf(other), 0, { headers: { authorization: "Bearer other-token" } });
+    expect(await rest.text()).toContain("[DONE]");
+    // the key of an erased user is free: to refuse it, something would have to stay
+    await create("one");
+    expect(gateway.requests).toHaveLength(4);
+  });
+
+  test("is erased with what runs: a stream stops, and a create gets 410", async () => {
+    const { gateway, purse, parts, jobs, ask, create } = openUser();
+    const live = gateway.streamsLive();
+    const stream = await ask();
+    live.send(piece("a"));
+    await readerOf(stream).until("a");
+    gateway.hangs();
+    const creating = create("one");
+    await expect.poll(() => gateway.requests.length).toBe(2);
+    expect((await eraseUser(parts, {}, USER)).failed).toEqual([]);
+    const erased = await creating;
+    expect([erased.status, await codeOf(erased)]).toEqual([410, "user_erased"]);
+    expect(live.hasLeft).toBe(true);
+    expect(gateway.requests.every(({ signal }) => signal.aborted)).toBe(true);
+    expect(jobs.map(({ kind, outcome, code }) => [kind, outcome, code]).sort()).toEqual([
+      ["answer", "stopped", "stream_stopped"],
+      ["create", "stopped", "user_erased"],
+    ]);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100]]);
+    expect((await exportUser(parts, {}, USER)).data).toEqual({ streams: [], creates: [] });
+  });
+
+  test.each([
+    "before the gateway has responded",
+    "in JSON of which the half is there",
+    "behind its finish reason",
+  ])("is erased with a stream %s, which has one event", async (when) => {
+    const { gateway, purse, parts, jobs, ask } = openUser();
+    const live = gateway.streamsLive();
+    if (when.startsWith("before")) gateway.hangs();
+    if (when.startsWith("in JSON")) {
+      const start = (controller: ReadableStreamDefaultController<Uint8Array>) =>
+        controller.enqueue(new TextEncoder().encode('{"choices":['));
+      gateway.responds(
+        () =>
+          new Response(new ReadableStream({ start }), { headers: { "content-type": "application/json" } }),
+      );
+    }
+    const asking = ask();
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    if (when.startsWith("behind")) {
+      live.send(piece("a") + finish);
+      await readerOf(await asking).until("finish_reason");
+    }
+    expect((await eraseUser(parts, {}, USER)).failed).toEqual([]);
+    expect(jobs).toMatchObject([{ kind: "answer", user: USER, outcome: "stopped", code: "stream_stopped" }]);
+    expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
+  });
+
+  test("is not erased as long as a reservation can't be settled; its responses are", async () => {
+    silenceLog();
+    const { gateway, purse, parts, jobs, ask, resume, host } = openUser();
+    gateway.streams(piece("a secret plan") + end);
+    purse.fails = true;
+    const stream = await ask();
+    await stream.text();
+    await host.ended();
+    expect(await eraseUser(parts, {}, USER)).toEqual({ erased: ["creates"], failed: ["streams"] });
+    expect((await resume(idOf(stream))).status).toBe(404);
+    expect(JSON.stringify(await exportUser(parts, {}, USER))).not.toContain("a secret plan");
+    purse.fails = false;
+    // the timer that settles it
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    vi.useRealTimers();
+    expect(await eraseUser(parts, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
+    expect((await exportUser(parts, {}, USER)).data).toEqual({ streams: [], creates: [] });
+    expect(jobs).toHaveLength(1);
+  });
+});
+
+describe("an operator", () => {
+  test("lists the streams of a user without their content, and stops one", async () => {
+    const gateway = openGateway();
+    const streams = resumableStreams();
+    const plugins = [streams, admin({ operators: ({ id }) => id === "Bearer operator", parts: [streams] })];
+    const { ask, send } = openStoredProxy({ gateway, plugins });
+    gateway.streams(piece("a") + finish + done);
+    const whole = await ask();
+    expect(await whole.text()).toBe(numbered([piece("a"), finish, done]));
+    const live = gateway.streamsLive();
+    const running = idOf(await ask());
+    const operate = async (path: string, body: object) =>
+      (await send({ path: `/v1/admin/${path}`, body, headers: { authorization: "Bearer operator" } })).json();
+    const listed = (await operate("streams/list", { user: USER })) as { streams: object[] };
+    expect(listed.streams).toHaveLength(2);
+    expect(listed.streams).toEqual(
+      expect.arrayContaining([
+        { id: idOf(whole), state: "complete" },
+        { id: running, state: "open" },
+      ]),
+    );
+    expect(await operate("streams/stop", { user: USER, id: running })).toEqual({ stopped: true });
+    await expect.poll(() => live.hasLeft).toBe(true);
+    expect(await operate("streams/stop", { user: USER, id: "f".repeat(32) })).toEqual({ stopped: false });
+  });
+});

@@ -1,0 +1,201 @@
+import { idempotency, resumableStreams } from "@sluice/durable";
+import { postgresHost } from "@sluice/durable/postgres";
+import { afterAll, describe, expect, test } from "vitest";
+import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createPlace, postgresURL, stopPostgres } from "./support/hosts.js";
+import {
+  codeOf,
+  end,
+  errorCode,
+  idOf,
+  numbered,
+  openGateway,
+  openPurse,
+  openStoredProxy,
+  piece,
+  silenceLog,
+} from "./support/stored-proxy.js";
+
+afterAll(stopPostgres);
+
+const keyed = { headers: { "idempotency-key": "one" } };
+const image = { data: [], usage: { total_tokens: 7 } };
+
+/** Two processes with one database, one gateway and one purse. */
+async function openProcesses() {
+  const url = await postgresURL();
+  const { name: schema } = createPlace("postgres");
+  const gateway = openGateway();
+  const purse = openPurse();
+  const open = () =>
+    openStoredProxy({
+      host: postgresHost({ url, schema }),
+      gateway,
+      plugins: [purse.plugin, resumableStreams(), idempotency()],
+    });
+  return { gateway, purse, one: open(), other: open() };
+}
+
+describe("a stream of another process", () => {
+  test("is read as it comes, from any event", async () => {
+    const { gateway, one, other } = await openProcesses();
+    const live = gateway.streamsLive();
+    const first = await one.ask();
+    const id = idOf(first);
+    live.send(piece("a") + piece("b"));
+    const reader = readerOf(await other.resume(id, 1));
+    expect(await reader.until('"b"')).toBe(numbered([piece("b")], 2));
+    live.send(piece("c"));
+    expect(await reader.until('"c"')).toBe(numbered([piece("b"), piece("c")], 2));
+    live.send(end);
+    live.end();
+    const rest = await reader.until("nothing more");
+    expect(`${numbered([piece("a")])}${rest}`).toBe(await first.text());
+    expect(rest).toContain("[DONE]");
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("is stopped here, at the gateway too", async () => {
+    const { gateway, one, other, purse } = await openProcesses();
+    const live = gateway.streamsLive();
+    const response = await one.ask();
+    live.send(piece("a"));
+    await readerOf(response).until("a");
+    expect((await other.stop(idOf(response))).status).toBe(204);
+    await expect.poll(() => live.hasLeft).toBe(true);
+    expect(errorCode(await (await other.resume(idOf(response))).text())).toBe("stream_stopped");
+    await one.host.ended();
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+  });
+
+  test("goes on as long as somebody reads it here", async () => {
+    const url = await postgresURL();
+    const { name: schema } = createPlace("postgres");
+    const gateway = openGateway();
+    const open = () =>
+      openStoredProxy({
+        host: postgresHost({ url, schema }),
+        gateway,
+        plugins: [resumableStreams({ idleTimeoutMs: 300 })],
+      });
+    const [one, other] = [open(), open()];
+    const live = gateway.streamsLive();
+    const client = new AbortController();
+    const response = await one.ask({ signal: client.signal });
+    live.send(piece("a"));
+    await readerOf(response).until("a");
+    const reader = readerOf(await other.resume(idOf(response)));
+    await reader.until("a");
+    client.abort();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(live.hasLeft).toBe(false);
+    live.send(end);
+    live.end();
+    expect(await reader.until("nothing more")).toContain("[DONE]");
+  });
+
+  test("ends as interrupted once its process is gone, and is settled once by all who read it", async () => {
+    silenceLog();
+    const { gateway, one, other, purse } = await openProcesses();
+    const live = gateway.streamsLive();
+    const response = await one.ask(keyed);
+    const id = idOf(response);
+    const readers = [await other.resume(id), await other.resume(id), await other.ask(keyed)];
+    live.send(piece("a"));
+    const reading = readers.map(readerOf);
+    for (const reader of reading) await reader.until('"a"');
+    await one.host.crash();
+    await other.host.silenceOwners();
+    for (const reader of reading) expect(errorCode(await reader.until("never"))).toBe("stream_interrupted");
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect(other.jobs).toMatchObject([{ id, outcome: "lost", spent: 100 }]);
+    expect(gateway.requests).toHaveLength(1);
+  });
+});
+
+describe("a create of another process", () => {
+  test("is waited for, and sent once", async () => {
+    const { gateway, one, other, purse } = await openProcesses();
+    let respond!: (response: Response) => void;
+    gateway.responds(
+      () =>
+        new Promise((resolve) => {
+          respond = resolve;
+        }),
+    );
+    const all = [one, other, one, other].map((process) => process.create("one"));
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    respond(Response.json(image));
+    for (const response of await Promise.all(all)) expect(await response.json()).toEqual(image);
+    expect(gateway.requests).toHaveLength(1);
+    await expect.poll(() => purse.spent).toEqual([7]);
+    expect([...one.jobs, ...other.jobs]).toHaveLength(1);
+  });
+
+  test("is sent here if the other one was refused", async () => {
+    const { gateway, one, other } = await openProcesses();
+    let respond!: (response: Response) => void;
+    gateway.responds(
+      () =>
+        new Promise((resolve) => {
+          respond = resolve;
+        }),
+    );
+    const refused = one.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    const waiting = other.create("one");
+    await expect.poll(() => other.host.opened).toBe(1);
+    gateway.responds(() => Response.json(image));
+    respond(Response.json({ error: {} }, { status: 429 }));
+    expect((await refused).status).toBe(429);
+    expect(await (await waiting).json()).toEqual(image);
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  test("is lost if its process is gone, and its late response is not stored", async () => {
+    silenceLog();
+    const { gateway, one, other, purse } = await openProcesses();
+    let respond!: (response: Response) => void;
+    gateway.responds(
+      () =>
+        new Promise((resolve) => {
+          respond = resolve;
+        }),
+    );
+    const late = one.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    await other.host.silenceOwners();
+    expect(await codeOf(await other.create("one"))).toBe("request_lost");
+    respond(Response.json(image));
+    expect(await codeOf(await late)).toBe("request_lost");
+    expect(await codeOf(await other.create("one"))).toBe("request_lost");
+    expect(purse.spent).toEqual([100]);
+    expect([...one.jobs, ...other.jobs]).toMatchObject([{ outcome: "lost" }]);
+    expect(gateway.requests).toHaveLength(1);
+  });
+});
+
+test("A stream of 30 s is at most 10 operations with a budget, and few rows", async () => {
+  const { gateway, one } = await openProcesses();
+  const live = gateway.streamsLive();
+  const response = await one.ask();
+  const reader = readerOf(response);
+  for (let nth = 0; nth < 100; nth += 1) {
+    live.send(piece(`word ${nth}`));
+    await reader.until(`word ${nth}"`);
+  }
+  live.send(end);
+  live.end();
+  await reader.until("nothing more");
+  await one.host.ended();
+  await expect.poll(() => one.requests.length).toBe(1);
+  // a stream of 30 s has two more of "streams.append"
+  expect(one.host.operations).toEqual([
+    "streams.claim",
+    "streams.keepTicket",
+    "streams.send",
+    "streams.end",
+    "streams.status",
+  ]);
+  expect([await one.host.count("jobs"), await one.host.count("job_parts")]).toEqual([1, 1]);
+});

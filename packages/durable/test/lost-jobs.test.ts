@@ -1,0 +1,332 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { idempotency, resumableStreams } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import {
+  codeOf,
+  end,
+  errorCode,
+  idOf,
+  numbered,
+  openGateway,
+  openPurse,
+  openStoredProxy,
+  piece,
+  silenceLog,
+} from "./support/stored-proxy.js";
+
+const START = Date.UTC(2040, 0, 1);
+/** Longer than an owner may be silent. */
+const SILENCE_MS = 26_000;
+const keyed = { headers: { "idempotency-key": "one" } };
+const image = { data: [], usage: { total_tokens: 7 } };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: START });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Two processes one after the other, with one file and one purse. */
+function openProcesses() {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "jobs.db");
+  const purse = openPurse();
+  const gateway = openGateway();
+  const open = () =>
+    openStoredProxy({
+      host: nodeHost({ file, env: {} }),
+      gateway,
+      plugins: [purse.plugin, resumableStreams(), idempotency()],
+    });
+  return { purse, gateway, open };
+}
+
+describe("a create whose process is gone", () => {
+  test("is never sent again: the same error under its key for a day, and its reservation is spent", async () => {
+    const lines = silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.hangs();
+    const first = open();
+    void first.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    await first.host.crash();
+    const second = open();
+    gateway.responds(() => Response.json(image));
+    for (const at of [SILENCE_MS, SILENCE_MS + 1000, 86_000_000]) {
+      vi.setSystemTime(START + at);
+      const lost = await second.create("one");
+      expect([lost.status, await codeOf(lost)]).toEqual([502, "request_lost"]);
+    }
+    expect(gateway.requests).toHaveLength(1);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect(second.jobs).toMatchObject([
+      { kind: "create", outcome: "lost", code: "request_lost", reserved: 100, spent: 100 },
+    ]);
+    expect(lines.join()).toContain("was lost with its process; what was reserved for it is spent");
+  });
+
+  test("waits for it as long as it may be alive", async () => {
+    silenceLog();
+    const { gateway, open } = openProcesses();
+    gateway.hangs();
+    const first = open();
+    void first.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    await first.host.crash();
+    const second = open();
+    const waiting = second.create("one");
+    await expect.poll(() => second.host.opened).toBe(1);
+    vi.setSystemTime(START + SILENCE_MS);
+    expect(await codeOf(await waiting)).toBe("request_lost");
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("frees its key and its reservation if it was not sent yet", async () => {
+    const lines = silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.responds(() => Response.json(image));
+    purse.onReserve = () =>
+      new Promise((_, reject) =>
+        gateway.closing.addEventListener("abort", () => reject(new Error("closed"))),
+      );
+    const first = open();
+    void first.create("one");
+    await expect.poll(() => purse.reserved.size).toBe(1);
+    await first.host.crash();
+    vi.setSystemTime(START + SILENCE_MS);
+    purse.onReserve = async () => {};
+    const second = open();
+    expect(await (await second.create("one")).json()).toEqual(image);
+    expect(gateway.requests).toHaveLength(1);
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    await expect.poll(() => second.jobs.length).toBe(2);
+    expect(second.jobs).toMatchObject([
+      { outcome: "lost", reserved: 100, spent: 0 },
+      { outcome: "complete", spent: 7 },
+    ]);
+    expect(lines.join()).toContain("it was not sent; what was reserved for it is given back");
+  });
+
+  test("is settled and reported once, however many ask for it at once", async () => {
+    silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.hangs();
+    const first = open();
+    void first.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    await first.host.crash();
+    vi.setSystemTime(START + SILENCE_MS);
+    const second = open();
+    const codes = await Promise.all(
+      Array.from({ length: 5 }, async () => codeOf(await second.create("one"))),
+    );
+    expect(new Set(codes)).toEqual(new Set(["request_lost"]));
+    expect(second.jobs).toHaveLength(1);
+    expect(purse.spent).toEqual([100]);
+  });
+
+  test("is settled by a timer if nobody asks again", async () => {
+    silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.hangs();
+    const first = open();
+    void first.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    await first.host.crash();
+    vi.setSystemTime(START + 60_000);
+    const second = open();
+    await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost" }]);
+    await expect.poll(() => purse.spent).toEqual([100]);
+  });
+});
+
+describe("a stream whose process is gone", () => {
+  test("ends in an error behind its stored events, and is never sent again", async () => {
+    silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    const live = gateway.streamsLive();
+    const first = open();
+    const response = await first.ask(keyed);
+    const id = idOf(response);
+    const large = piece("large".repeat(60_000));
+    const reader = readerOf(response);
+    // so large that it is stored at once
+    live.send(piece("a") + large);
+    await reader.until("id: 2\n");
+    await expect.poll(() => first.host.count("job_parts")).toBe(1);
+    live.send(piece("not stored"));
+    await reader.until("not stored");
+    await first.host.crash();
+    vi.setSystemTime(START + SILENCE_MS);
+    const second = open();
+    for (const again of [await second.resume(id), await second.ask(keyed)]) {
+      const text = await again.text();
+      expect(text.startsWith(numbered([piece("a"), large]))).toBe(true);
+      expect(errorCode(text)).toBe("stream_interrupted");
+      expect(text).not.toContain("not stored");
+    }
+    // also for a client that has read more than was stored
+    expect(errorCode(await (await second.resume(id, 3)).text())).toBe("stream_interrupted");
+    expect((await second.stop(id)).status).toBe(204);
+    expect(gateway.requests).toHaveLength(1);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect(second.jobs).toMatchObject([
+      { kind: "answer", id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 100 },
+    ]);
+  });
+
+  test("gives its place back", async () => {
+    silenceLog();
+    const { gateway, open } = openProcesses();
+    gateway.hangs();
+    const first = open();
+    for (let nth = 0; nth < 16; nth += 1) void first.ask();
+    await expect.poll(() => gateway.requests.length).toBe(16);
+    await first.host.crash();
+    gateway.streams(piece("a") + end);
+    const second = open();
+    expect((await second.ask()).status).toBe(429);
+    vi.setSystemTime(START + SILENCE_MS);
+    expect((await second.ask()).status).toBe(200);
+  });
+
+  test("is read as before if it had ended", async () => {
+    const { gateway, open } = openProcesses();
+    gateway.streams(piece("a") + end);
+    const first = open();
+    const response = await first.ask();
+    const text = await response.text();
+    await first.host.ended();
+    await first.host.crash();
+    expect(await (await open().resume(idOf(response))).text()).toBe(text);
+  });
+});
+
+describe("a reservation that could not be settled", () => {
+  test("is settled later, once, and its response stays", async () => {
+    silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.streams(piece("a") + end);
+    purse.fails = true;
+    const first = open();
+    const response = await first.ask(keyed);
+    const text = await response.text();
+    await first.host.ended();
+    expect(first.jobs).toMatchObject([{ outcome: "complete", spent: 7 }]);
+    expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
+    await first.host.crash();
+    vi.setSystemTime(START + 31_000);
+    purse.fails = false;
+    const second = open();
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    expect(await (await second.ask(keyed)).text()).toBe(text);
+    expect(second.jobs).toEqual([]);
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("frees the key of a refused request, and is given back later", async () => {
+    silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.responds(() => Response.json({ error: {} }, { status: 429 }));
+    purse.fails = true;
+    const first = open();
+    expect((await first.create("one")).status).toBe(429);
+    await first.host.ended();
+    expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
+    purse.fails = false;
+    gateway.responds(() => Response.json(image));
+    expect((await first.create("one")).status).toBe(200);
+    await first.host.ended();
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+  });
+});
+
+test("Nothing is left of a stream ten minutes after its end, and its key is free again", async () => {
+  const { gateway, open } = openProcesses();
+  gateway.streams(piece("a") + end);
+  const process = open();
+  const response = await process.ask(keyed);
+  await response.text();
+  await process.host.ended();
+  vi.setSystemTime(START + 599_000);
+  expect((await process.resume(idOf(response))).status).toBe(200);
+  vi.setSystemTime(START + 600_000);
+  expect((await process.resume(idOf(response))).status).toBe(404);
+  expect((await process.stop(idOf(response))).status).toBe(404);
+  await expect.poll(() => process.host.count("jobs")).toBe(0);
+  expect([await process.host.count("job_parts"), await process.host.count("timers")]).toEqual([0, 0]);
+  expect(await (await process.ask(keyed)).text()).toContain("[DONE]");
+  expect(gateway.requests).toHaveLength(2);
+});
+
+test("A request whose ticket can't be stored reserves nothing and is not sent", async () => {
+  silenceLog();
+  const { purse, gateway, open } = openProcesses();
+  const process = open();
+  process.host.fails = (operation) => operation.endsWith("keepTicket");
+  for (const response of [await process.create("one"), await process.ask(keyed)])
+    expect([response.status, await codeOf(response)]).toEqual([503, "budget_unavailable"]);
+  expect([purse.reserved.size, gateway.requests.length]).toEqual([0, 0]);
+});
+
+test("A request that can't be stored as sent is not sent", async () => {
+  silenceLog();
+  const { purse, gateway, open } = openProcesses();
+  const process = open();
+  process.host.fails = (operation) => operation.endsWith(".send");
+  expect((await process.create("one")).status).toBe(503);
+  expect(gateway.requests).toHaveLength(0);
+  process.host.fails = () => false;
+  gateway.responds(() => Response.json(image));
+  expect((await process.create("one")).status).toBe(200);
+  expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+});
+
+test("A database that is gone for a moment ends no stream, and all of it is stored", async () => {
+  const lines = silenceLog();
+  const { gateway, open } = openProcesses();
+  const live = gateway.streamsLive();
+  const process = open();
+  const response = await process.ask(keyed);
+  const reader = readerOf(response);
+  process.host.fails = (operation) => operation === "streams.append";
+  const large = piece("large".repeat(60_000));
+  live.send(large);
+  await reader.until("id: 1\n");
+  await expect.poll(() => lines.join()).toContain("a response could not be stored");
+  process.host.fails = () => false;
+  live.send(end);
+  live.end();
+  const text = await reader.until("nothing more");
+  expect(text).toContain("[DONE]");
+  expect((await (await process.resume(idOf(response))).text()) === text).toBe(true);
+  expect(process.jobs).toMatchObject([{ outcome: "complete" }]);
+});
+
+test("A fault of the meter ends a request for those who wait, and it is never sent again", async () => {
+  const lines = silenceLog();
+  const { purse, gateway } = openProcesses();
+  gateway.responds(() => Response.json(image));
+  const reserve: typeof purse.plugin.reserve = async (payable) => ({
+    ...(await purse.plugin.reserve(payable)),
+    costOf: () => {
+      throw new Error("no price for this");
+    },
+  });
+  const process = openStoredProxy({
+    gateway,
+    plugins: [{ ...purse.plugin, reserve }, idempotency()],
+  });
+  expect(await codeOf(await process.create("one"))).toBe("request_lost");
+  expect(lines.join()).toContain("no price for this");
+  vi.setSystemTime(START + SILENCE_MS);
+  expect(await codeOf(await process.create("one"))).toBe("request_lost");
+  expect(gateway.requests).toHaveLength(1);
+  await expect.poll(() => process.jobs).toMatchObject([{ outcome: "lost", spent: 100 }]);
+});
