@@ -115,7 +115,6 @@ function writeVariables(gatewayURL: string): string {
     FILES_SECRET: randomBytes(24).toString("hex"),
     ORIGINS: `${address} http://localhost:${port}`,
     // a video of the emulator takes seconds: the default of 15 s would show it late
-    VIDEO_INTERVAL_MS: "2000",
   };
   const file = join(folder, "worker.env");
   const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);

@@ -36,7 +36,6 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
           GATEWAY_API_KEY: KEY,
           FILES_SECRET: "a-secret-of-the-files-of-the-studio-0123456789",
           ORIGINS: `http://127.0.0.1:${port}`,
-          VIDEO_INTERVAL_MS: "2000",
         },
         r2Buckets: ["MEDIA"],
         durableObjects: Object.fromEntries(

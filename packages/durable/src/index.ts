@@ -20,8 +20,8 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 
 export type { EndContext, EndedTask, EndHandler } from "./videos/end-handler.js";
 export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
-export type { DeadLetter, DeadLetterPage } from "./webhooks/dead-letter-rows.js";
-export { listDeadLetters, resendDeadLetter } from "./webhooks/dead-letters.js";
+export type { DeadLetter, DeadLetterPage } from "./dead-letters/dead-letter-rows.js";
+export { listDeadLetters, resendDeadLetter } from "./dead-letters/dead-letters.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 
 // Files

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { folderBucket } from "../src/hosts/node/folder-bucket.js";
+import { folderBucket } from "../src/buckets/folder/index.js";
 import {
   createFile,
   DAY_MS,

@@ -27,14 +27,14 @@ function openUser() {
 
 describe("the data of a user", () => {
   test("has each stream and each create with its response, and nobody else's", async () => {
-    const { gateway, parts, ask, create } = openUser();
+    const { gateway, proxy, ask, create } = openUser();
     gateway.streams(piece("a") + end);
     const stream = await ask();
     await stream.text();
     gateway.responds(() => Response.json(image, { headers: { "x-request-id": "gateway-2" } }));
     await create("one");
     await create("one", { headers: { authorization: "Bearer other-token" } });
-    const { data, failed } = await exportUser(parts, {}, USER);
+    const { data, failed } = await exportUser(proxy, {}, USER);
     expect(failed).toEqual([]);
     expect(data["streams"]).toMatchObject([
       {
@@ -51,14 +51,14 @@ describe("the data of a user", () => {
   });
 
   test("is erased, and the streams of another user stay", async () => {
-    const { gateway, parts, ask, resume, create } = openUser();
+    const { gateway, proxy, ask, resume, create } = openUser();
     gateway.streams(piece("a") + end);
     const [mine, other] = [await ask(), await ask({ headers: { authorization: "Bearer other-token" } })];
     for (const response of [mine, other]) await response.text();
     gateway.responds(() => Response.json(image));
     await create("one");
-    expect(await eraseUser(parts, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
-    expect((await exportUser(parts, {}, USER)).data).toEqual({ streams: [], creates: [] });
+    expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
+    expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
     expect((await resume(idOf(mine))).status).toBe(404);
     const rest = await resume(idOf(other), 0, { headers: { authorization: "Bearer other-token" } });
     expect(await rest.text()).toContain("[DONE]");
@@ -68,7 +68,7 @@ describe("the data of a user", () => {
   });
 
   test("is erased with what runs: a stream stops, and a create gets 410", async () => {
-    const { gateway, purse, parts, jobs, ask, create } = openUser();
+    const { gateway, purse, proxy, jobs, ask, create } = openUser();
     const live = gateway.streamsLive();
     const stream = await ask();
     live.send(piece("a"));
@@ -76,7 +76,7 @@ describe("the data of a user", () => {
     gateway.hangs();
     const creating = create("one");
     await expect.poll(() => gateway.requests.length).toBe(2);
-    expect((await eraseUser(parts, {}, USER)).failed).toEqual([]);
+    expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
     const erased = await creating;
     expect([erased.status, await codeOf(erased)]).toEqual([410, "user_erased"]);
     expect(live.hasLeft).toBe(true);
@@ -86,7 +86,7 @@ describe("the data of a user", () => {
       ["create", "stopped", "user_erased"],
     ]);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100]]);
-    expect((await exportUser(parts, {}, USER)).data).toEqual({ streams: [], creates: [] });
+    expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
   });
 
   test.each([
@@ -94,7 +94,7 @@ describe("the data of a user", () => {
     "in JSON of which the half is there",
     "behind its finish reason",
   ])("is erased with a stream %s, which has one event", async (when) => {
-    const { gateway, purse, parts, jobs, ask } = openUser();
+    const { gateway, purse, proxy, jobs, ask } = openUser();
     const live = gateway.streamsLive();
     if (when.startsWith("before")) gateway.hangs();
     if (when.startsWith("in JSON")) {
@@ -111,29 +111,29 @@ describe("the data of a user", () => {
       live.send(piece("a") + finish);
       await readerOf(await asking).until("finish_reason");
     }
-    expect((await eraseUser(parts, {}, USER)).failed).toEqual([]);
+    expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
     expect(jobs).toMatchObject([{ kind: "answer", user: USER, outcome: "stopped", code: "stream_stopped" }]);
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 
   test("is not erased as long as a reservation can't be settled; its responses are", async () => {
     silenceLog();
-    const { gateway, purse, parts, jobs, ask, resume, host } = openUser();
+    const { gateway, purse, proxy, jobs, ask, resume, host } = openUser();
     gateway.streams(piece("a secret plan") + end);
     purse.fails = true;
     const stream = await ask();
     await stream.text();
     await host.ended();
-    expect(await eraseUser(parts, {}, USER)).toEqual({ erased: ["creates"], failed: ["streams"] });
+    expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["creates"], failed: ["streams"] });
     expect((await resume(idOf(stream))).status).toBe(404);
-    expect(JSON.stringify(await exportUser(parts, {}, USER))).not.toContain("a secret plan");
+    expect(JSON.stringify(await exportUser(proxy, {}, USER))).not.toContain("a secret plan");
     purse.fails = false;
     // the timer that settles it
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
     await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
     vi.useRealTimers();
-    expect(await eraseUser(parts, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
-    expect((await exportUser(parts, {}, USER)).data).toEqual({ streams: [], creates: [] });
+    expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
+    expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
     expect(jobs).toHaveLength(1);
   });
 });
@@ -142,7 +142,7 @@ describe("an operator", () => {
   test("lists the streams of a user without their content, and stops one", async () => {
     const gateway = openGateway();
     const streams = resumableStreams();
-    const plugins = [streams, admin({ operators: ({ id }) => id === "Bearer operator", parts: [streams] })];
+    const plugins = [streams, admin({ isOperator: ({ id }) => id === "Bearer operator" })];
     const { ask, send } = openStoredProxy({ gateway, plugins });
     gateway.streams(piece("a") + finish + done);
     const whole = await ask();

@@ -189,7 +189,7 @@ async function serve<Env>(
   const rules = { ...settings, ...way, models, tenancy, asksUsage };
   const admitted = await admit(match, asked, rules);
   if (admitted.model !== undefined) facts.model = admitted.model;
-  for (const plugin of plugins) await decide(() => plugin.check?.(admitted));
+  for (const plugin of plugins) await decide(() => plugin.checkRequest?.(admitted));
   if (isOperator && typeof admitted.body?.["user"] === "string") facts.target = admitted.body["user"];
   const isCounted = !isPublic && !plugins.some(({ boundsStreams }) => boundsStreams);
   if (isCounted && admitted.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));

@@ -133,14 +133,14 @@ describe("a plugin that checks requests", () => {
 
   test("ends a request by what it throws, before any plugin answers it", async () => {
     const sent: string[] = [];
-    const check = async ({ body }: AdmittedRequest<Env>) => {
+    const checkRequest = async ({ body }: AdmittedRequest<Env>) => {
       if (body?.["max_tokens"] === 7) throw new Error("not this one");
     };
     const send = async () => {
       sent.push("plugin");
       return Response.json({ id: "1" });
     };
-    const { send: ask, reached } = openBytes({ plugins: [{ send }, { check }] });
+    const { send: ask, reached } = openBytes({ plugins: [{ send }, { checkRequest }] });
     const refused = await ask("/v1/chat/completions", {
       ...post,
       body: JSON.stringify({ ...chat, max_tokens: 7 }),

@@ -82,7 +82,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
     ],
     routes: createRoutes(store),
     allowsMediaURL: (url) => isLinkAddress(url, publicURL),
-    check: (admitted) => checkLinks(admitted, store.readLinks),
+    checkRequest: (admitted) => checkLinks(admitted, store.readLinks),
     ...createUserFiles(store),
     ...(archive && {
       offers: { videos: offer, images: offer },

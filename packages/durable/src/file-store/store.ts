@@ -44,7 +44,7 @@ export interface UserFiles {
 }
 
 /** The end of a deletion. */
-export interface Deletion {
+interface Deletion {
   readonly left: readonly FileRow[];
   readonly cause?: unknown;
   readonly isWhole: boolean;
@@ -62,7 +62,7 @@ export interface Store<Env> {
 }
 
 /** Returns the key of a user's rows. An id may be longer than a key, and have any letters. */
-export async function toUserKey(userId: string): Promise<string> {
+async function toUserKey(userId: string): Promise<string> {
   return `user:${await hashOf(userId)}`;
 }
 

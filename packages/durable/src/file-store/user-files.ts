@@ -9,7 +9,7 @@ import { sweepPage } from "./sweep.js";
 import type { CopyRow, FileRow } from "./tables.js";
 
 /** A file of a user, as the operator sees it. */
-export interface UserFile {
+interface UserFile {
   readonly id: string;
   /** The whole size, in bytes. */
   readonly bytes: number;

@@ -30,7 +30,7 @@ export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store"> {
 }
 
 /** A request that is sent once for its id. */
-export interface JobToSend {
+interface JobToSend {
   readonly id: string;
   /** The id of the job in its event. */
   readonly eventId: string;
@@ -39,7 +39,7 @@ export interface JobToSend {
 }
 
 /** The response to a request. */
-export interface SentResponse extends OpenedResponse {
+interface SentResponse extends OpenedResponse {
   /** True if an earlier request with the same id was sent. */
   readonly isReplayed: boolean;
 }

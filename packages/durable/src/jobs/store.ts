@@ -55,7 +55,7 @@ export type Owner = {
 };
 
 /** A reservation, stored before anything is reserved and again before the request is sent. */
-export type Ticket = Owner & {
+type Ticket = Owner & {
   readonly ticket: string | null;
   readonly payment: Payment;
 };
@@ -70,7 +70,7 @@ export interface Owned {
 }
 
 /** More of a response. */
-export type Append = Owner & {
+type Append = Owner & {
   readonly parts: readonly PartRow[];
   readonly lastId: number;
   readonly isWhole: boolean;

@@ -99,7 +99,7 @@ function endOf(sending: Sending, { code, problem, usage, outcome, bytes, isConfi
 }
 
 /** Adds an event with an error. */
-export function addError({ live }: Sending, refusal: Refusal): void {
+function addError({ live }: Sending, refusal: Refusal): void {
   live.add(makeEventParts([errorLines(refusal)], live.lastId));
 }
 

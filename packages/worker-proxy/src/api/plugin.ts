@@ -244,7 +244,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * Checks an admitted request before any plugin answers it and before anything is reserved. What it throws is the end of the
    * request.
    */
-  check?(admitted: AdmittedRequest<Env>): Promise<void>;
+  checkRequest?(admitted: AdmittedRequest<Env>): Promise<void>;
   /**
    * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. Nothing is reserved for such a
    * request. Where `isMetered` is true, a plugin that calls the gateway itself has to reserve and settle, or refuse with 500.
