@@ -1,5 +1,6 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, serverIn } from "@sluice/worker-proxy/internal";
+import { offerEndHandler } from "../videos/end-handler.js";
 import { createArchive, registerArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
 import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
@@ -89,7 +90,12 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
   };
-  if (archive) registerArchive(plugin, archiveTask);
+  if (archive) {
+    registerArchive(plugin, archiveTask);
+    offerEndHandler<Env>(plugin, async function archive({ userId, gatewayId: id, task: answer }, { env }) {
+      await archiveTask(env, userId, { id, answer });
+    });
+  }
   return plugin;
 }
 

@@ -92,8 +92,7 @@ class PostgresHost implements BoundHost {
     this.#schema = schema;
     this.#report = (subject, error) => report(subject, error, env as never);
     indexParts(parts);
-    // two plugins may share a table
-    this.#tables = [...new Set([...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)])];
+    this.#tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
     this.#pool = new PostgresPool(url, schema, connection);
     this.#bus = new PostgresBus(url, connection, schema, (error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
