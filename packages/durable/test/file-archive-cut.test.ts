@@ -50,7 +50,7 @@ async function openLeft(change: string) {
   return { ...archive, next, finish: held.finish };
 }
 
-test("a copy that was cut off in its last attempt is reported as failed, and not made again", async () => {
+test("case 124: a copy that was cut off in its last attempt is reported as failed, and not made again", async () => {
   const { next, sources, clock, until, finish } = await openLeft("UPDATE file_copies SET attempts = 5");
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([
@@ -108,7 +108,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await until(() => files.keys()).toHaveLength(1);
 });
 
-test("the erasure of a user ends a copy that runs, and forgets those that wait", async () => {
+test("case 123: the erasure of a user ends a copy that runs, and forgets those that wait", async () => {
   const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
   const held = holdFile(video);
   sources.serve("slow.mp4", held.serve);

@@ -48,7 +48,7 @@ describe("a result", () => {
     expect(sources.fetched()).toEqual([urls[0]]);
   });
 
-  test("that its owner deleted does not come back, however often its task is polled", async () => {
+  test("case 79: that its owner deleted does not come back, however often its task is polled", async () => {
     const { sources, create, poll, files, findCopies, until } = openArchive();
     const id = await create();
     await poll(id);
@@ -91,7 +91,7 @@ describe("a copy", () => {
     expect(files.countUploads()).toBe(0);
   });
 
-  test("never passes its largest size, whether its host says the size or sends without an end", async () => {
+  test("case 78: never passes its largest size, whether its host says the size or sends without an end", async () => {
     const { sources, create, poll, files, failures, until } = openArchive({
       archive: { maxBytes: 3 * PART },
     });
@@ -113,7 +113,7 @@ describe("a copy", () => {
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
   });
 
-  test("has the space of its user and its own share of all space, which uploads leave free", async () => {
+  test("case 78: has the space of its user and its own share of all space, which uploads leave free", async () => {
     const { create, poll, findCopies, files, until } = openArchive({
       options: { maxBytesTotal: 3 * video.length },
     });
@@ -126,7 +126,7 @@ describe("a copy", () => {
     }
   });
 
-  test("waits for space without losing an attempt, and is made from its newest address", async () => {
+  test("case 112: waits for space without losing an attempt, and is made from its newest address", async () => {
     const bounds = { maxBytesPerUser: video.length + 500 };
     const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({
       options: bounds,
@@ -147,7 +147,7 @@ describe("a copy", () => {
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
   });
 
-  test("waits a week for space, and then its end is an event", async () => {
+  test("case 124: waits a week for space, and then its end is an event", async () => {
     const { clock, create, poll, until, copyEvents } = openArchive({ options: { maxBytesPerUser: 1000 } });
     await poll(await create());
     for (let day = 1; day <= 8; day += 1) {
@@ -160,7 +160,7 @@ describe("a copy", () => {
     ]);
   });
 
-  test("is dropped with an event that names task, copy and user, where too many wait before it", async () => {
+  test("case 112: is dropped with an event that names task, copy and user, where too many wait before it", async () => {
     const { sources, create, poll, copyEvents, failures, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -197,7 +197,7 @@ describe("a copy", () => {
 });
 
 describe("a list of copies", () => {
-  test("has those of its user alone, and none by another user's task, address or link", async () => {
+  test("case 79: has those of its user alone, and none by another user's task, address or link", async () => {
     const { create, poll, findCopies, files, until } = openArchive();
     const id = await create("film", "user-3");
     await poll(id, "user-3");
@@ -210,7 +210,7 @@ describe("a list of copies", () => {
     expect((await files.ask(path, { user: "user-4", method: "DELETE" })).status).toBe(404);
   });
 
-  test("is asked for in JSON of a known length, by 1 to 100 names in at most 256 KiB", async () => {
+  test("case 79: is asked for in JSON of a known length, by 1 to 100 names in at most 256 KiB", async () => {
     const { files } = openArchive();
     const send = (body: BodyInit, headers: Record<string, string>) =>
       files.ask("/v1/archive", { method: "POST", body, headers });
