@@ -238,7 +238,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
       await run(...given);
       return await run(...given);
     };
-    if (operation.kind === "write") Object.assign(operation, { run: runTwice });
+    if (operation.kind === "write") vi.spyOn(operation, "run").mockImplementation(runTwice);
   }
   const { listen } = await create();
   const tab = await listen();

@@ -71,11 +71,7 @@ export const addDeadLetter = operation(
     await query(
       `INSERT INTO dead_letters (key, id, user_key, failed_at, letter) VALUES (?, ?, ?, ?, ?)
         ON CONFLICT (key, id) DO UPDATE SET failed_at = excluded.failed_at, letter = excluded.letter`,
-      key,
-      id,
-      userKey,
-      failedAt,
-      JSON.stringify(letter),
+      ...[key, id, userKey, failedAt, JSON.stringify(letter)],
     );
     await transaction.schedule(sweep, { id: "", at: await readSweepTime(transaction), input: null });
     const letters = await count(transaction, 1 - before.length);
@@ -156,10 +152,7 @@ export const listLetters = reading(
     const rows = await query<LetterRow>(
       `SELECT id, letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
         ORDER BY failed_at, id LIMIT ?`,
-      key,
-      failedAt,
-      id,
-      PAGE,
+      ...[key, failedAt, id, PAGE],
     );
     return rows.map(parseLetter);
   },

@@ -53,10 +53,7 @@ export async function readChangedWatches(
         `SELECT CASE WHEN version = ? THEN NULL ELSE state END AS state,
           CASE WHEN version = ? THEN NULL ELSE envelope END AS envelope
           FROM video_watches WHERE key = ? AND id = ?`,
-        version,
-        version,
-        key,
-        id,
+        ...[version, version, key, id],
       ),
     ),
   );
@@ -84,23 +81,14 @@ export async function storeWatch(
   if (before && (before.envelope ?? null) === envelope)
     await query(
       "UPDATE video_watches SET is_open = ?, version = ?, state = ? WHERE key = ? AND id = ?",
-      isOpen,
-      version,
-      text,
-      key,
-      id,
+      ...[isOpen, version, text, key, id],
     );
   else
     await query(
       `INSERT INTO video_watches (key, id, is_open, version, envelope, state) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (key, id) DO UPDATE SET is_open = excluded.is_open, version = excluded.version,
         envelope = excluded.envelope, state = excluded.state`,
-      key,
-      id,
-      isOpen,
-      version,
-      envelope,
-      text,
+      ...[key, id, isOpen, version, envelope, text],
     );
 }
 
