@@ -58,7 +58,7 @@ const LOST = "the process ended during the attempt";
 /** Begins an attempt, and counts it before the handler runs. */
 export const beginDelivery = operation(
   "videos.beginDelivery",
-  async (transaction: Transaction, { id, run }: RowId & { run: string }): Promise<BegunDelivery> => {
+  async (transaction, { id, run }: RowId & { run: string }): Promise<BegunDelivery> => {
     const row = await readDelivery(transaction, id);
     if (!row || row.state === "done" || row.state === "dead") return null;
     const { handler, attempts } = row;
@@ -80,7 +80,7 @@ export const beginDelivery = operation(
 export const endDelivery = operation(
   "videos.endDelivery",
   async (
-    transaction: Transaction,
+    transaction,
     { id, run, attempted }: RowId & { run: string; attempted: Attempted },
   ): Promise<DeliveryResult> => {
     const row = await readDelivery(transaction, id);
@@ -93,7 +93,7 @@ export const endDelivery = operation(
 );
 
 /** Tries a dead letter again. Returns false if it is gone, or was delivered meanwhile. */
-export const resendDelivery = operation("videos.resend", async (transaction: Transaction, { id }: RowId) => {
+export const resendDelivery = operation("videos.resend", async (transaction, { id }: RowId) => {
   const row = await readDelivery(transaction, id);
   if (!row || row.state === "done") return false;
   if (row.state !== "dead") return true;
@@ -103,7 +103,7 @@ export const resendDelivery = operation("videos.resend", async (transaction: Tra
   return true;
 });
 
-export const findDelivery = reading("videos.findDelivery", async (reader: Reader, { id }: RowId) =>
+export const findDelivery = reading("videos.findDelivery", async (reader, { id }: RowId) =>
   readDelivery(reader, id).then((row) => row ?? null),
 );
 
@@ -195,3 +195,5 @@ async function storeDelivery({ key, query }: Transaction, row: Delivery): Promis
     ...[state, attempts, run, at, status, cause, ended, key, id],
   );
 }
+
+export const DELIVERY_OPERATIONS = [beginDelivery, endDelivery, resendDelivery, findDelivery];

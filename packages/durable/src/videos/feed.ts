@@ -1,7 +1,8 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import type { WatchParts } from "./jobs.js";
+import { findChanges } from "./rows.js";
 import type { WatchedTask } from "./task.js";
-import { findChanges, noteReaders, READER_NOTE_MS } from "./watches.js";
+import { noteReaders, READER_NOTE_MS } from "./watches.js";
 
 /** Longest silence of a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
 const BEAT_MS = 25_000;

@@ -161,10 +161,10 @@ export async function listDeadLetter<Env>(
   // the user may have been erased meanwhile
   if (!(await host.run(key, findDelivery, { id })))
     await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
-  for (const { handler: name, userId: user, ...facts } of dropped) {
-    const kind = name.startsWith("webhook") ? "webhook" : "watch";
-    const ids = { id: facts.id, user, taskId: facts.taskId, model: facts.model, requestId: facts.requestId };
-    const { attempts } = facts;
-    server().report({ kind, ...ids, outcome: "dropped", code: "dead_letters_full", attempts }, env as Env);
+  for (const one of dropped) {
+    const kind = one.handler.startsWith("webhook") ? "webhook" : "watch";
+    const { id, userId: user, taskId, model, requestId, attempts } = one;
+    const facts = { id, user, taskId, model, requestId, attempts };
+    server().report({ kind, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
   }
 }

@@ -41,7 +41,7 @@ export type BegunPoll =
 /** Begins a poll, and stores it before it is sent: a process that is lost meanwhile has polled. */
 export const beginPoll = operation(
   "videos.beginPoll",
-  async (transaction: Transaction, { id, run, rules }: Run): Promise<BegunPoll> => {
+  async (transaction, { id, run, rules }: Run): Promise<BegunPoll> => {
     const { now } = transaction;
     const task = await readWatch(transaction, id);
     if (!task || task.end) return { type: "none" };
@@ -66,7 +66,7 @@ export const beginPoll = operation(
 );
 
 /** Applies the result of a poll. Returns the watch if this poll has ended it; null otherwise. */
-export const applyPoll = operation("videos.applyPoll", async (transaction: Transaction, input: Apply) => {
+export const applyPoll = operation("videos.applyPoll", async (transaction, input: Apply) => {
   const { id, run, result, random, hash, handlers } = input;
   const { intervalMs, retentionMs } = input.rules;
   const task = await readWatch(transaction, id);
@@ -90,7 +90,7 @@ export const applyPoll = operation("videos.applyPoll", async (transaction: Trans
 });
 
 /** Polls again for an operator. */
-export const pollAgain = operation("videos.pollAgain", async (transaction: Transaction, { id }: RowId) => {
+export const pollAgain = operation("videos.pollAgain", async (transaction, { id }: RowId) => {
   const task = await readWatch(transaction, id);
   if (task?.end?.error !== undefined) {
     await storeWatch(transaction, resume(task, transaction.now), task);
@@ -116,3 +116,5 @@ export function isPolling(task: WatchedTask, now: number): boolean {
 function isNewEnd({ end, told, ...task }: WatchedTask): boolean {
   return end !== undefined && told !== getEndState(task, end);
 }
+
+export const POLL_OPERATIONS = [beginPoll, applyPoll, pollAgain];

@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
+import { reading } from "../host/define.js";
 import type { WatchedTask } from "./task.js";
 
 /** Tables of watches, and of the work after their ends. The key is the user's. */
@@ -39,14 +40,11 @@ export async function readWatches(reader: Reader, after: string, limit: number):
   return rows.map(parseRow);
 }
 
-/** A version that a follower knows; 0 for none. */
-export type KnownVersion = { readonly id: string; readonly version: number };
+/** The versions that followers know; 0 for none. */
+type Known = { readonly known: readonly { readonly id: string; readonly version: number }[] };
 
-/** Reads the watches that have another version; null for those that are gone. */
-export async function readChangedWatches(
-  { key, query }: Reader,
-  known: readonly KnownVersion[],
-): Promise<{ readonly id: string; readonly task: WatchedTask | null }[]> {
+/** Reads the watches that have another version than a follower knows; null for those that are gone. */
+export const findChanges = reading("videos.readChanges", async ({ key, query }, { known }: Known) => {
   const pages = await Promise.all(
     known.map(({ id, version }) =>
       query<Omit<WatchRow, "state"> & { readonly state: string | null }>(
@@ -59,11 +57,11 @@ export async function readChangedWatches(
   );
   return known.flatMap(({ id }, place) => {
     const [row] = pages[place] ?? [];
-    if (!row) return { id, task: null };
+    if (!row) return { id, task: null as WatchedTask | null };
     const { state, envelope } = row;
     return state === null ? [] : { id, task: parseRow({ state, envelope }) };
   });
-}
+});
 
 function parseRow({ envelope, state }: WatchRow): WatchedTask {
   return { ...(JSON.parse(state) as WatchedTask), ...(envelope !== null && { envelope }) };
@@ -100,8 +98,9 @@ export async function deleteWatch({ key, query }: Transaction, id: string): Prom
   ]);
 }
 
-/** Returns true if a user has as many watches that have not ended. */
-export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
+/** Returns true if a user has as many watches that have not ended. No number is no bound. */
+export async function hasOpenWatches({ key, query }: Transaction, count: number | null): Promise<boolean> {
+  if (count === null) return false;
   const rows = await query(
     "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",
     key,

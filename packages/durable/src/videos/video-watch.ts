@@ -2,26 +2,16 @@ import type { Job, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
 import { deadLetterStorage } from "../dead-letters/dead-letter-rows.js";
 import { createLetterOperations } from "../dead-letters/dead-letters.js";
-import { beginDelivery, endDelivery, findDelivery, resendDelivery } from "./deliveries.js";
+import { DELIVERY_OPERATIONS } from "./deliveries.js";
 import { type EndHandler, NamedHandlers } from "./end-handler.js";
 import { defineFollow } from "./follow.js";
 import { deliverEnd, listDeadLetter, pollTask, type WatchParts } from "./jobs.js";
-import { applyPoll, beginPoll, pollAgain } from "./polls.js";
+import { POLL_OPERATIONS } from "./polls.js";
 import { WATCH_TABLES } from "./rows.js";
 import { createServe } from "./serve.js";
 import { DELIVER, FORGET, LIST_DEAD_LETTER, POLL, type RowId } from "./timers.js";
 import { createUserData, createWatchOperations } from "./user-data.js";
-import {
-  eraseWatches,
-  findChanges,
-  findWatch,
-  forgetTask,
-  listWatches,
-  markRemoved,
-  noteReaders,
-  openWatch,
-  startWatch,
-} from "./watches.js";
+import { forgetTask, WATCH_OPERATIONS } from "./watches.js";
 
 /** Options of {@link videoWatch}. */
 export interface VideoWatchOptions<Env = unknown> {
@@ -49,11 +39,6 @@ export interface VideoWatchOptions<Env = unknown> {
 }
 
 const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
-const OPERATIONS = [
-  ...[startWatch, openWatch, noteReaders, markRemoved, forgetTask, eraseWatches],
-  ...[findWatch, findChanges, listWatches, beginPoll, applyPoll, pollAgain],
-  ...[beginDelivery, endDelivery, resendDelivery, findDelivery],
-];
 
 /**
  * Watches video tasks: the proxy polls each task once, for all tabs of its user, and pushes the changes to them. It opens
@@ -103,7 +88,10 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     ],
     storage: {
       tables: [...WATCH_TABLES, ...deadLetterStorage.tables],
-      operations: [...OPERATIONS, ...deadLetterStorage.operations],
+      operations: [
+        ...[...WATCH_OPERATIONS, ...POLL_OPERATIONS, ...DELIVERY_OPERATIONS],
+        ...deadLetterStorage.operations,
+      ],
       jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
       sources: [follow],
     },

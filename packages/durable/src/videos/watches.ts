@@ -1,15 +1,7 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
 import { cancelDeliveries, DEAD_LETTER_RETENTION_MS, readDeliveries } from "./deliveries.js";
 import { isPolling, removeWatch, type WatchRules } from "./polls.js";
-import {
-  hasOpenWatches,
-  type KnownVersion,
-  readChangedWatches,
-  readWatch,
-  readWatches,
-  storeWatch,
-} from "./rows.js";
+import { findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
 import {
   addCreate,
   addReader,
@@ -49,11 +41,12 @@ export type Opened =
   | { readonly refused: "too_many_tasks" };
 
 /** Starts the watch of a new task. */
-export const startWatch = operation("videos.start", async (transaction: Transaction, input: Start) => {
+export const startWatch = operation("videos.start", async (transaction, input: Start) => {
   const { id, userId, created, envelope, random, rules } = input;
   const known = await readWatch(transaction, id);
   if (known?.created || known?.end) return {};
-  if (!known && (await isFull(transaction, input.maxOpen))) return { refused: "too_many_tasks" } as const;
+  if (!known && (await hasOpenWatches(transaction, input.maxOpen)))
+    return { refused: "too_many_tasks" } as const;
   const identity = { id, userId, isSteady: true };
   const watch = known ?? createWatch(identity, transaction.now);
   const next = addCreate(watch, created, envelope ?? undefined, { intervalMs: rules.intervalMs, random });
@@ -64,32 +57,29 @@ export const startWatch = operation("videos.start", async (transaction: Transact
 });
 
 /** Opens a watch for a reader: creates it, or continues it if it has ended without a final state. */
-export const openWatch = operation(
-  "videos.open",
-  async (transaction: Transaction, input: Open): Promise<Opened> => {
-    const { id, userId, firstPollInMs } = input;
-    const { intervalMs, isSteady } = input.rules;
-    const { now } = transaction;
-    const known = await readWatch(transaction, id);
-    if (!known && (await isFull(transaction, input.maxOpen))) return { refused: "too_many_tasks" };
-    const task = known ?? createWatch({ id, userId, isSteady }, now);
-    if (task.end && !canResume(task, now)) return { task, isDue: false };
-    const next = task.end ? resume(task, now) : addReader(task, now, intervalMs);
-    await storeWatch(transaction, next, known);
-    const isNew = !known || task.end !== undefined;
-    if (isNew) await setTimer(transaction, POLL, id, now + firstPollInMs);
-    // a timer that is long over was lost with its processes
-    else if (next.nextAt < task.nextAt || isPollLost(task, now))
-      await setTimer(transaction, POLL, id, Math.max(next.nextAt, now));
-    if (next.version !== task.version) transaction.publish();
-    return { task: next, isDue: task.end !== undefined || isPollDue(next, now) };
-  },
-);
+export const openWatch = operation("videos.open", async (transaction, input: Open): Promise<Opened> => {
+  const { id, userId, firstPollInMs } = input;
+  const { intervalMs, isSteady } = input.rules;
+  const { now } = transaction;
+  const known = await readWatch(transaction, id);
+  if (!known && (await hasOpenWatches(transaction, input.maxOpen))) return { refused: "too_many_tasks" };
+  const task = known ?? createWatch({ id, userId, isSteady }, now);
+  if (task.end && !canResume(task, now)) return { task, isDue: false };
+  const next = task.end ? resume(task, now) : addReader(task, now, intervalMs);
+  await storeWatch(transaction, next, known);
+  const isNew = !known || task.end !== undefined;
+  if (isNew) await setTimer(transaction, POLL, id, now + firstPollInMs);
+  // a timer that is long over was lost with its processes
+  else if (next.nextAt < task.nextAt || isPollLost(task, now))
+    await setTimer(transaction, POLL, id, Math.max(next.nextAt, now));
+  if (next.version !== task.version) transaction.publish();
+  return { task: next, isDue: task.end !== undefined || isPollDue(next, now) };
+});
 
 /** Notes that tasks still have readers. */
 export const noteReaders = operation(
   "videos.noteReaders",
-  async (transaction: Transaction, { ids }: { readonly ids: readonly string[] }) => {
+  async (transaction, { ids }: { readonly ids: readonly string[] }) => {
     const { now } = transaction;
     for (const id of ids) {
       const task = await readWatch(transaction, id);
@@ -101,14 +91,14 @@ export const noteReaders = operation(
 );
 
 /** Notes that the user has removed the task. The watch continues for the operator. */
-export const markRemoved = operation("videos.remove", async (transaction: Transaction, { id }: RowId) => {
+export const markRemoved = operation("videos.remove", async (transaction, { id }: RowId) => {
   const task = await readWatch(transaction, id);
   if (task && !task.isRemoved) await storeWatch(transaction, { ...task, isRemoved: true }, task);
   return null;
 });
 
 /** Deletes an ended task that nothing needs any more, or looks again later. */
-export const forgetTask = operation("videos.forget", async (transaction: Transaction, { id }: RowId) => {
+export const forgetTask = operation("videos.forget", async (transaction, { id }: RowId) => {
   const { now } = transaction;
   const task = await readWatch(transaction, id);
   if (!task?.end) return null;
@@ -124,7 +114,7 @@ export const forgetTask = operation("videos.forget", async (transaction: Transac
 });
 
 /** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
-export const eraseWatches = operation("videos.erase", async (transaction: Transaction, _: null) => {
+export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
   const tasks = await readWatches(transaction, "", PAGE);
   const stopped: WatchedTask[] = [];
   for (const task of tasks) {
@@ -136,20 +126,12 @@ export const eraseWatches = operation("videos.erase", async (transaction: Transa
   return { stopped, isDone: tasks.length < PAGE };
 });
 
-export const findWatch = reading("videos.read", async (reader: Reader, { id }: RowId) =>
+export const findWatch = reading("videos.read", async (reader, { id }: RowId) =>
   readWatch(reader, id).then((task) => task ?? null),
 );
 
-/** Reads the watches that have another version than a follower knows; null for those that are gone. */
-export const findChanges = reading(
-  "videos.readChanges",
-  async (reader: Reader, { known }: { readonly known: readonly KnownVersion[] }) =>
-    readChangedWatches(reader, known),
-);
-
-export const listWatches = reading(
-  "videos.list",
-  async (reader: Reader, { after }: { readonly after: string }) => readWatches(reader, after, PAGE),
+export const listWatches = reading("videos.list", async (reader, { after }: { readonly after: string }) =>
+  readWatches(reader, after, PAGE),
 );
 
 /** Returns true if nothing is known of a task that may be polled now. */
@@ -163,6 +145,7 @@ function isPollLost(task: WatchedTask, now: number): boolean {
   return now >= task.nextAt + HOUR_MS && !isPolling(task, now);
 }
 
-async function isFull(transaction: Transaction, maxOpen: number | null): Promise<boolean> {
-  return maxOpen !== null && (await hasOpenWatches(transaction, maxOpen));
-}
+export const WATCH_OPERATIONS = [
+  ...[startWatch, openWatch, noteReaders, markRemoved, forgetTask, eraseWatches],
+  ...[findWatch, findChanges, listWatches],
+];
