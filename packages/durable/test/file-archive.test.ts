@@ -1,6 +1,4 @@
-import { serverOf } from "@sluice/worker-proxy/internal";
 import { describe, expect, test } from "vitest";
-import { findArchive } from "../src/file-store/archive/archive.js";
 import { CDN, holdFile, openArchive, picture, serveFile, video } from "./support/file-archive.js";
 import {
   createFile,
@@ -50,31 +48,7 @@ describe("a result", () => {
     expect(sources.fetched()).toEqual([urls[0]]);
   });
 
-  test("is copied once, however often and from wherever its end is reported", async () => {
-    const { sources, create, poll, files, findCopies, until } = openArchive();
-    const id = await create();
-    await Promise.all([poll(id), poll(id), poll(id)]);
-    const archive = findArchive(serverOf(files.proxy).settings.plugins);
-    const answer = { data: { task_id: "film", status: "SUCCESS", result_url: `${CDN}/film.mp4` } };
-    await archive?.({}, "user-1", { id: "film", answer });
-    await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
-    await archive?.({}, "user-1", { id: "film", answer });
-    await poll(id);
-    await poll(await create("last"));
-    await until(() => sources.fetched()).toEqual([`${CDN}/film.mp4`, `${CDN}/last.mp4`]);
-    expect(files.keys()).toHaveLength(1);
-  });
-
-  test("of a task that failed, or whose watch has ended without a result, is none", async () => {
-    const { files, sources, clock } = openArchive();
-    const archive = findArchive(serverOf(files.proxy).settings.plugins);
-    for (const answer of [null, {}, { data: { status: "FAILURE" } }, { data: { status: "SUCCESS" } }])
-      await archive?.({}, "user-1", { id: "film", answer });
-    await clock.run(5000);
-    expect([sources.fetched(), await files.export()]).toEqual([[], { files: [], copies: [] }]);
-  });
-
-  test("that its owner deleted does not come back, however often its task is polled", async () => {
+  test("case 79: that its owner deleted does not come back, however often its task is polled", async () => {
     const { sources, create, poll, files, findCopies, until } = openArchive();
     const id = await create();
     await poll(id);
@@ -117,7 +91,7 @@ describe("a copy", () => {
     expect(files.countUploads()).toBe(0);
   });
 
-  test("never passes its largest size, whether its host says the size or sends without an end", async () => {
+  test("case 78: never passes its largest size, whether its host says the size or sends without an end", async () => {
     const { sources, create, poll, files, failures, until } = openArchive({
       archive: { maxBytes: 3 * PART },
     });
@@ -139,7 +113,7 @@ describe("a copy", () => {
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
   });
 
-  test("has the space of its user and its own share of all space, which uploads leave free", async () => {
+  test("case 78: has the space of its user and its own share of all space, which uploads leave free", async () => {
     const { create, poll, findCopies, files, until } = openArchive({
       options: { maxBytesTotal: 3 * video.length },
     });
@@ -152,7 +126,7 @@ describe("a copy", () => {
     }
   });
 
-  test("waits for space without losing an attempt, and is made from its newest address", async () => {
+  test("case 112: waits for space without losing an attempt, and is made from its newest address", async () => {
     const bounds = { maxBytesPerUser: video.length + 500 };
     const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({
       options: bounds,
@@ -173,7 +147,7 @@ describe("a copy", () => {
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
   });
 
-  test("waits a week for space, and then its end is an event", async () => {
+  test("case 124: waits a week for space, and then its end is an event", async () => {
     const { clock, create, poll, until, copyEvents } = openArchive({ options: { maxBytesPerUser: 1000 } });
     await poll(await create());
     for (let day = 1; day <= 8; day += 1) {
@@ -186,7 +160,7 @@ describe("a copy", () => {
     ]);
   });
 
-  test("is dropped with an event that names task, copy and user, where too many wait before it", async () => {
+  test("case 112: is dropped with an event that names task, copy and user, where too many wait before it", async () => {
     const { sources, create, poll, copyEvents, failures, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -223,7 +197,7 @@ describe("a copy", () => {
 });
 
 describe("a list of copies", () => {
-  test("has those of its user alone, and none by another user's task, address or link", async () => {
+  test("case 79: has those of its user alone, and none by another user's task, address or link", async () => {
     const { create, poll, findCopies, files, until } = openArchive();
     const id = await create("film", "user-3");
     await poll(id, "user-3");
@@ -236,7 +210,7 @@ describe("a list of copies", () => {
     expect((await files.ask(path, { user: "user-4", method: "DELETE" })).status).toBe(404);
   });
 
-  test("is asked for in JSON of a known length, by 1 to 100 names in at most 256 KiB", async () => {
+  test("case 79: is asked for in JSON of a known length, by 1 to 100 names in at most 256 KiB", async () => {
     const { files } = openArchive();
     const send = (body: BodyInit, headers: Record<string, string>) =>
       files.ask("/v1/archive", { method: "POST", body, headers });

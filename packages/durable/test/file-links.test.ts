@@ -11,7 +11,7 @@ const createVideo = (files: Files, url: string, user = "user-1") =>
   );
 
 describe("a link", () => {
-  test("with one letter changed leads nowhere, and an id alone or another path opens nothing", async () => {
+  test("case 71: with one letter changed leads nowhere, and an id alone or another path opens nothing", async () => {
     const { store, ask } = openFileStore();
     const { url, id } = await store(png);
     for (const at of [1, 30, 46, 60].map((back) => url.length - back)) {
@@ -58,7 +58,7 @@ describe("a link", () => {
     expect(own.headers.get("access-control-allow-origin")).toBe("https://app.example");
   });
 
-  test("ends with its time, although its file is stored, and its owner gets a new one", async () => {
+  test("case 75: ends with its time, although its file is stored, and its owner gets a new one", async () => {
     const clock = useClock();
     const hour = 3_600_000;
     const { store, ask } = openFileStore({ options: { linkTtlMs: hour } });
@@ -82,7 +82,7 @@ describe("a link", () => {
 });
 
 describe("a link in a request", () => {
-  test("of another user is refused before the gateway gets it, in every form that leads to it", async () => {
+  test("cases 69, 120: of another user is refused before the gateway gets it, in every form that leads to it", async () => {
     const files = openFileStore();
     const { url } = await files.store(png, { user: "alice" });
     const forms = [
@@ -129,7 +129,7 @@ describe("a link in a request", () => {
     expect(seen).toEqual(["alice"]);
   });
 
-  test("of its own user passes at the public address, whatever the rule of media says, and at no other", async () => {
+  test("case 69: of its own user passes at the public address, whatever the rule of media says, and at no other", async () => {
     const files = openFileStore({
       options: { publicURL: "http://files.localhost:1/api/" },
       proxy: { mediaURLs: ({ host }) => host === "cdn.example" },
@@ -146,7 +146,7 @@ describe("a link in a request", () => {
     expect(files.sent).toHaveLength(2);
   });
 
-  test("that has expired is refused, and a text that names another user's link is sent", async () => {
+  test("case 120: that has expired is refused, and a text that names another user's link is sent", async () => {
     const clock = useClock();
     const files = openFileStore({ options: { linkTtlMs: 1000 } });
     const { url } = await files.store(png, { user: "alice" });

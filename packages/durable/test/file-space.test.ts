@@ -17,7 +17,7 @@ import {
 } from "./support/file-store.js";
 
 describe("the space of a user", () => {
-  test("is never passed, also by 20 uploads at once, and what is deleted makes room", async () => {
+  test("case 72: is never passed, also by 20 uploads at once, and what is deleted makes room", async () => {
     const { upload, ask, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
     const responses = await Promise.all(Array.from({ length: 20 }, () => upload(png)));
     const stored = responses.filter(({ status }) => status === 201);
@@ -30,7 +30,7 @@ describe("the space of a user", () => {
     await store(png, { user: "user-2" });
   });
 
-  test("has a number of files, and takes the whole size of an upload from its begin", async () => {
+  test("case 72: has a number of files, and takes the whole size of an upload from its begin", async () => {
     const whole = createFile(starts.mp4, PART + 1000);
     const few = openFileStore({ options: { maxFilesPerUser: 1 } });
     await few.store(png);
@@ -43,7 +43,7 @@ describe("the space of a user", () => {
 });
 
 describe("the space of all users", () => {
-  test("is never passed, and a refused upload holds none of it", async () => {
+  test("case 72: is never passed, and a refused upload holds none of it", async () => {
     const { store, upload, logs, keys, list } = openFileStore({ options: { maxBytesTotal: 2500 } });
     await store(png, { user: "user-1" });
     await store(png, { user: "user-2" });
@@ -55,7 +55,7 @@ describe("the space of all users", () => {
     expect(logs.join("\n")).toContain("maxBytesTotal is used up");
   });
 
-  test("is not taken by uploads that declare much and send little", async () => {
+  test("case 111: is not taken by uploads that declare much and send little", async () => {
     const { begin, store, upload } = openFileStore({ options: { maxBytesTotal: 12 * PART } });
     const whole = createFile(starts.mp4, 8 * PART);
     for (let account = 0; account < 4; account += 1) await begin(whole, `idle-${account}`);
@@ -102,7 +102,7 @@ describe("the space of all users", () => {
     await expect.poll(async () => (await upload(png)).status).toBe(201);
   });
 
-  test("has no bound where the operator says so", async () => {
+  test("case 111: has no bound where the operator says so", async () => {
     const { store, ask } = openFileStore({ options: { maxBytesTotal: false } });
     const { id } = await store(png);
     expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
@@ -137,7 +137,7 @@ describe("a process that ends", () => {
     await expect.poll(async () => (await second.upload(png)).status).toBe(201);
   });
 
-  test("behind its bytes and before its row leaves no file in the bucket", async () => {
+  test("case 154: behind its bytes and before its row leaves no file in the bucket", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     const put = first.bucket.put.bind(first.bucket);
@@ -154,7 +154,7 @@ describe("a process that ends", () => {
     expect(await second.list()).toEqual({ files: [] });
   });
 
-  test("in the middle of an upload leaves no parts in the bucket", async () => {
+  test("case 154: in the middle of an upload leaves no parts in the bucket", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     await first.begin(createFile(starts.mp4, 2 * PART));
@@ -197,7 +197,7 @@ test("bytes that arrive after their upload was deleted are deleted, too", async 
   expect([keys(), await list()]).toEqual([[], { files: [] }]);
 });
 
-test("bytes that arrive after their upload was deleted, in a process that ends then, are deleted, too", async () => {
+test("cases 123, 154: bytes that arrive after their upload was deleted, in a process that ends then, are deleted, too", async () => {
   const clock = useClock();
   const { upload, keys, list, ask, bucket } = openFileStore();
   const put = bucket.put.bind(bucket);

@@ -56,7 +56,7 @@ describe("a file", () => {
     expect([cached.status, await cached.text()]).toEqual([304, ""]);
   });
 
-  test("has the same link for a while, and its owner alone can look it up and delete it", async () => {
+  test("case 71: has the same link for a while, and its owner alone can look it up and delete it", async () => {
     const { store, ask, keys } = openFileStore();
     const { id, url } = await store(png);
     const path = `/v1/uploads/${id}`;
@@ -68,7 +68,7 @@ describe("a file", () => {
     expect((await ask(path, { method: "DELETE" })).status).toBe(404);
   });
 
-  test("is deleted when its time is over, with a clock that no user advances", async () => {
+  test("case 75: is deleted when its time is over, with a clock that no user advances", async () => {
     const clock = useClock();
     const { store, ask, keys, list } = openFileStore();
     const { url } = await store(png);
@@ -78,7 +78,7 @@ describe("a file", () => {
     expect([(await ask(url)).status, keys(), await list()]).toEqual([404, [], { files: [] }]);
   });
 
-  test("of another type than its name says, of no type, or of a type that is not listed, is refused", async () => {
+  test("case 70: of another type than its name says, of no type, or of a type that is not listed, is refused", async () => {
     const { upload, keys } = openFileStore({ options: { types: ["image/png"] } });
     const types = ["<!doctype html><p>", "<svg xmlns=''>", "MZ\u0001\u0002", "%PDF-1.7"];
     for (const start of types)
@@ -90,7 +90,7 @@ describe("a file", () => {
     expect(keys()).toEqual([]);
   });
 
-  test("of text with HTML further down is given as text to save, and runs nothing", async () => {
+  test("case 74: of text with HTML further down is given as text to save, and runs nothing", async () => {
     const { store, ask } = openFileStore();
     const text = `${"a line of text\n".repeat(100)}<script>alert(1)</script>`;
     const { url } = await store(new Uint8Array(new TextEncoder().encode(text)));
@@ -128,7 +128,7 @@ describe("an upload in parts", () => {
     expect(countUploads()).toBe(0);
   });
 
-  test("takes a part once, also where it is sent five times at once, and none when it is whole", async () => {
+  test("case 73: takes a part once, also where it is sent five times at once, and none when it is whole", async () => {
     const { begin, sendPart, ask } = openFileStore();
     const { id } = await begin(whole);
     const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART)));
@@ -140,7 +140,7 @@ describe("an upload in parts", () => {
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
   });
 
-  test("takes no part from another user, of another size, at another offset or after it was deleted", async () => {
+  test("case 73: takes no part from another user, of another size, at another offset or after it was deleted", async () => {
     const { begin, sendPart, upload, ask, countUploads } = openFileStore();
     const { id } = await begin(whole);
     expect(await readCode(sendPart(id, whole, PART, "user-2"))).toEqual([404, "not_found"]);
@@ -157,7 +157,7 @@ describe("an upload in parts", () => {
     expect(countUploads()).toBe(0);
   });
 
-  test("refuses a second request for a part that is on its way, and frees the part when its sender fails", async () => {
+  test("case 113: refuses a second request for a part that is on its way, and frees the part when its sender fails", async () => {
     const { begin, sendPart, upload } = openFileStore();
     const { id } = await begin(whole);
     const { body, headers, finish } = holdBody(whole.slice(PART));
@@ -197,7 +197,7 @@ describe("an upload in parts", () => {
     expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
   });
 
-  test("that stands still ends, gives its space back, and says so in an event", async () => {
+  test("cases 111, 124: that stands still ends, gives its space back, and says so in an event", async () => {
     const clock = useClock();
     const { begin, ask, countUploads, jobEvents, store } = openFileStore({
       options: { maxFilesPerUser: 1, uploadTtlMs: 10 * MINUTE_MS },
@@ -219,7 +219,7 @@ describe("an upload in parts", () => {
     await store(png);
   });
 
-  test("continues for as long as parts come, and its file is stored from its last part on", async () => {
+  test("case 111: continues for as long as parts come, and its file is stored from its last part on", async () => {
     const clock = useClock();
     const { begin, sendPart, ask } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
     const long = createFile(starts.mp4, 2 * PART + 1000);
@@ -233,7 +233,7 @@ describe("an upload in parts", () => {
     expect((await ask(url)).status).toBe(200);
   });
 
-  test("of a request whose bytes stop ends at its deadline", async () => {
+  test("case 121: of a request whose bytes stop ends at its deadline", async () => {
     const clock = useClock();
     const { upload, keys, list } = openFileStore();
     const { body, headers } = holdBody(png);
@@ -255,7 +255,7 @@ describe("an upload in parts", () => {
 });
 
 describe("a list of files", () => {
-  test("has each of 205 files of its user once, over pages, and takes no other query than its cursor", async () => {
+  test("case 123: has each of 205 files of its user once, over pages, and takes no other query than its cursor", async () => {
     const { store, list, ask } = openFileStore();
     const ids = new Set<string>();
     for (let nth = 0; nth < 205; nth += 1) ids.add((await store(png.slice(0, 64))).id);
@@ -281,7 +281,7 @@ describe("a list of files", () => {
     expect((await ask("/v1/uploads", { user: "" })).status).toBe(401);
   });
 
-  test("shows files that are not whole with their offset, and no link", async () => {
+  test("case 123: shows files that are not whole with their offset, and no link", async () => {
     const { store, begin, list } = openFileStore();
     const { id } = await begin(createFile(starts.mp4, PART + 1));
     await store(png);
@@ -291,7 +291,7 @@ describe("a list of files", () => {
   });
 });
 
-test("each upload has one event at its end, with its user and its size, and none for a part", async () => {
+test("case 124: each upload has one event at its end, with its user and its size, and none for a part", async () => {
   const whole = createFile(starts.mp4, PART + 1000);
   const { store, begin, sendPart, upload, fail, ask, jobEvents } = openFileStore();
   const { id: small } = await store(png);

@@ -6,7 +6,7 @@ import { createFile, openFileStore, PART, png, readCode, SECRET, starts } from "
 
 const mp4 = createFile(starts.mp4, PART + 1000);
 
-describe("a user who is erased", () => {
+describe("case 123: a user who is erased", () => {
   test("has no file, no upload and no bytes left, and others have theirs", async () => {
     const files = openFileStore({ options: { maxFilesPerUser: 2 } });
     const { url } = await files.store(png);
@@ -86,7 +86,7 @@ describe("a user who is erased", () => {
   });
 });
 
-test("an operator lists the files of a user over pages, and deletes one of them", async () => {
+test("case 123: an operator lists the files of a user over pages, and deletes one of them", async () => {
   const { store, operate, ask, keys } = openFileStore();
   const { id, url } = await store(png);
   for (let nth = 0; nth < 100; nth += 1) await store(png.slice(0, 64));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
-import { asked, openProxy } from "../../worker-proxy/test/support/in-process.js";
-import { SECRET } from "../../worker-proxy/test/support/sign.js";
+import { expectLog } from "./support/expected-log.js";
+import { asked, openProxy } from "./support/in-process.js";
+import { SECRET } from "./support/sign.js";
 
 expectLog("is no field of this model", "503 media_unavailable");
 
