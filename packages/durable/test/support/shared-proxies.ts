@@ -1,6 +1,6 @@
 import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { postgresHost } from "@sluice/durable/postgres";
-import { createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { type AnyEvent, createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import type { PostgresServer } from "./postgres-server.js";
 import { openTCPProxy } from "./tcp-proxy.js";
@@ -49,8 +49,8 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
     ...sharedOptions,
     host,
     plugins: createSharedPlugins(),
-    onEvent: (event) => {
-      if (event.kind !== "request") jobs.push(event as JobEvent);
+    onEvent: (event: AnyEvent) => {
+      if (event.kind !== "request") jobs.push(event);
     },
     ...options,
   });
