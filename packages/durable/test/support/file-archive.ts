@@ -96,8 +96,8 @@ export function openArchive({ archive = true, options, file, bucket }: Given = {
     const data = { task_id: id, status: "SUCCESS", result_url: url, ...(content && { data: { content } }) };
     return Response.json({ code: "success", data });
   };
-  const open = (more: Pick<Given, "bucket" | "file"> = {}) =>
-    openFileStore({
+  const open = (more: Pick<Given, "bucket" | "file"> = {}) => {
+    const store = openFileStore({
       options: { archive, ...options },
       proxy: { fetch: respond },
       ...(file !== undefined && { file }),
@@ -105,6 +105,8 @@ export function openArchive({ archive = true, options, file, bucket }: Given = {
       ...(more.file !== undefined && { file: more.file }),
       ...(more.bucket && { bucket: more.bucket }),
     });
+    return { ...store, ...describe(store) };
+  };
   const files = open();
 
   /** Lets timers ring until a check is met. */
@@ -120,13 +122,17 @@ export function openArchive({ archive = true, options, file, bucket }: Given = {
     until,
     files,
     open,
-    ...describe(files),
+    create: files.create,
+    poll: files.poll,
+    findCopies: files.findCopies,
+    failures: files.failures,
+    copyEvents: files.copyEvents,
     point: (next: typeof findAddress) => {
       findAddress = next;
     },
   };
 
-  function describe(store: typeof files) {
+  function describe(store: ReturnType<typeof openFileStore>) {
     return {
       /** Creates a task, and returns its id as its user knows it. */
       async create(prompt = "film", user = "user-1") {

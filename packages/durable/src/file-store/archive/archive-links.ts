@@ -12,8 +12,6 @@ import { nameAddress, nameLastFrame, nameVideo } from "./results.js";
 const MAX_NAMES = 100;
 /** The largest body: addresses are signed, and long. */
 const MAX_BYTES = 262_144;
-/** The longest time for it to arrive, in milliseconds. */
-const BODY_MS = 30_000;
 
 /** A file that a request names: by the id of its task, or by an address that the page has had. */
 interface Named {
@@ -29,7 +27,7 @@ interface Named {
 export function createArchiveLinks<Env>(store: Store<Env>) {
   return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
     const { env, user } = admitted;
-    const { tasks, urls } = await readNames(admitted.request);
+    const { tasks, urls } = await readNames(admitted.request, store.server.settings.way.timeout.bodyMs);
     const files = await store.open(env, user.id);
     const secrets = await store.server.settings.read.secrets(env);
     const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
@@ -67,10 +65,10 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
 }
 
 /** @throws {Refusal} 411 without a length, 408 for a body that is late, 400 for one that is too long, is no JSON or names no files */
-async function readNames(request: Request): Promise<Record<"tasks" | "urls", readonly string[]>> {
+async function readNames(request: Request, ms: number): Promise<Record<"tasks" | "urls", readonly string[]>> {
   const isJSON = request.headers.get("content-type")?.split(";")[0] === "application/json";
   if (isJSON && !request.headers.has("content-length")) throw refuseFile("length_required");
-  const body = await readBody(request, { maxBytes: MAX_BYTES, ms: BODY_MS }).catch((error: unknown) => {
+  const body = await readBody(request, { maxBytes: MAX_BYTES, ms }).catch((error: unknown) => {
     if (error instanceof Refusal && error.reason !== "body_timeout") return undefined;
     throw error;
   });
