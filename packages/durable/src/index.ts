@@ -18,10 +18,10 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 
 // Videos and webhooks
 
-export type { EndContext, EndedTask, EndHandler } from "./videos/end-handler.js";
-export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export type { DeadLetter, DeadLetterPage } from "./dead-letters/dead-letter-rows.js";
 export { listDeadLetters, resendDeadLetter } from "./dead-letters/dead-letters.js";
+export type { EndContext, EndedTask, EndHandler } from "./videos/end-handler.js";
+export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 
 // Files
@@ -37,7 +37,7 @@ export type {
   UploadedPart,
 } from "./buckets/bucket.js";
 export { fileStore } from "./file-store/file-store.js";
-export type { ArchiveOptions, FileStoreOptions } from "./file-store/options.js";
+export type { ArchiveOptions, FileStoreOptions } from "./file-store/files/options.js";
 
 // Operators
 

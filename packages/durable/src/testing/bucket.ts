@@ -1,5 +1,5 @@
 import type { Bucket, ListedBucket, MultipartUpload } from "../buckets/bucket.js";
-import { openFixedPipe } from "../file-store/fixed-pipe.js";
+import { openFixedPipe } from "../buckets/fixed-pipe.js";
 
 /** A test runner and the bucket that it tries. */
 export interface BucketTests {

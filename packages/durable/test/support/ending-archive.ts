@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { hashOf, serverOf } from "@sluice/worker-proxy/internal";
 import { onTestFinished, vi } from "vitest";
 import type { Bucket, MultipartUpload } from "../../src/buckets/bucket.js";
-import { TOTAL_KEY } from "../../src/file-store/tables.js";
+import { TOTAL_KEY } from "../../src/file-store/files/tables.js";
 import { reading } from "../../src/host/define.js";
 import { openArchive } from "./file-archive.js";
 import { createMemoryBucket } from "./memory-bucket.js";

@@ -1,6 +1,6 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
-import type { FileStoreOptions } from "../../src/file-store/options.js";
+import type { FileStoreOptions } from "../../src/file-store/files/options.js";
 import { createFile, openFileStore, starts, type Upload, useClock } from "./file-store.js";
 
 type Serve = (request: Request) => Response | Promise<Response>;

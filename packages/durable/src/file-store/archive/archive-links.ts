@@ -1,11 +1,11 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { ownId, Refusal, readBody, tenancyOf } from "@sluice/worker-proxy/internal";
-import { linkFile } from "../describe-file.js";
-import { findFileId } from "../links.js";
-import { findFiles } from "../readings.js";
-import { refuseFile } from "../refusals.js";
-import type { Store } from "../store.js";
-import type { FileRow } from "../tables.js";
+import { linkFile } from "../files/describe-file.js";
+import { findFileId } from "../files/links.js";
+import { findFiles } from "../files/readings.js";
+import { refuseFile } from "../files/refusals.js";
+import type { Store } from "../files/store.js";
+import type { FileRow } from "../files/tables.js";
 import { nameAddress, nameLastFrame, nameVideo } from "./results.js";
 
 /** Most files that one request may name. */

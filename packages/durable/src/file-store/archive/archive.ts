@@ -1,8 +1,8 @@
 import type { AdmittedRequest, ProxyContext, ProxyPlugin } from "@sluice/worker-proxy";
 import { logCause } from "@sluice/worker-proxy/internal";
-import type { Store } from "../store.js";
+import { reportCopy } from "../files/report-copy.js";
+import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
-import { reportCopy } from "./report.js";
 import { type ArchivableTask, findImages, findVideos, type ResultFile } from "./results.js";
 
 /**
