@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
-/* The CPU of answers in workerd, Worker and objects together, for the table of capacity.ts. */
+/* The CPU of responses in workerd, Worker and objects together, for the table of capacity.ts. */
 
 const EVENTS = 300;
 const EVENT_MS = 100;
@@ -45,9 +45,9 @@ export async function cpuOf(): Promise<ReadonlyMap<string, number>> {
     const short = await cpuWith({}, upstream, SHORT, "alone");
     const budget = await cpuWith({ budget: { all: 1e12 } }, upstream, SHORT, "alone");
     return new Map([
-      ["the proxy, a short answer", short],
-      ["the proxy, an answer of 30 s", await cpuWith({}, upstream, STREAMS, "streams")],
-      ["a budget, 0 open", Math.max(0, budget - short)],
+      ["the proxy, a short response", short],
+      ["the proxy, a response of 30 s", await cpuWith({}, upstream, STREAMS, "streams")],
+      ["a budget", Math.max(0, budget - short)],
       ["a stored response", await cpuWith({ resumable: true }, upstream, STREAMS, "streams")],
       ["an idempotent request", await cpuWith({ idempotent: true }, upstream, SHORT, "creates")],
     ]);

@@ -21,9 +21,9 @@ const PRICES = {
 };
 /** Memory for which an object is charged, in gigabytes. */
 const GIGABYTES = 0.128;
-const ANSWERS = 10;
+const RESPONSES = 10;
 const DAYS = 30;
-/** Answers of a day, by how many more there are in its busiest hour than on average. */
+/** Responses of a day, by how many more there are in its busiest hour than on average. */
 const PEAK = 3;
 
 interface Use {
@@ -89,38 +89,39 @@ function tableOfUses(): string {
     dollars(priceOf(use) * 1e6),
   ]);
   const head = ["", "requests", "alarms", "rows read", "rows written", "class A", "CPU", "a million of them"];
-  const own = ["the proxy, a short answer", "the proxy, an answer of 30 s"].map((name) => {
+  const own = ["the proxy, a short response", "the proxy, a response of 30 s"].map((name) => {
     return [name, "", "", "", "", "", `${cpu.get(name)?.toFixed(1)} ms`, dollars(PRICES.workerRequest * 1e6)];
   });
-  return `${tableOf(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${dollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the answer's. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
+  return `${tableOf(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${dollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the response's. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
 }
 
 function tableOfUsers(): string {
   const budgets = 3 * priceFor("a budget");
-  const kept = priceFor("a stored response");
-  const film = priceFor("a film of a minute that is watched", "its end and its notice", "its copy");
+  // a stored response was counted with one budget
+  const stored = priceFor("a stored response", "the deletion of a stored response") - priceFor("a budget");
+  const video = priceFor("a video of a minute that is watched", "its end, its webhook and its copy");
   const rows = [1000, 100_000, 10_000_000].map((users) => {
-    const answers = users * ANSWERS;
-    const month = (price: number) => dollars(answers * DAYS * price);
-    const rate = (answers / 86_400) * PEAK;
+    const responses = users * RESPONSES;
+    const month = (price: number) => dollars(responses * DAYS * price);
+    const rate = (responses / 86_400) * PEAK;
     return [
       users.toLocaleString("en"),
       rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en"),
       month(PRICES.workerRequest),
       month(budgets),
-      month(kept),
-      dollars(users * DAYS * film),
+      month(stored),
+      dollars(users * DAYS * video),
     ];
   });
   const head = [
     "users a day",
-    "answers a second, at the peak",
+    "responses a second, at the peak",
     "proxy",
     "3 budgets",
     "stored responses",
-    "a film each",
+    "a video each",
   ];
-  return `${tableOf(head, rows)}\n\nDollars a month, for ${ANSWERS} answers of 30 s for each user and day, each column on top of the ones before it. The peak is ${PEAK} times the average.`;
+  return `${tableOf(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, each column on top of the ones before it. The peak is ${PEAK} times the average.`;
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -42,6 +42,7 @@ export default defineConfig({
               durableObjects: {
                 SLUICE: { className: "Sluice", useSQLite: true },
                 BUDGETS: { className: "Budgets", useSQLite: true },
+                COUNTED: { className: "Counted", useSQLite: true },
               },
               r2Buckets: ["MEDIA"],
             },

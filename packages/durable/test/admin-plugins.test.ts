@@ -27,7 +27,7 @@ const piece = (json: object) => new TextEncoder().encode(`data: ${JSON.stringify
 /** A gateway that begins each response, and ends it unless the test holds responses back. */
 function openGateway() {
   const requests: Request[] = [];
-  const gateway = { requests, isHeld: false, left: 0, fetch };
+  const gateway = { requests, isHeld: false, left: 0, task: { status: "QUEUED" } as object, fetch };
   return gateway;
 
   async function fetch(request: Request): Promise<Response> {
@@ -49,7 +49,7 @@ function openGateway() {
       return Response.json({ data: [{ b64_json: "a picture" }], usage: { total_tokens: 7 } });
     }
     if (method === "POST") return Response.json({ id: `task-${requests.length}`, status: "queued" });
-    const data = { task_id: url.split("/").at(-1), status: "QUEUED" };
+    const data = { task_id: url.split("/").at(-1), ...gateway.task };
     return Response.json({ code: "success", message: "", data });
   }
 }
@@ -100,7 +100,7 @@ function openAll(
         resumableStreams<object>(),
         videoWatch<object>({ startOn: "create" }),
       ],
-      fileStore<object>({ bucket: () => bucket, secret: () => SECRET }),
+      fileStore<object>({ bucket: () => bucket, secret: () => SECRET, archive: true }),
       ...[probe as ProxyPlugin<object>, admin<object>({ isOperator: ({ id }) => id === "ada" })],
     ],
   });
@@ -241,6 +241,28 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   await vi.advanceTimersByTimeAsync(30_000);
   await vi.waitFor(async () => expect(await readOwn()).toEqual([]));
   expect(gateway.requests.slice(asked).filter(({ url }) => !url.includes("/video/"))).toEqual([]);
+});
+
+test("a video that no page sees is copied, and is the user's", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
+  const file = createFile(starts.mp4, 1000);
+  const copying = vi.spyOn(globalThis, "fetch");
+  onTestFinished(() => copying.mockRestore());
+  copying.mockImplementation(
+    async () => new Response(file, { headers: { "content-length": `${file.length}` } }),
+  );
+  const { post, operate, gateway } = openAll();
+  await post("ann", "/v1/video/generations", video);
+  gateway.task = { status: "SUCCESS", result_url: "https://cdn.example.com/v.mp4" };
+  // the first poll of a task is after 5 s
+  await vi.advanceTimersByTimeAsync(10_000);
+  await vi.waitFor(async () =>
+    expect((await operate("files/list", { user: "ann" })).files).toMatchObject([
+      { isCopy: true, bytes: 1000, taskId: "task-1" },
+    ]),
+  );
+  expect((await operate("files/list", { user: "bob" })).files).toEqual([]);
 });
 
 test("case 148: a create that comes again after its user was erased is a new one", async () => {

@@ -1,8 +1,6 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { copyDatabase, openFile } from "./support/database-file.js";
 import { CDN, holdFile, openArchive, serveFile, video } from "./support/file-archive.js";
 import { DAY_MS, readBytes } from "./support/file-store.js";
 
@@ -10,19 +8,6 @@ import { DAY_MS, readBytes } from "./support/file-store.js";
 
 /** Time after which an attempt whose process has ended is followed by another one. */
 const ATTEMPT_MS = 361_000;
-
-async function openFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return join(folder, "rows.db");
-}
-
-/** Copies a database as it stands: as the process leaves it that ends now. */
-async function copyDatabase(file: string): Promise<string> {
-  const copy = `${file}.copy`;
-  for (const part of ["", "-wal"]) await copyFile(file + part, copy + part).catch(() => {});
-  return copy;
-}
 
 test("a copy whose process ends is made by the next one, once", async () => {
   const file = await openFile();

@@ -1,6 +1,4 @@
-import { serverOf } from "@sluice/worker-proxy/internal";
 import { describe, expect, test } from "vitest";
-import { findArchive } from "../src/file-store/archive/archive.js";
 import { CDN, holdFile, openArchive, picture, serveFile, video } from "./support/file-archive.js";
 import {
   createFile,
@@ -49,30 +47,6 @@ describe("a result", () => {
     const urls = [`${CDN}/dawn.mp4`, `${CDN}/other.mp4`];
     await until(() => findCopies({ urls })).toMatchObject([{ name: urls[0], type: "image/png" }]);
     expect(sources.fetched()).toEqual([urls[0]]);
-  });
-
-  test("is copied once, however often and from wherever its end is reported", async () => {
-    const { sources, create, poll, files, findCopies, until } = openArchive();
-    const id = await create();
-    await Promise.all([poll(id), poll(id), poll(id)]);
-    const archive = findArchive(serverOf(files.proxy).settings.plugins);
-    const answer = { data: { task_id: "film", status: "SUCCESS", result_url: `${CDN}/film.mp4` } };
-    await archive?.({}, "user-1", { id: "film", answer });
-    await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
-    await archive?.({}, "user-1", { id: "film", answer });
-    await poll(id);
-    await poll(await create("last"));
-    await until(() => sources.fetched()).toEqual([`${CDN}/film.mp4`, `${CDN}/last.mp4`]);
-    expect(files.keys()).toHaveLength(1);
-  });
-
-  test("of a task that failed, or whose watch has ended without a result, is none", async () => {
-    const { files, sources, clock } = openArchive();
-    const archive = findArchive(serverOf(files.proxy).settings.plugins);
-    for (const answer of [null, {}, { data: { status: "FAILURE" } }, { data: { status: "SUCCESS" } }])
-      await archive?.({}, "user-1", { id: "film", answer });
-    await clock.run(5000);
-    expect([sources.fetched(), await files.export()]).toEqual([[], { files: [], copies: [] }]);
   });
 
   test("case 79: that its owner deleted does not come back, however often its task is polled", async () => {

@@ -208,6 +208,8 @@ describe("what costs nothing frees its key", () => {
     const failed = await create("one");
     expect([failed.status, await codeOf(failed)]).toEqual([503, "budget_unavailable"]);
     expect(gateway.requests).toHaveLength(0);
+    // it had reserved before it failed
+    await expect.poll(() => purse.reserved.size).toBe(0);
     purse.onReserve = async () => {};
     expect((await create("one")).status).toBe(200);
   });

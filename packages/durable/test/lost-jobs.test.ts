@@ -113,6 +113,39 @@ describe("a create whose process is gone", () => {
     expect(lines.join()).toContain("it was not sent; what was reserved for it is given back");
   });
 
+  test("is not sent by its first process once another one has its key", async () => {
+    silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    let respond!: (response: Response) => void;
+    gateway.responds(
+      () =>
+        new Promise((resolve, reject) => {
+          respond = resolve;
+          gateway.closing.addEventListener("abort", () => reject(gateway.closing.reason));
+        }),
+    );
+    let wake!: () => void;
+    purse.onReserve = () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      });
+    const process = open();
+    const stalled = process.create("one");
+    await expect.poll(() => purse.reserved.size).toBe(1);
+    vi.setSystemTime(START + SILENCE_MS);
+    purse.onReserve = async () => {};
+    const second = process.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    wake();
+    expect(await codeOf(await stalled)).toBe("request_lost");
+    expect(gateway.requests).toHaveLength(1);
+    respond(Response.json(image));
+    expect(await (await second).json()).toEqual(image);
+    await process.host.ended();
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    expect(await (await process.create("one")).json()).toEqual(image);
+  });
+
   test("is settled and reported once, however many ask for it at once", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();

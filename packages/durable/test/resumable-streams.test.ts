@@ -1,5 +1,5 @@
 import { resumableStreams } from "@sluice/durable";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
@@ -150,6 +150,67 @@ describe("a stored stream", () => {
     const { ask } = openStoredProxy({ gateway });
     expect(await (await ask()).text()).toContain("[DONE]");
     expect(pulls).toBe(30);
+  });
+});
+
+describe("readers of one stream", () => {
+  test("share what is read of its rows", async () => {
+    const gateway = openGateway();
+    gateway.streams(events.join(""));
+    const { ask, resume, host } = openStoredProxy({ gateway });
+    const response = await ask();
+    await response.text();
+    host.operations.length = 0;
+    const all = await Promise.all([1, 2, 3, 4, 5].map(() => resume(idOf(response))));
+    for (const each of all) expect(await each.text()).toBe(numbered(events));
+    const count = (name: string) => host.operations.filter((operation) => operation === name).length;
+    expect(count("streams.parts")).toBe(1);
+  });
+
+  test("get a comment every 25 seconds in which nothing comes", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const response = await openStoredProxy({ gateway }).ask();
+    const reader = readerOf(response);
+    for (const wanted of [":\n\n", ":\n\n:\n\n"]) {
+      vi.advanceTimersByTime(25_000);
+      expect(await reader.until(wanted)).toBe(wanted);
+    }
+    live.send(finish + done);
+    live.end();
+    expect(await reader.until("[DONE]")).toContain(numbered([finish, done]));
+    await reader.leave();
+  });
+
+  test("are ended if they take nothing for two beats, and can read on from their place", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateway = openGateway();
+    const live = gateway.streamsLive();
+    const { ask, resume } = openStoredProxy({ gateway });
+    const slow = await ask();
+    const long = Array.from({ length: 15 }, (_, nth) => piece(`${nth}${"z".repeat(100_000)}`));
+    for (const event of long) live.send(event);
+    const quick = readerOf(await resume(idOf(slow)));
+    await quick.until("id: 15\n");
+    const read = quick.until("[DONE]");
+    for (let beats = 0; beats < 3; beats += 1) {
+      vi.advanceTimersByTime(25_000);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    live.send(finish + done);
+    live.end();
+    const begun = await slow.text();
+    expect(begun).not.toContain("[DONE]");
+    const seen = Number([...begun.matchAll(/^id: (\d+)\n.*\n\n/gm)].at(-1)?.[1] ?? 0);
+    expect(seen).toBeLessThan(15);
+    expect((await (await resume(idOf(slow), seen)).text()).replaceAll(":\n\n", "")).toBe(
+      numbered([...long, finish, done].slice(seen), seen + 1),
+    );
+    expect((await read).replaceAll(":\n\n", "")).toBe(numbered([...long, finish, done]));
+    await quick.leave();
   });
 });
 

@@ -162,4 +162,4 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   }
 }
 
-export type { BudgetLimit, BudgetLimits, BudgetReader, BudgetRule, BudgetState };
+export type { BudgetLimit, BudgetReader, BudgetRule, BudgetState };

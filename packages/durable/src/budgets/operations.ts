@@ -15,6 +15,7 @@ import {
   settleLost,
   settleReservation,
   storeReservation,
+  storeReserved,
   storeWindow,
   TABLES,
 } from "./tables.js";
@@ -61,12 +62,18 @@ export const reserve = operation<Reserve, Reserving>("budget.reserve", async (tr
   const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
   if (own.length > 0) return { retryAfterMs, lost }; // a repeated run
   if (refused >= 0) return { refused, retryAfterMs, lost };
-  const writes = windows.flatMap(({ name, sums }) => [
-    storeWindow(transaction, name, { ...sums, reserved: sums.reserved + amount }),
-    storeReservation(transaction, { id, name, resetsAt: sums.resetsAt, amount }, now + ttlMs),
-  ]);
-  const hasNew = windows.some(({ name, sums }) => stored.get(name) !== sums);
-  if (hasNew) writes.push(scheduleSweep(transaction, resetsAt, input.jitterMs));
+  const isNew = ({ name, sums }: { name: string; sums: Sums }) => stored.get(name) !== sums;
+  const writes = windows.flatMap((window) => {
+    const { name, sums } = window;
+    const reserved = sums.reserved + amount;
+    return [
+      isNew(window)
+        ? storeWindow(transaction, name, { ...sums, reserved })
+        : storeReserved(transaction, name, reserved),
+      storeReservation(transaction, { id, name, resetsAt: sums.resetsAt, amount }, now + ttlMs),
+    ];
+  });
+  if (windows.some(isNew)) writes.push(scheduleSweep(transaction, resetsAt, input.jitterMs));
   await Promise.all(writes);
   return { retryAfterMs, lost };
 });

@@ -91,6 +91,15 @@ export async function storeWindow({ query, key }: Transaction, name: string, sum
   await query(STORE, key, name, sums.resetsAt, sums.spent, sums.reserved, sums.raised);
 }
 
+/** Stores what is reserved in a window that is there: one row, and none in the index of its end. */
+export async function storeReserved(
+  { query, key }: Transaction,
+  name: string,
+  reserved: number,
+): Promise<void> {
+  await query("UPDATE budget_windows SET reserved = ? WHERE key = ? AND name = ?", reserved, key, name);
+}
+
 /** Stores a reservation. */
 export async function storeReservation(
   { query, key }: Transaction,

@@ -1,6 +1,7 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, serverIn } from "@sluice/worker-proxy/internal";
-import { createArchive, registerArchive } from "./archive/archive.js";
+import { offerEndHandler } from "../videos/end-handler.js";
+import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
 import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
@@ -63,7 +64,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
     open: (...user) => getStore().open(...user),
     report: (...event) => getStore().report(...event),
   };
-  const { archiveTask, watchResponse } = createArchive(store);
+  const { archive: archiveEnd, watchResponse } = createArchive(store);
   const offer = `archive=${archive?.retentionMs}`;
   const plugin: ProxyPlugin<Env> = {
     storage: {
@@ -89,7 +90,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
   };
-  if (archive) registerArchive(plugin, archiveTask);
+  if (archive) offerEndHandler(plugin, archiveEnd);
   return plugin;
 }
 

@@ -118,7 +118,8 @@ class SQLiteHost implements BoundHost {
   }
 
   async #close(withinMs: number): Promise<void> {
-    await Promise.all([this.#loop.close(withinMs), this.#local.close(withinMs)]);
+    const ended = await Promise.allSettled([this.#loop.close(withinMs), this.#local.close(withinMs)]);
+    for (const end of ended) if (end.status === "rejected") this.#report("close", end.reason);
     await this.#alone("", async () => {
       this.#isClosed = true;
       this.#database.close();

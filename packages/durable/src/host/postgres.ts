@@ -92,8 +92,7 @@ class PostgresHost implements BoundHost {
     this.#schema = schema;
     this.#report = (subject, error) => report(subject, error, env as never);
     indexParts(parts);
-    // two plugins may share a table
-    this.#tables = [...new Set([...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)])];
+    this.#tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
     this.#pool = new PostgresPool(url, schema, connection);
     this.#bus = new PostgresBus(url, connection, schema, (error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
@@ -186,14 +185,16 @@ class PostgresHost implements BoundHost {
       await query("CREATE TABLE IF NOT EXISTS host_statements (sql TEXT NOT NULL PRIMARY KEY)");
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");
       const known = new Set(rows.map(({ sql }) => sql));
-      // `IF NOT EXISTS` of an index waits for all writers of its table
-      // two plugins may have one table
+      // `IF NOT EXISTS` of an index waits for all writers of its table. Two plugins may have one table
       for (const sql of new Set(this.#tables.filter((sql) => !known.has(sql)))) {
-        await query(sql);
+        await query(orderByBytes(sql));
         await query("INSERT INTO host_statements (sql) VALUES (?)", sql);
       }
     });
   }
 }
 
-export type { ClosableHost };
+/** Texts are in the order of their bytes, as in SQLite: the order of a database depends on its language. */
+function orderByBytes(sql: string): string {
+  return /^\s*CREATE TABLE/i.test(sql) ? sql.replace(/\bTEXT\b/g, 'TEXT COLLATE "C"') : sql;
+}

@@ -138,6 +138,8 @@ export class TimerRows {
   ): Pick<Transaction, "schedule" | "cancel"> {
     return {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
+        if (!Number.isSafeInteger(at))
+          throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
         await Promise.all([
           this.#hasKeys && query(TOUCH_KEY, key, at),
           query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),

@@ -9,6 +9,9 @@ const MAX_JOBS_OF_KEY = MAX_JOBS / MAX_BUSY_KEYS;
 const LEASE_MS = 15_000;
 /** Attempts in a row that may end their process. */
 const MAX_DEATHS = 3;
+/** Number of jobs that run at once after their process has ended with them, and the pause of the others. */
+const MAX_SUSPECTS = 8;
+const SUSPECT_MS = 1_000;
 /** Time after which an attempt of a job ends as failed. */
 const MAX_JOB_MS = 900_000;
 /** Time after which a timer is read again whose job is unknown here, and the number of these times: a week. */
@@ -128,21 +131,24 @@ export class Timers {
   }
 
   /**
-   * Leaves one of the jobs that may have ended their process. They run one at a time: jobs that only ran beside the guilty
-   * one are not counted out with it.
+   * Puts most of the jobs back that may have ended their process. They run a few at a time, and those that were there twice
+   * one at a time: jobs that only ran beside the guilty one are not counted out with it.
    */
   async #putSuspectsBack(
     query: Query,
     now: number,
     claimed: readonly ClaimedTimer[],
   ): Promise<readonly ClaimedTimer[]> {
-    let hasSuspect = [...this.#running].some(({ timer }) => timer.deaths > 1);
+    const suspects = [...this.#running].map(({ timer }) => timer).filter(isSuspect);
     const left: ClaimedTimer[] = [];
     for (const timer of claimed) {
-      const isSuspect = timer.deaths > 1;
-      if (isSuspect && hasSuspect) await this.#rows.putBack(query, timer, now + 1_000);
-      else left.push(timer);
-      hasSuspect ||= isSuspect;
+      const isAlone = timer.deaths > 2 || suspects.some(({ deaths }) => deaths > 2);
+      if (isSuspect(timer) && suspects.length >= (isAlone ? 1 : MAX_SUSPECTS)) {
+        await this.#rows.putBack(query, timer, now + SUSPECT_MS);
+        continue;
+      }
+      if (isSuspect(timer)) suspects.push(timer);
+      left.push(timer);
     }
     return left;
   }
@@ -233,4 +239,9 @@ export class Timers {
     );
     if (due !== null) this.#place.onSchedule(due);
   }
+}
+
+/** True if the attempt before this one did not report its end: it may have ended its process. */
+function isSuspect({ deaths }: ClaimedTimer): boolean {
+  return deaths > 1;
 }

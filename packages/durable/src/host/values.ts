@@ -1,17 +1,23 @@
 import type { Value } from "@sluice/worker-proxy";
 
+/** Methods of texts that the types of ES2023 do not have. */
+interface UnicodeText {
+  isWellFormed(): boolean;
+  toWellFormed(): string;
+}
+
 /**
- * Returns the values of a statement.
+ * Returns the values of a statement. Half of a pair of surrogates becomes U+FFFD: databases replace it in different ways.
  *
  * @throws {TypeError} for values that databases store in different ways
  */
 export function checkValues(values: readonly Value[]): Value[] {
-  for (const value of values) {
+  return values.map((value) => {
     const isPortable =
       typeof value === "string" ? !value.includes("\0") : value === null || Number.isSafeInteger(value);
-    if (!isPortable) throw new TypeError("a value is a text without NUL, a whole number up to 2^53, or null");
-  }
-  return [...values];
+    if (!isPortable) throw new TypeError("a value is a text without NUL, a whole number below 2^53, or null");
+    return typeof value === "string" ? (value as unknown as UnicodeText).toWellFormed() : value;
+  });
 }
 
 /**
@@ -20,7 +26,8 @@ export function checkValues(values: readonly Value[]): Value[] {
  * @throws {TypeError} for any other
  */
 export function checkKey(key: string): string {
-  if (key.length === 0 || key.length > 500 || key.includes("\0"))
+  const isText = typeof key === "string" && (key as unknown as UnicodeText).isWellFormed();
+  if (!isText || key.length === 0 || key.length > 500 || key.includes("\0"))
     throw new TypeError("a key has 1 to 500 characters, without NUL");
   return key;
 }

@@ -50,10 +50,9 @@ export class RowFeed implements Feed {
 
   async readPart(after: number): Promise<Part | "missing" | undefined> {
     const status = await this.readStatus();
-    const part = await this.#rows.read(after);
-    if (part) return part;
-    if (status && after >= status.lastId && (status.isWhole || isOpen(status.state))) return undefined;
-    return "missing";
+    if (status && after >= status.lastId)
+      return status.isWhole || isOpen(status.state) ? undefined : "missing";
+    return (await this.#rows.read(after)) ?? "missing";
   }
 
   async #loadStatus(): Promise<JobStatus | null> {

@@ -13,6 +13,7 @@ import {
   nest,
   note,
   notes,
+  order,
   plan,
   planFailing,
   planMany,
@@ -54,6 +55,14 @@ export const OPERATIONS: HostCases = {
     const values = { texts: TEXTS, numbers: [0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53) + 1, null] };
     same(await host.run(key, echo, values), values);
   },
+  async "stores half of a pair of surrogates as a character that stands for it"({ host, key }) {
+    const { texts } = await host.run(key, echo, { texts: ["a\ud83ez"], numbers: [] });
+    same(texts, ["a\ufffdz"]);
+  },
+  async "orders texts by their bytes"({ host, key }) {
+    await host.run(key, echo, { texts: ["a", "ä", "B", "0", "z", "Z", "日"], numbers: [] });
+    same(await host.run(key, order, null), ["B", "Z", "a", "z", "ä", "日"]);
+  },
   async "understands the SQL that SQLite and Postgres share"({ host, key }) {
     same(await host.run(key, dialect, null), {
       sum: { total: 2_000_000_000_004, count: 3, last: "c" },
@@ -76,7 +85,7 @@ export const OPERATIONS: HostCases = {
       same([kind, await errorOf(host.run(key, store, { kind }))], [kind, "TypeError"]);
   },
   async "refuses keys that an index does not hold"({ host }) {
-    for (const key of ["", "x".repeat(501), "a\0b"])
+    for (const key of ["", "x".repeat(501), "a\0b", "\ud83e"])
       same(await errorOf(host.run(key, notes, null)), "TypeError");
     same(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
   },

@@ -82,6 +82,12 @@ export const echo = operation(
   },
 );
 
+/** Reads texts in their order. */
+export const order = reading("hostTests.order", async ({ key, query }, _: null) => {
+  const sql = "SELECT text FROM host_test_values WHERE key = ? AND text >= ? ORDER BY text";
+  return (await query<{ text: string }>(sql, key, "A")).map(({ text }) => text);
+});
+
 /** The SQL that all databases share, as plugins use it. */
 export const dialect = operation("hostTests.dialect", async ({ key, query }, _: null) => {
   for (const [id, number] of [
@@ -304,7 +310,7 @@ export const hostTestPart: StoredPart = {
       PRIMARY KEY (key, id))`,
   ],
   operations: [
-    ...[note, notes, count, claim, echo, dialect, store, fail, readNow, leak, nesting],
+    ...[note, notes, count, claim, echo, order, dialect, store, fail, readNow, leak, nesting],
     ...[plan, planMany, planFailing, cancel],
   ],
   jobs: [mark, failing, leaveLeak, nest],

@@ -115,6 +115,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
       sources: [follow],
     },
     connect(given: PluginServer<Env>) {
+      ensure(!connected, "videoWatch: belongs to one proxy; make another one");
       connected = serverIn(given);
       handlers.addOffered(connected.settings.plugins);
     },

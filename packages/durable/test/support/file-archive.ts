@@ -49,11 +49,11 @@ interface Copy extends Upload {
   readonly lastFrame?: Copy;
 }
 
-interface Given {
+type Stored = Pick<NonNullable<Parameters<typeof openFileStore>[0]>, "bucket" | "file" | "host" | "before">;
+
+interface Given extends Stored {
   readonly archive?: Exclude<FileStoreOptions["archive"], undefined>;
   readonly options?: Partial<FileStoreOptions<unknown>>;
-  readonly file?: string;
-  readonly bucket?: NonNullable<Parameters<typeof openFileStore>[0]>["bucket"];
 }
 
 /** The hosts of results, which note each request. Other addresses have no host. */
@@ -77,8 +77,11 @@ export function openSources() {
   };
 }
 
-/** A proxy with an archive, before a gateway whose tasks have succeeded at once. The prompt of a task is its id. */
-export function openArchive({ archive = true, options, file, bucket }: Given = {}) {
+/**
+ * A proxy with an archive, before a gateway whose tasks have succeeded at once. The prompt of a task is its id. The task
+ * `failed` has failed, and `fileless` has no file.
+ */
+export function openArchive({ archive = true, options, ...stored }: Given = {}) {
   const clock = useClock();
   const sources = openSources();
   sources.serve("film.mp4", serveFile(video));
@@ -93,17 +96,18 @@ export function openArchive({ archive = true, options, file, bucket }: Given = {
     const id = pathname.split("/").at(-1) ?? "";
     const url = findAddress(id);
     const content = id === "framed" && { last_frame_url: url.replace(/mp4$/, "png") };
+    if (id === "failed") return Response.json({ code: "success", data: { task_id: id, status: "FAILURE" } });
+    if (id === "fileless")
+      return Response.json({ code: "success", data: { task_id: id, status: "SUCCESS" } });
     const data = { task_id: id, status: "SUCCESS", result_url: url, ...(content && { data: { content } }) };
     return Response.json({ code: "success", data });
   };
-  const open = (more: Pick<Given, "bucket" | "file"> = {}) => {
+  const open = (more: Stored = {}) => {
     const store = openFileStore({
       options: { archive, ...options },
       proxy: { fetch: respond },
-      ...(file !== undefined && { file }),
-      ...(bucket && { bucket }),
-      ...(more.file !== undefined && { file: more.file }),
-      ...(more.bucket && { bucket: more.bucket }),
+      ...stored,
+      ...more,
     });
     return { ...store, ...describe(store) };
   };

@@ -56,6 +56,8 @@ interface Given {
   readonly proxy?: Partial<ProxyOptions<unknown>>;
   readonly bucket?: Bucket;
   readonly file?: string;
+  /** @default a host with the rows of `file` */
+  readonly host?: ReturnType<typeof nodeHost>;
   /** Plugins that come before the store. */
   readonly before?: readonly ProxyPlugin<unknown>[];
 }
@@ -85,6 +87,7 @@ export function openFileStore({
   proxy: more,
   bucket: given,
   file = ":memory:",
+  host = nodeHost({ file, env: {} }),
   before = [],
 }: Given = {}) {
   const memory = createMemoryBucket();
@@ -97,7 +100,6 @@ export function openFileStore({
     secret: () => SECRET,
     ...options,
   });
-  const host = nodeHost({ file, env: {} });
   const behind: Promise<unknown>[] = [];
   const proxy = createProxy({
     baseURL: "https://gateway.example",

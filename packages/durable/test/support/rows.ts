@@ -1,4 +1,4 @@
-import type { ObjectState, ObjectStorage } from "@sluice/durable";
+import type { ObjectState, ObjectStorage } from "../../src/host/cloudflare-types.js";
 
 /** Rows that an object has read and written; an alarm that is set is one written row. */
 export interface Rows {
@@ -13,8 +13,10 @@ type Cursor = ReturnType<ObjectStorage["sql"]["exec"]> & {
 };
 
 /** The state of an object whose rows are counted. */
-export function countedState(state: ObjectState): { readonly state: ObjectState; readonly rows: Rows } {
-  const rows: Rows = { read: 0, written: 0 };
+export function countedState(
+  state: ObjectState,
+  rows: Rows = { read: 0, written: 0 },
+): { readonly state: ObjectState; readonly rows: Rows } {
   const sql: ObjectStorage["sql"] = {
     exec(query, ...bindings) {
       const cursor = state.storage.sql.exec(query, ...bindings) as Cursor;

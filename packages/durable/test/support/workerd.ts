@@ -8,13 +8,9 @@ import type { Readable } from "node:stream";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
-import { writeNodeProgram } from "./node-program.js";
 
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const { default: workerd } = wrangler("workerd") as { default: string };
-
-/** The place where objects live: what holds on one holds on each. */
-export const host = (process.env["SLUICE_HOST"] ?? "workerd") as "workerd" | "node" | "postgres";
 
 /**
  * The proxy with its objects in a process of its own, whose storage is on disk: it can be killed as a machine loses power,
@@ -22,7 +18,6 @@ export const host = (process.env["SLUICE_HOST"] ?? "workerd") as "workerd" | "no
  */
 export async function startDurableProxy({
   stallMs = 60_000,
-  leaseMs = 6_000,
   flags = ["enable_request_signal"],
   fixture = "durable/test/fixture/durable-proxy.ts",
   texts = {},
@@ -36,11 +31,9 @@ export async function startDurableProxy({
   await writeFile(join(folder, "worker.js"), code);
   const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
   await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
-  if (host !== "workerd") await writeNodeProgram(folder, code, { host, leaseMs, texts: bindings, classes });
   const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
-  const others: ChildProcess[] = [];
   await start();
 
   return {
@@ -61,15 +54,9 @@ export async function startDurableProxy({
     /** Gives the process no turn until `resume`: what comes meanwhile waits in its sockets. */
     pause: () => void running.kill("SIGSTOP"),
     resume: () => void running.kill("SIGCONT"),
-    /** Starts one more process over the same storage, where several may have it. Returns its address. */
-    async startAnother() {
-      const other = await run();
-      others.push(other.program);
-      return other.address;
-    },
     /** Ends it, and the gateway, and forgets what was stored. */
     async close() {
-      await Promise.all([running, ...others].map(end));
+      await end(running);
       upstream.close();
       await rm(folder, { recursive: true });
     },
@@ -81,18 +68,15 @@ export async function startDurableProxy({
   }
 
   async function run(): Promise<{ program: ChildProcess; address: string }> {
-    const [command, ...args] =
-      host === "workerd"
-        ? [workerd, "serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")]
-        : [process.execPath, join(folder, "server.js")];
-    const program = spawn(command, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
+    const args = ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")];
+    const program = spawn(workerd, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
     createInterface(program.stderr as Readable).on("line", (line) => logs.push(line));
     for await (const line of createInterface(program.stdio[3] as Readable)) {
       const said = JSON.parse(line) as { event: string; port?: number };
       if (said.event !== "listen") continue;
       return { program, address: `http://127.0.0.1:${said.port}` };
     }
-    throw new Error(`${host} ended before it listened: ${logs.join("\n")}`);
+    throw new Error(`workerd ended before it listened: ${logs.join("\n")}`);
   }
 
   /** Ends it without a word. */
@@ -112,8 +96,6 @@ function end(program: ChildProcess): Promise<void> {
 /** Options of {@link startDurableProxy}. */
 interface DurableProxy {
   readonly stallMs?: number;
-  /** Time after which the objects of a process that was killed are free, in milliseconds, where processes share them. */
-  readonly leaseMs?: number;
   readonly flags?: readonly string[];
   /** The Worker, of this folder's fixtures. */
   readonly fixture?: string;

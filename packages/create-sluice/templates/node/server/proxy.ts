@@ -96,7 +96,7 @@ export const proxy = createProxy<Env>({
         : [],
     }),
     fileStore<Env>({
-      bucket,
+      bucket: () => bucket,
       secret: (env) => env.PROXY_SECRET,
       ...(APP_URL && { publicURL: `${APP_URL}/api` }),
       // copies outlive the gateway's links; in development they come from the emulator on this machine

@@ -1,41 +1,26 @@
-import type { AdmittedRequest, ProxyContext, ProxyPlugin } from "@sluice/worker-proxy";
+import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
 import { logCause } from "@sluice/worker-proxy/internal";
+import type { EndContext, EndedTask } from "../../videos/end-handler.js";
 import { reportCopy } from "../files/report-copy.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
-import { type ArchivableTask, findImages, findVideos, type ResultFile } from "./results.js";
-
-/**
- * Has the video of a task copied for its user, and its last frame where it has one. Each is copied once, however often this is
- * called. Resolves once that is stored; the copy follows. Does nothing for a task without a video.
- *
- * @throws {Refusal} 503 where the database fails
- */
-export type ArchiveTask<Env = unknown> = (env: Env, userId: string, task: ArchivableTask) => Promise<void>;
-
-/** The archives of plugins, for the end of a video that no page sees. */
-const archives = new WeakMap<object, ArchiveTask<never>>();
-
-/** Stores the archive of a plugin. */
-export function registerArchive<Env>(plugin: ProxyPlugin<Env>, archive: ArchiveTask<Env>): void {
-  archives.set(plugin, archive);
-}
-
-/** Returns the archive among the plugins of a proxy; undefined where none of them copies results. */
-export function findArchive<Env>(plugins: readonly ProxyPlugin<Env>[]): ArchiveTask<Env> | undefined {
-  for (const plugin of plugins) {
-    const archive = archives.get(plugin);
-    if (archive) return archive as ArchiveTask<unknown>;
-  }
-  return undefined;
-}
+import { findImages, findVideos, type ResultFile } from "./results.js";
 
 /** Makes the functions that store which results of the gateway are to be copied. */
 export function createArchive<Env>(store: Store<Env>) {
-  return { archiveTask, watchResponse };
+  return { archive, watchResponse };
 
-  async function archiveTask(env: Env, userId: string, task: ArchivableTask): Promise<void> {
-    await copy(env, userId, await findVideos(task));
+  /**
+   * Has the video of a watched task copied, and its last frame. Each is copied once, however often this is called. Does
+   * nothing for a task without a video. Its name stands for it in the rows of the watch.
+   *
+   * @throws {Refusal} 503 where the database fails
+   */
+  async function archive(
+    { gatewayId: id, userId, task }: EndedTask,
+    { env }: EndContext<Env>,
+  ): Promise<void> {
+    await copy(env, userId, await findVideos({ id, answer: task }));
   }
 
   /** Has the files of a response copied. The response does not wait for it. */

@@ -1,0 +1,61 @@
+import { idempotency, resumableStreams, videoWatch } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
+import { type AnyEvent, createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
+import { expect, expectTypeOf, onTestFinished, test } from "vitest";
+import { KEY } from "../../worker-proxy/test/support/key.js";
+
+const NO_COUNTS = [Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY, "5"];
+
+test.each(["idleTimeoutMs", "retentionMs", "maxBytes", "maxPerUser"])(
+  "%s of resumableStreams has to be a whole number from 1 up",
+  (name) => {
+    for (const value of NO_COUNTS)
+      expect(() => resumableStreams({ [name]: value } as object)).toThrow(new RegExp(`${name}: `));
+    expect(() => resumableStreams({ [name]: 1 })).not.toThrow();
+  },
+);
+
+test.each(["retentionMs", "maxBytes"])("%s of idempotency has to be a whole number from 1 up", (name) => {
+  for (const value of NO_COUNTS)
+    expect(() => idempotency({ [name]: value } as object)).toThrow(new RegExp(`${name}: `));
+  expect(() => idempotency({ [name]: 1 })).not.toThrow();
+});
+
+test("intervalMs of videoWatch has to be a whole number from 2,000 to 60,000", () => {
+  for (const intervalMs of [...NO_COUNTS, 1999, 2000.5, 60_001])
+    expect(() => videoWatch({ intervalMs } as object)).toThrow(/intervalMs: /);
+  for (const intervalMs of [2000, 60_000]) expect(() => videoWatch({ intervalMs })).not.toThrow();
+});
+
+test("one handler of events gets those of requests and those of jobs", async () => {
+  const events: AnyEvent[] = [];
+  const onEvent = (event: AnyEvent) => {
+    if (event.kind === "request") expectTypeOf(event).toExtend<ProxyEvent>();
+    else expectTypeOf(event).toExtend<JobEvent>();
+    events.push(event);
+  };
+  const host = nodeHost({ file: ":memory:", env: {} });
+  onTestFinished(() => host.close(100));
+  const proxy = createProxy<unknown>({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: () => ({ id: "ann" }),
+    origins: [],
+    models: ["gamma-image-5-0-260128"],
+    routes: ["images"],
+    fetch: async () => Response.json({ data: [] }),
+    onEvent,
+    host,
+    plugins: [idempotency()],
+  });
+  const response = await proxy.fetch(
+    new Request("https://proxy.example/v1/images/generations", {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": "one" },
+      body: JSON.stringify({ model: "gamma-image-5-0-260128", prompt: "a bird" }),
+    }),
+    {},
+  );
+  expect(response.status).toBe(200);
+  expect(events.map(({ kind }) => kind).sort()).toEqual(["create", "request"]);
+});
