@@ -8,7 +8,7 @@ import {
 import { expect, onTestFinished, vi } from "vitest";
 import type { Bucket } from "../../src/buckets/bucket.js";
 import { fileStore } from "../../src/file-store/file-store.js";
-import type { FileStoreOptions } from "../../src/file-store/options.js";
+import type { FileStoreOptions } from "../../src/file-store/files/options.js";
 import { nodeHost } from "../../src/host/node.js";
 import { createMemoryBucket } from "./memory-bucket.js";
 

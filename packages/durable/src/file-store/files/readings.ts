@@ -1,4 +1,4 @@
-import { reading } from "../host/define.js";
+import { reading } from "../../host/define.js";
 import { COPY_COLUMNS, type CopyRow, FILE_COLUMNS, type FileRow } from "./tables.js";
 
 /** Number of rows of a page. */

@@ -1,6 +1,6 @@
 import type { BoundHost, JobEvent, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
 import { hashOf, readBinding, readOption, type Server } from "@sluice/worker-proxy/internal";
-import type { Bucket } from "../buckets/bucket.js";
+import type { Bucket } from "../../buckets/bucket.js";
 import { deleteFromBucket, type StoredName } from "./bucket-files.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings, STORES_MS } from "./options.js";

@@ -1,6 +1,6 @@
 import type { Keys } from "@sluice/worker-proxy";
 import { ensure, readOption } from "@sluice/worker-proxy/internal";
-import type { Bucket } from "../buckets/bucket.js";
+import type { Bucket } from "../../buckets/bucket.js";
 import { type FileType, fileTypes } from "./file-type.js";
 
 /** Options of the archive. */

@@ -1,6 +1,6 @@
 import { Refusal } from "@sluice/worker-proxy/internal";
+import { openFixedPipe } from "../../buckets/fixed-pipe.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
-import { openFixedPipe } from "./fixed-pipe.js";
 import { refuseFile } from "./refusals.js";
 
 /** The bytes of a file as they arrive. They are passed on in pieces: only the first bytes are held in memory. */

@@ -1,5 +1,5 @@
 import type { Transaction } from "@sluice/worker-proxy";
-import { operation } from "../host/define.js";
+import { operation } from "../../host/define.js";
 
 /** Most expired rows that a reservation deletes; one that finds no space deletes {@link MANY}. */
 const FEW = 5;

@@ -1,4 +1,4 @@
-import { operation } from "../host/define.js";
+import { operation } from "../../host/define.js";
 import { addUser, FILE_COLUMNS, type FileRow, findFile, sweepBy } from "./tables.js";
 
 /** A file whose space is to be reserved. */

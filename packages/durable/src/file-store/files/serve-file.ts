@@ -1,5 +1,5 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
-import type { Bucket, StoredFile } from "../buckets/bucket.js";
+import type { Bucket, StoredFile } from "../../buckets/bucket.js";
 import { toBucketKey } from "./bucket-files.js";
 import { type FileType, fileTypes } from "./file-type.js";
 import type { Links } from "./links.js";

@@ -1,4 +1,4 @@
-import type { Bucket } from "../buckets/bucket.js";
+import type { Bucket } from "../../buckets/bucket.js";
 
 /** Returns the name of a file in the bucket. */
 export function toBucketKey(id: string): string {

@@ -1,5 +1,5 @@
 import type { Transaction } from "@sluice/worker-proxy";
-import { operation } from "../host/define.js";
+import { operation } from "../../host/define.js";
 import {
   addUser,
   COPY_COLUMNS,

@@ -1,4 +1,4 @@
-import { operation } from "../host/define.js";
+import { operation } from "../../host/define.js";
 import { FILE_COLUMNS, type FileRow, findFile, sweepBy } from "./tables.js";
 
 /** A request for the part at an offset. */

@@ -1,5 +1,5 @@
 import { limited } from "@sluice/worker-proxy/internal";
-import type { UploadedPart } from "../buckets/bucket.js";
+import type { UploadedPart } from "../../buckets/bucket.js";
 import { toBucketKey } from "./bucket-files.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { MARGIN_MS, PART_BYTES, UPLOAD_MS } from "./options.js";

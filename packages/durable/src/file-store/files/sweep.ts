@@ -1,7 +1,7 @@
 import type { HostContext, Job, JobEvent } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/internal";
-import { reportCopy } from "./archive/report.js";
 import { findDue } from "./removal.js";
+import { reportCopy } from "./report-copy.js";
 import type { Store } from "./store.js";
 import { type FileRow, SWEEP, type UserInput } from "./tables.js";
 
