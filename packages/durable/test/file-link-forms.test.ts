@@ -92,7 +92,9 @@ describe("case 120: another user's link", () => {
       for (let count = random.below(4); count >= 0; count -= 1) address = random.one(forms)(address);
       // two forms may make an address of it that leads elsewhere
       if (leadsTo(address, alices))
-        expect(await sendVideo(address), `run ${run}: ${JSON.stringify(address.slice(0, 300))}`).toEqual(REFUSED);
+        expect(await sendVideo(address), `run ${run}: ${JSON.stringify(address.slice(0, 300))}`).toEqual(
+          REFUSED,
+        );
       else elsewhere.push(address.slice(0, 100));
     }
     expect(elsewhere.length, `${alices} ${elsewhere.join("\n")}`).toBeLessThan(runsOf(150) / 2);

@@ -8,6 +8,7 @@ import type { Readable } from "node:stream";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
+import { expireOwners } from "./database-file.js";
 
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const { default: workerd } = wrangler("workerd") as { default: string };
@@ -50,6 +51,7 @@ export async function startDurableProxy({
       }),
     kill,
     start,
+    expireOwners: () => expireOwners(objects),
     /** Gives the process no turn until `resume`: what comes meanwhile waits in its sockets. */
     pause: () => void running.kill("SIGSTOP"),
     resume: () => void running.kill("SIGCONT"),
