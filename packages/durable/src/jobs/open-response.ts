@@ -76,11 +76,18 @@ function openBody(
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = rest ? { done: false, value: rest } : await reader.read();
+        const next = rest ? { done: false, value: rest } : await reader.read().catch(onError);
         rest = undefined;
-        if (!done) return controller.enqueue(value as Uint8Array);
+        if (!next) return;
+        if (!next.done) return controller.enqueue(next.value as Uint8Array);
         onEnd();
         controller.close();
+
+        // workerd reports a pull that rejects when the client has left
+        function onError(error: unknown): undefined {
+          onEnd();
+          controller.error(error);
+        }
       },
       cancel(reason) {
         onEnd();
