@@ -194,7 +194,7 @@ describe("a turn of several steps", () => {
       name: "APIError",
       status: 401,
       billing: "maybe",
-      message: expect.stringMatching(/kept.*billed.*who\?/),
+      message: expect.stringMatching(/stay.*billed.*who\?/),
       cause: { name: "APIError", billing: "none" },
     });
     expect(error).toBeInstanceOf(Error);
@@ -270,7 +270,7 @@ describe("the limit of steps", () => {
     ]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     expect(events.filter(({ type }) => type === "warning")).toMatchObject([
-      { issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 answers") } },
+      { issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 responses") } },
     ]);
     await settled();
     expect(requests).toHaveLength(3);

@@ -222,7 +222,7 @@ describe("a chat with tools", () => {
   });
 
   test.each([
-    ["arguments that are no JSON", '{"city":', /no JSON/],
+    ["arguments that are no JSON", '{"city":', /not JSON/],
     ["arguments that do not fit", '{"city":"R"}', /city: .*length/],
     ["a missing argument", "", /city/],
   ])("reports %s to the model, and continues", async (_, text, said) => {
@@ -551,7 +551,7 @@ describe("a chat with tools", () => {
     });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(2);
-    expect(calls(chat)).toMatchObject([{ state: "cancelled", error: expect.stringContaining("2 answers") }]);
+    expect(calls(chat)).toMatchObject([{ state: "cancelled", error: expect.stringContaining("2 responses") }]);
     expect(chat.getSnapshot().status).toBe("ready");
     expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
     expect(await sent(2)).toHaveLength(6);
@@ -872,7 +872,7 @@ describe("stop in a chat with tools", () => {
         content: "Let me",
         tool_calls: [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" } }],
       },
-      { role: "tool", tool_call_id: "a", content: expect.stringContaining("before the call was whole") },
+      { role: "tool", tool_call_id: "a", content: expect.stringContaining("before the call was complete") },
       { role: "user", content: "Go on" },
     ]);
   });

@@ -136,7 +136,7 @@ describe("a chat whose own code is lost", () => {
       outcome: "error",
       error: {
         billing: "maybe",
-        message: expect.stringContaining("earlier answers of this turn are kept"),
+        message: expect.stringContaining("earlier responses of this turn stay"),
       },
       messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],
     });

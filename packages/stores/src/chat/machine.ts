@@ -3,7 +3,7 @@
  *
  * - `ready`: no turn is in flight
  * - `placing`: the question is added to the thread; its images are read
- * - `requesting`: the next request is made
+ * - `requesting`: the next request is created
  * - `responding`: a response streams, then its calls are checked
  * - `calling`: tools run
  *
@@ -16,24 +16,24 @@ export type TurnState =
   | { readonly name: "responding"; readonly step: number; readonly id: string }
   | { readonly name: "calling"; readonly step: number; readonly id: string };
 
-/** Events of a turn. Each one carries what the decision needs to know about the thread. */
+/** Events of a turn. Each event carries the facts about the thread that the decision needs. */
 export type TurnEvent =
   /** A turn begins. */
   | { readonly type: "start" }
-  /** The thread has the question. `hasOpenCalls` is about `below`; `stored` is a response to read before a request. */
+  /** The thread has the question. `hasOpenCalls` describes `below`; `stored` is a stored response to read first. */
   | {
       readonly type: "placed";
       readonly below: string | undefined;
       readonly hasOpenCalls: boolean;
       readonly stored: string | undefined;
     }
-  /** The thread has the draft of a response, and its request leaves. */
+  /** The thread has the draft of a response, and its request is sent. */
   | { readonly type: "requested"; readonly id: string }
-  /** A response has ended. `callsTools` is true where results of tools are the next request. */
+  /** A response has ended. `callsTools` is true if tool results form the next request. */
   | { readonly type: "responded"; readonly callsTools: boolean; readonly maxSteps: number }
   /** The proxy has lost the stored response. */
   | { readonly type: "lost"; readonly below: string | undefined }
-  /** No call runs any more. `isOver` is true where a call waits for the user, or the thread went on without the turn. */
+  /** No call runs. `isOver` is true if a call waits for the user, or another tab continued the thread. */
   | { readonly type: "settled"; readonly isOver: boolean }
   | { readonly type: "failed"; readonly error: unknown }
   | { readonly type: "stopped" };
@@ -48,7 +48,7 @@ export type TurnEffect =
   | { readonly type: "end-failed"; readonly error: unknown }
   | { readonly type: "end-stopped" };
 
-/** The states that each event may lead to, by the state before. An event that is not listed changes nothing. */
+/** The states that each event may lead to, by the current state. Unlisted events change nothing. */
 const transitions: Readonly<
   Record<TurnState["name"], Partial<Record<TurnEvent["type"], readonly TurnState["name"][]>>>
 > = {
@@ -67,7 +67,7 @@ const transitions: Readonly<
 /** The state of a turn that is not in flight. */
 export const READY: TurnState = { name: "ready" };
 
-/** Changes the state of a turn. Pure: the caller does what the effect asks for. */
+/** Computes the next state of a turn and the effect that the caller performs. */
 export function reduceTurn(
   state: TurnState,
   event: TurnEvent,

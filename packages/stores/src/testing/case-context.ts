@@ -4,34 +4,34 @@ import type { StorageContract } from "./options.js";
 /** Records and changes of a collection, by key. */
 export type Records = ReadonlyMap<string, unknown>;
 
-/** A collection that is watched. */
+/** A watched collection. */
 export interface Watched {
-  /** Records as the reports so far leave them; undefined for a removed one. */
+  /** Records after all reports so far; undefined for a removed record. */
   readonly seen: ReadonlyMap<string, unknown>;
   /** Number of reports so far. */
   readonly reports: () => number;
-  /** Waits until the record of a key is this one. */
+  /** Waits until the record of a key equals `record`. */
   readonly until: (key: string, record: unknown) => Promise<void>;
   readonly stop: () => void;
 }
 
-/** The storage that a case tries: each step has a deadline, and what is opened and written is gone after the case. */
-export interface Tried {
+/** Context of a case. Each step has a deadline. Storages are closed and records removed after the case. */
+export interface CaseContext {
   readonly options: StorageContract;
-  /** Opens one more instance. */
+  /** Opens another instance. */
   readonly open: () => Promise<RecordStorage>;
-  /** Name of a collection that nothing else has. */
+  /** Creates the unique name of a collection. */
   readonly name: (rest?: string) => string;
   readonly watch: (storage: RecordStorage, collection: string) => Watched;
-  /** Waits for a step. @throws {Error} where it is late, or where the call throws */
+  /** Waits for a step. @throws {Error} if it is late, or if the call throws synchronously */
   readonly inTime: <T>(what: string, step: () => Promise<T>) => Promise<T>;
 }
 
-/** Cases by their titles. A case that does not apply returns the reason, a text. */
-export type Cases = Readonly<Record<string, (tried: Tried) => Promise<unknown>>>;
+/** Cases by title. A case that does not apply returns the reason as text. */
+export type Cases = Readonly<Record<string, (context: CaseContext) => Promise<unknown>>>;
 
-/** Runs a case, and removes what it wrote. */
-export async function tried(options: StorageContract, run: Cases[string]): Promise<unknown> {
+/** Runs a case and removes its records. */
+export async function runCase(options: StorageContract, run: Cases[string]): Promise<unknown> {
   const opened: RecordStorage[] = [];
   const written = new Map<string, Set<string>>();
   const ends: (() => unknown)[] = [];
@@ -39,9 +39,9 @@ export async function tried(options: StorageContract, run: Cases[string]): Promi
     return await run({ options, open, name, watch, inTime });
   } finally {
     for (const end of ends) end();
-    // the case says what is wrong with a storage that does not write
+    // ignores failures, because the case itself reports a storage that does not write
     for (const [collection, keys] of written)
-      for (const part of inParts([...keys].map((key) => [key, undefined] as const)))
+      for (const part of splitEntries([...keys].map((key) => [key, undefined] as const)))
         await inTime("the removal", async () => opened[0]?.write(collection, part)).catch(() => {});
     for (const storage of opened) await options.close?.(storage);
   }
@@ -101,7 +101,7 @@ export async function tried(options: StorageContract, run: Cases[string]): Promi
           waiting.add(look);
           look();
         });
-      await inTime(`the report of ${shown(key)} as ${shown(record)}`, reported);
+      await inTime(`the report of ${formatValue(key)} as ${formatValue(record)}`, reported);
     }
   }
 
@@ -112,15 +112,15 @@ export async function tried(options: StorageContract, run: Cases[string]): Promi
       timer = setTimeout(() => reject(new Error(`${what} did not end within ${deadlineMs} ms`)), deadlineMs);
     });
     try {
-      return await Promise.race([begun(what, step), late]);
+      return await Promise.race([begin(what, step), late]);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-/** Begins a step at once: a caller may change what it has given. */
-function begun<T>(what: string, step: () => Promise<T>): Promise<T> {
+/** Starts a step synchronously, because a caller may change its arguments afterwards. */
+function begin<T>(what: string, step: () => Promise<T>): Promise<T> {
   try {
     return step();
   } catch (error) {
@@ -132,8 +132,8 @@ function name(rest = ""): string {
   return `test-${crypto.randomUUID()}${rest}`;
 }
 
-/** Changes in parts, as an app writes many. */
-export function inParts(
+/** Splits many changes into writes of at most `size` records. */
+export function splitEntries(
   entries: readonly (readonly [key: string, record: unknown])[],
   size = 500,
 ): Map<string, unknown>[] {
@@ -141,17 +141,18 @@ export function inParts(
   return starts.map((start) => new Map(entries.slice(start, start + size)));
 }
 
-export function recordsOf(object: Readonly<Record<string, unknown>>): Map<string, unknown> {
+export function createRecords(object: Readonly<Record<string, unknown>>): Map<string, unknown> {
   return new Map(Object.entries(object));
 }
 
-/** @throws {Error} where both are not the same; the order of records does not count */
-export function same(found: unknown, expected: unknown, what: string): void {
-  if (!isSame(found, expected)) throw new Error(`${what}: ${shown(found)}, and not ${shown(expected)}`);
+/** @throws {Error} if both differ; the order of records is ignored */
+export function assertSame(found: unknown, expected: unknown, what: string): void {
+  if (!isSame(found, expected))
+    throw new Error(`${what}: ${formatValue(found)}, and not ${formatValue(expected)}`);
 }
 
-/** Waits for a rejection. @throws {Error} where there is none */
-export async function refusalOf(work: Promise<unknown>, what: string): Promise<unknown> {
+/** Waits for a rejection and returns its error. @throws {Error} if `work` resolves */
+export async function expectRejection(work: Promise<unknown>, what: string): Promise<unknown> {
   return await work.then(
     () => {
       throw new Error(`${what} resolved, and has to reject`);
@@ -161,11 +162,11 @@ export async function refusalOf(work: Promise<unknown>, what: string): Promise<u
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  return shown(one, Number.POSITIVE_INFINITY) === shown(other, Number.POSITIVE_INFINITY);
+  return formatValue(one, Number.POSITIVE_INFINITY) === formatValue(other, Number.POSITIVE_INFINITY);
 }
 
-/** A value as JSON, with its fields in order, and with what JSON would hide. */
-function shown(value: unknown, most = 300): string {
+/** Formats a value as JSON with sorted fields, and with values that JSON would omit. */
+function formatValue(value: unknown, max = 300): string {
   const text = JSON.stringify(value, function (key, part: unknown) {
     const own: unknown = this[key];
     if (part instanceof Map) return { map: [...part].sort(([a], [b]) => (a < b ? -1 : 1)) };
@@ -174,5 +175,5 @@ function shown(value: unknown, most = 300): string {
     if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
     return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return text.length > max ? `${text.slice(0, max)}…` : text;
 }
