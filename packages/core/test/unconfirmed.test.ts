@@ -120,7 +120,7 @@ describe("The tools of an answer", () => {
     const turn = await chat.send("Pay x");
     expect(turn.messages[1]?.toolCalls).toMatchObject([
       { state: "cancelled", error: expect.stringContaining("not run") },
-      { state: "failed", error: expect.stringContaining("no JSON") },
+      { state: "failed", error: expect.stringContaining("not JSON") },
     ]);
     expect(paid).toEqual([]);
     // the model learns of both, and may call again

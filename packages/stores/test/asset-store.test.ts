@@ -177,7 +177,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(0);
   });
 
-  test("prepare changes the file before it is sent, and a form is sent on request", async () => {
+  test('prepare changes the file before it is sent, and encoding: "multipart" sends a form', async () => {
     const prepared = new Blob([PNG], { type: "image/png" });
     const { store, creates } = storeOf(["Active"], {
       prepare: () => prepared,
@@ -209,7 +209,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(2);
   });
 
-  test("an asset that may have been registered shows its outcome, and is not sent again", async () => {
+  test("an asset that may be registered shows its billing, and is not sent again", async () => {
     const { store, creates } = storeOf(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
@@ -228,7 +228,7 @@ describe("an asset", () => {
     expect(store.getSnapshot()).toMatchObject({ status: "idle", phase: undefined });
   });
 
-  test("onSuccess is called once for an attached asset, however many stores show it", async () => {
+  test("onSuccess is called once for an attached asset that several stores show", async () => {
     const reported: string[] = [];
     const { client, clock } = storeOf(["Processing", "Active"]);
     const tellers = ["a", "b"].map((name) => {
@@ -323,7 +323,7 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "success");
   });
 
-  test("an asset that was seen before outlasts a minute of 404s", async () => {
+  test("an asset that was seen before survives a minute of 404s", async () => {
     const clock = stoppedClock();
     let lookup = () => Response.json({ Status: "Processing" });
     const { client } = clientOf(() => lookup(), {
@@ -476,7 +476,7 @@ describe("reset while an asset is being sent", () => {
     ]);
   });
 
-  test("does not send a refused request again, and reports nothing: nothing is billed", async () => {
+  test("does not repeat a rejected request, and reports nothing because nothing is billed", async () => {
     let onRetry: () => void = () => {};
     const retried = new Promise<void>((resolve) => {
       onRetry = resolve;
@@ -504,7 +504,7 @@ describe("reset while an asset is being sent", () => {
     expect([requests.length, reported]).toEqual([2, []]);
   });
 
-  test("sends and reports nothing before the file is prepared", async () => {
+  test("sends and reports nothing while the file is being prepared", async () => {
     const signals: AbortSignal[] = [];
     const ends: ((file: Blob) => void)[] = [];
     const { store, reported, requests } = sending({

@@ -35,7 +35,7 @@ function chatOf(answer: string, options: Partial<ChatStoreOptions> = {}) {
 }
 
 test.each([0, 50])(
-  "a subscriber that throws does not end the answer or stop other subscribers, throttleMs %d",
+  "a subscriber that throws does not end the response or stop other subscribers, throttleMs %d",
   async (throttleMs) => {
     const { chat, requests } = chatOf(
       frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE,
@@ -96,7 +96,7 @@ test("an onPoll that throws does not end the watch", async () => {
   expect(uncaught).toEqual(["in onPoll"]);
 });
 
-test("a subscriber that subscribes another one leads to its call from the next change on", () => {
+test("a subscriber that is added during a notification is called from the next change on", () => {
   const { chat } = chatOf("");
   let changes = 0;
   const followedFrom: number[] = [];
@@ -145,7 +145,7 @@ test.each(["tool_calls", "function_call"])(
 test.each([
   ["error", "Hel"],
   ["tool_calls", ""],
-])("an answer that ends with finish_reason %s is shown as failed, with its text", async (reason, text) => {
+])("a response that ends with finish_reason %s is shown as failed, with its text", async (reason, text) => {
   const failed: Error[] = [];
   const onError = (error: Error) => failed.push(error);
   const { chat } = chatOf(frame({ content: text }) + frame({}, reason) + DONE, { onError });

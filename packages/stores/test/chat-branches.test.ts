@@ -12,7 +12,7 @@ function texts(messages: readonly ChatMessage[]): string[] {
 }
 
 describe("branches of a chat", () => {
-  test("regenerate makes a second version and keeps the first, and select shows either", async () => {
+  test("regenerate adds a second version, and switchBranch shows either", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     const [question, first] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
@@ -33,7 +33,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "Go on", "third"]);
   });
 
-  test("edit adds another version of the question, and sends it without the old answer", async () => {
+  test("edit adds another version of the question, and sends it without the old response", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     await chat.send("And now?");
@@ -45,7 +45,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "And now?", "second"]);
   });
 
-  test("regenerate in the middle sends only the messages before the answer", async () => {
+  test("regenerate in the middle sends only the messages before the response", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     await chat.send("And now?");
@@ -66,7 +66,7 @@ describe("branches of a chat", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("the text of a failed answer stays as a branch when it is retried", async () => {
+  test("the text of a failed response stays as a branch when it is retried", async () => {
     const { chat } = chatOf([frame({ content: "Hal" }), textAnswer("Whole")]);
     expect(await chat.send("Hello")).toMatchObject({ outcome: "truncated" });
     const cut = chat.getSnapshot().messages[1] as ChatMessage;
@@ -77,7 +77,7 @@ describe("branches of a chat", () => {
     expect(chat.getSnapshot().messages[1]).toMatchObject({ content: "Hal", outcome: "truncated" });
   });
 
-  test("an answer that never began leaves no branch after a retry", async () => {
+  test("a response that never began leaves no branch after a retry", async () => {
     const { client } = clientOf((_, nth) =>
       nth === 1 ? new Response("no", { status: 400 }) : streamAnswer(textAnswer("Hi")),
     );
@@ -88,7 +88,7 @@ describe("branches of a chat", () => {
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
   });
 
-  test("a new version is shown, also if another one was chosen before", async () => {
+  test("a new version is shown even if another version was chosen before", async () => {
     const { chat } = chatOf(answers);
     await chat.send("Hello");
     const first = chat.getSnapshot().messages[1] as ChatMessage;
@@ -99,7 +99,7 @@ describe("branches of a chat", () => {
     expect(chat.getSnapshot().messages[1]?.branches).toHaveLength(3);
   });
 
-  test("tools continue in the branch that called them, also while another branch is shown", async () => {
+  test("tools continue in the branch that called them while another branch is shown", async () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
@@ -127,7 +127,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
   });
 
-  test("another branch can be shown while an answer streams", async () => {
+  test("another branch can be shown while a response streams", async () => {
     const { chat, clock, connections } = liveChat();
     const [one, two] = connections;
     const first = chat.send("Hello");
@@ -167,8 +167,8 @@ describe("branches of a chat", () => {
   });
 });
 
-describe("a message during an answer", () => {
-  test('is queued with "queue", shown as queued, and sent after the answer, in order', async () => {
+describe("a message during a response", () => {
+  test('is queued with "queue", shown as queued, and sent after the response, in order', async () => {
     const { chat, connections, requests } = liveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }, { content: "three" }]);
@@ -196,7 +196,7 @@ describe("a message during an answer", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("A queued message can be dropped, and the others are sent", async () => {
+  test("A queued message can be cancelled, and the others are sent", async () => {
     const { chat, connections } = liveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     chat.cancelQueued(chat.getSnapshot().queued[0]?.id ?? "");
@@ -213,7 +213,7 @@ describe("a message during an answer", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
   });
 
-  test('replaces the answer with "replace": its text stays, and the new answer gets none of it', async () => {
+  test('replaces the response with "replace": the old text stays out of the new response', async () => {
     const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
     const [one, two] = connections;
     const first = chat.send("one");
@@ -233,7 +233,7 @@ describe("a message during an answer", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["one", "old", "two", "newer"]);
   });
 
-  test("replaces the answer also if the app sends one more message from onFinish", async () => {
+  test("replaces the response even if the app sends another message from onFinish", async () => {
     const { client } = clientOf(() => streamAnswer(new ReadableStream()));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({
@@ -252,7 +252,7 @@ describe("a message during an answer", () => {
     chat.stop();
   });
 
-  test("is accepted from onFinish: the chat is ready then", async () => {
+  test("is accepted from onFinish, because the chat is ready", async () => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({

@@ -6,7 +6,7 @@ const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 
 const dataURL = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
 
 describe("images in a message", () => {
-  test("are sent as image parts, and files as data URLs of the type of their bytes", async () => {
+  test("are sent as image parts, and files as data URLs with the type of their bytes", async () => {
     const { chat, sent } = chatOf([textAnswer("A dot.")]);
     const file = new File([PNG], "dot.jpg", { type: "image/jpeg" });
     const images = [file, new URL("https://files.test/a.png"), dataURL];

@@ -24,7 +24,7 @@ describe("initial messages of a chat", () => {
     expect(await sent(0)).toMatchObject([...given, { role: "user", content: "Tell me" }]);
   });
 
-  test("keep the ids that they have", () => {
+  test("keep their ids", () => {
     const { chat } = chatOf([hello], { initialMessages: [{ id: "u-1", role: "user", content: "Hi" }] });
     expect(chat.getSnapshot().messages).toEqual([{ id: "u-1", role: "user", content: "Hi" }]);
   });
@@ -38,7 +38,7 @@ describe("initial messages of a chat", () => {
     ["1.toolCalls", { role: "assistant", content: "", toolCalls: [null] }, /calls/],
     ["1.images", { role: "user", content: "", images: [{}] }, /URLs/],
     ["1", "Hi", /\{ role, content \}/],
-  ])("that cannot be read are refused, and the error names %s", (path, message, said) => {
+  ])("are rejected if they are invalid, and the error names %s", (path, message, said) => {
     const messages = [{ id: "u-1", role: "user", content: "Hi" }, message] as InitialMessage[];
     const { client } = clientOf(() => new Response());
     const make = () => createChatStore(client, { model: "delta-5.3", initialMessages: messages });
@@ -69,7 +69,7 @@ describe("a message without text and images", () => {
   });
 
   test.each(["queue", "replace"] as const)(
-    "does not wait for the answer in flight and does not end it: whenBusy %s",
+    "does not wait for the response in flight and does not end it: whenBusy %s",
     async (whenBusy) => {
       const { chat, connections } = liveChat({ whenBusy });
       const turn = chat.send("Hi");
@@ -81,7 +81,7 @@ describe("a message without text and images", () => {
     },
   );
 
-  test("A message with an image and no text is sent", async () => {
+  test("A message with an image and without text is sent", async () => {
     const { chat, requests } = chatOf([hello]);
     const images = ["https://files.test/a.png"];
     expect(await chat.send("", { images })).toMatchObject({ outcome: "complete" });
@@ -89,7 +89,7 @@ describe("a message without text and images", () => {
   });
 });
 
-describe("a verb that has nothing to do", () => {
+describe("a call that has nothing to do", () => {
   test("reports this in its turn, and does not change the chat", async () => {
     const finished: unknown[] = [];
     const { chat } = chatOf([hello], { onFinish: ({ outcome }) => finished.push(outcome) });

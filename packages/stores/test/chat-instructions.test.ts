@@ -48,7 +48,7 @@ describe("the instructions of a chat", () => {
     expect(prompts.at(-1)).toEqual([system("prompt 6"), user("three")]);
   });
 
-  test("are never stored: a stored thread continues with the new ones", async () => {
+  test("are never stored: a stored thread continues with the new instructions", async () => {
     const storage = memoryStorage();
     const { client, requests } = clientOf(() => streamAnswer(hello));
     const page = (instructions: string) =>

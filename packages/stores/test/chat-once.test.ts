@@ -29,7 +29,7 @@ function opened(options: Partial<ClientOptions> = {}) {
 
 const keyOf = (request: Request | undefined) => request?.headers.get("idempotency-key");
 
-test("The request of an answer leaves after its key is written, so that a kill at any line leaves the key", async () => {
+test("A request is sent after its idempotency key is stored, so that a crash never loses the key", async () => {
   const { chat, requests, release, keysIn, storedWhenSent } = opened();
   const turn = chat.send("Hello");
   await settled();
@@ -41,7 +41,7 @@ test("The request of an answer leaves after its key is written, so that a kill a
   expect(await keysIn()).toEqual([]);
 });
 
-test("A storage that takes nothing delays an answer by half a second, and no more", async () => {
+test("A stalled storage delays a request by at most half a second", async () => {
   const { chat, clock, requests } = opened();
   const turn = chat.send("Hello");
   await clock.advance(499);
@@ -51,7 +51,7 @@ test("A storage that takes nothing delays an answer by half a second, and no mor
   expect((await turn).outcome).toBe("complete");
 });
 
-test("An answer that is stopped while its key is written is never sent", async () => {
+test("A request that is stopped while its key is written is never sent", async () => {
   const { chat, requests, release } = opened();
   const turn = chat.send("Hello");
   await settled();
@@ -62,14 +62,14 @@ test("An answer that is stopped while its key is written is never sent", async (
   expect(requests).toHaveLength(0);
 });
 
-test("A client with the gateway's key waits for no storage, and keeps no key", async () => {
+test("A client with the gateway's API key does not wait for the storage, and stores no idempotency key", async () => {
   const { chat, requests } = opened({ apiKey: "sk-gateway" });
   expect((await chat.send("Hello")).messages.at(-1)).not.toHaveProperty("idempotencyKey");
   expect(requests.map(keyOf)).toEqual([null]);
 });
 
 test.each(["a\nb", "", 7, null, "k".repeat(256)])(
-  "A stored key that no header can have is left out: %j",
+  "A stored key that is not a valid header is ignored: %j",
   async (idempotencyKey) => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     const storage = memoryStorage();
@@ -87,7 +87,7 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
   },
 );
 
-describe("The key of an answer", () => {
+describe("The idempotency key of a response", () => {
   /** Chats of devices that do not see each other: each has its own copy of what one of them has stored. */
   function devices(answer: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
@@ -113,7 +113,7 @@ describe("The key of an answer", () => {
   const says = () => streamAnswer(textAnswer("Hi"));
   const isQuestion = (record: unknown) => (record as { message?: ChatMessage }).message?.role === "user";
 
-  test("is the same where two devices retry a failed answer, and another one than that of the answer", async () => {
+  test("is the same if two devices retry a failed response, and differs from the first key", async () => {
     const { open, copyOf, keys } = devices((nth) => (nth === 0 ? fails() : says()));
     const storage = memoryStorage();
     const one = open(storage);
@@ -127,7 +127,7 @@ describe("The key of an answer", () => {
     expect(second).not.toBe(first);
   });
 
-  test("is that of the first request where a device retries a question whose answer it does not see", async () => {
+  test("is the key of the first request if a device retries a question without seeing its response", async () => {
     const { open, copyOf, keys } = devices(says);
     const storage = memoryStorage();
     await open(storage).send("Hello");
@@ -136,7 +136,7 @@ describe("The key of an answer", () => {
     expect(new Set(keys()).size).toBe(1);
   });
 
-  test("is the same for each step of a turn that two devices take, and differs from step to step", async () => {
+  test("is the same if two devices send the same step of a turn, and differs between steps", async () => {
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
     const calls = () => streamAnswer(callAnswer({ "c-1": ["look", "{}"] }));
     const { open, copyOf, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), { tools: [look] });
@@ -149,7 +149,7 @@ describe("The key of an answer", () => {
     expect(second).not.toBe(first);
   });
 
-  test("is a new one by regenerate, for other options, and for a chat without storage", async () => {
+  test("is new after regenerate, for other options, and for a chat without storage", async () => {
     const { open, copyOf, keys } = devices(says);
     const storage = memoryStorage();
     const chat = open(storage);
@@ -164,7 +164,7 @@ describe("The key of an answer", () => {
     expect(new Set(keys()).size).toBe(6);
   });
 
-  test("is a new one where the app has taken an answer away, and asks again", async () => {
+  test("is new if the app has removed a response and requests it again", async () => {
     const { open, keys } = devices(says);
     const chat = open(memoryStorage());
     const { messages } = await chat.send("Hello");
@@ -173,7 +173,7 @@ describe("The key of an answer", () => {
     expect(new Set(keys()).size).toBe(2);
   });
 
-  test("is a new one also where the app has taken the answer away before a reload, and one on all devices", async () => {
+  test("is new, and the same on all devices, if the app has removed a response before a reload", async () => {
     const { open, copyOf, keys } = devices(says);
     const storage = memoryStorage();
     const chat = open(storage);
@@ -192,7 +192,7 @@ describe("The key of an answer", () => {
     expect(others).toEqual([second, second]);
   });
 
-  test("is the same where nothing was sent before", async () => {
+  test("is the same if the first request was not sent", async () => {
     const client = { isOffline: true };
     const { open, copyOf, keys } = devices(says, {
       prepareMessages: (messages) => {

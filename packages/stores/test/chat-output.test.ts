@@ -9,7 +9,7 @@ import { chatOf, liveChat } from "./support/chat.js";
 const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
 
 describe("a chat with a schema", () => {
-  test("sends JSON mode, and returns the answer as a checked value", async () => {
+  test("sends JSON mode, and returns the response as a checked value", async () => {
     const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       outputSchema: recipe,
     });
@@ -57,7 +57,7 @@ describe("a chat with a schema", () => {
     });
   });
 
-  test("sends the JSON Schema beside a schema that has none, and checks the answers with the schema", async () => {
+  test("sends the JSON Schema of withJSONSchema, and checks responses with the schema", async () => {
     const warnings: unknown[] = [];
     const answers = ['{"title":"Tea"}', '{"title":7}'];
     const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(answers[nth - 1] ?? "")), {
@@ -80,7 +80,7 @@ describe("a chat with a schema", () => {
     });
   });
 
-  test("warns about a schema of a library that has no JSON Schema, and names the way out", async () => {
+  test("warns about a schema of a library without JSON Schema, and names the fix", async () => {
     const warnings: unknown[] = [];
     const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
@@ -123,7 +123,7 @@ describe("a chat with a schema", () => {
     chat.stop();
   });
 
-  test("reads JSON out of the text of models without a JSON mode", async () => {
+  test("finds the JSON in the text of models without a JSON mode", async () => {
     const { chat, requests } = chatOf(
       [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
       {
@@ -154,7 +154,7 @@ describe("a chat with a schema", () => {
     ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
     ["is no JSON", "I'd rather not.", ""],
     ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
-  ])("reports an answer that %s, and keeps its text", async (_, text, path) => {
+  ])("reports a response that %s, and keeps its text", async (_, text, path) => {
     const { chat } = chatOf([textAnswer(text)], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
@@ -164,7 +164,7 @@ describe("a chat with a schema", () => {
     expect(chat.getSnapshot().status).toBe("error");
   });
 
-  test("keeps a partial value without an error if the answer was cut", async () => {
+  test("keeps a partial value without an error if the response was truncated", async () => {
     const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
     const { chat } = chatOf([cut], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });

@@ -23,7 +23,7 @@ describe("prepareMessages", () => {
   test.each<[string, Prepare]>([
     ["at once", (messages) => messages.slice(0, 1)],
     ["later", async (messages) => messages.slice(0, 1)],
-  ])("gets instructions and thread, and what it returns %s is sent", async (_, prepare) => {
+  ])("gets the instructions and the thread, and its result is sent: %s", async (_, prepare) => {
     const prepareMessages = vi.fn(prepare);
     const { chat, sent } = chatOf([hello], { instructions: "Be brief.", prepareMessages });
     await chat.send("one");
@@ -32,7 +32,7 @@ describe("prepareMessages", () => {
     expect(chat.getSnapshot().messages).toMatchObject([user("one"), { content: "Hello" }]);
   });
 
-  test("is called for each request, also after tools, and gets a result for each call", async () => {
+  test("is called for each request, including requests after tools, and gets a result for each call", async () => {
     const seen: Messages[] = [];
     const { chat, requests } = chatOf([callAnswer({ a: ["look", "{}"] }), hello], {
       tools: [look],
@@ -51,7 +51,7 @@ describe("prepareMessages", () => {
     ]);
   });
 
-  test("never changes the thread, whatever it does to its messages", async () => {
+  test("never changes the thread, even if it changes its messages", async () => {
     const { chat, sent } = chatOf([callAnswer({ a: ["look", '{"at":1}'] }), hello], {
       tools: [look],
       prepareMessages(messages) {
@@ -135,7 +135,7 @@ describe("prepareMessages", () => {
     },
   );
 
-  test("A call that it leaves without a result gets one with a warning, and a single result is left out", async () => {
+  test("A call without a result gets one with a warning, and a result without its call is omitted", async () => {
     const issues: string[] = [];
     const { client, requests } = clientOf(() => streamAnswer(hello), {
       onEvent: (event) => event.type === "warning" && issues.push(event.issue.path),
@@ -191,7 +191,7 @@ describe("prepareMessages", () => {
     expect(chat.getSnapshot().status).toBe("ready");
   });
 
-  test("ends with the total limit of a request if it never settles", async () => {
+  test("ends after timeout.totalMs if it never settles", async () => {
     const { chat, clock, requests } = chatOf([hello], {
       timeout: { totalMs: 5000 },
       prepareMessages: () => never,
@@ -204,7 +204,7 @@ describe("prepareMessages", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("leaves a turn alone that was stopped before its late result", async () => {
+  test("does not change a turn that was stopped before its late result", async () => {
     let answer: (messages: Messages) => void = () => {};
     const { chat, requests } = chatOf([hello], {
       prepareMessages: (messages) =>

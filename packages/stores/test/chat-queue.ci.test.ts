@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { settled } from "../../core/test/support/gateway.js";
 import { liveChat } from "./support/chat.js";
 
-test("Ten thousand queued messages are shown, and given back by stop()", async () => {
+test("Ten thousand queued messages are shown, and dropped by stop()", async () => {
   const { chat, requests } = liveChat({ whenBusy: "queue" });
   const turns = Array.from({ length: 10_001 }, (_, nth) => chat.send(`message ${nth}`));
   expect(chat.getSnapshot().queued).toHaveLength(10_000);

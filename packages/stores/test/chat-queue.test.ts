@@ -50,7 +50,7 @@ async function sent(text: string, tabs: readonly { requests: readonly Request[] 
 const refusal = () => Response.json({ error: { message: "who?" } }, { status: 401 });
 
 describe("the queue of a chat", () => {
-  test("A queued message waits while a call waits for the user, who sees both", async () => {
+  test("A queued message waits while a tool call waits for the user, and both are shown", async () => {
     const { chat, requests, texts } = queueOf([pays, hello], { tools: [guarded] });
     const first = chat.send("Pay Bob");
     const thanks = chat.send("Thanks");
@@ -104,7 +104,7 @@ describe("the queue of a chat", () => {
     });
   });
 
-  test("retry() sends nothing while an answer is in flight", async () => {
+  test("retry() sends nothing while a response is in flight", async () => {
     const { chat, requests } = liveChat({ whenBusy });
     void chat.send("one");
     void chat.send("two");
@@ -124,7 +124,7 @@ describe("the queue of a chat", () => {
     expect(texts()).toEqual(["one", "three", "two"]);
   });
 
-  test("A queued message that can't be added is given back, and those behind it are sent", async () => {
+  test("A queued message that can't be added is dropped, and the following messages are sent", async () => {
     const { chat, texts } = queueOf([hello], { model: "gamma-chat-1-6-251015" });
     const picture = new Blob(["no picture"]);
     const turns = [chat.send("one"), chat.send("two", { images: [picture] }), chat.send("three")];
@@ -162,7 +162,7 @@ describe("the queue of a stored chat", () => {
     return { storage, id, turns: await Promise.all(turns) };
   }
 
-  test("Queued messages are there after a reload, in order, and nothing is sent by itself", async () => {
+  test("Queued messages survive a reload in order, and are not sent automatically", async () => {
     const { storage, id, turns } = await left(["two"], ["three"], ["four"]);
     expect(turns.slice(1)).toMatchObject(turns.slice(1).map(() => ({ outcome: "not-sent", messages: [] })));
     const later = await shown(storage, { id, whenBusy });
@@ -175,7 +175,7 @@ describe("the queue of a stored chat", () => {
     expect(later.requests).toHaveLength(0);
   });
 
-  test("A restored queue follows the next answer that is whole, with its images, and leaves no record", async () => {
+  test("A restored queue is sent after the next complete response, with its images, and leaves no record", async () => {
     const { storage, id } = await left(["two", [new Blob([new Uint8Array(decodeBase64(bytes))])]], ["three"]);
     const later = await shown(storage, { id, whenBusy });
     await settled();
@@ -202,7 +202,7 @@ describe("the queue of a stored chat", () => {
     expect((await shown(storage, { id, whenBusy })).chat.getSnapshot().queued).toEqual([]);
   });
 
-  test("Without Web Locks the user sends a restored queue, as another tab may have the same messages", async () => {
+  test("Without Web Locks the user sends a restored queue, because another tab may have the same messages", async () => {
     vi.stubGlobal("navigator", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
     const { storage, id } = await left(["two"], ["three"]);
@@ -224,7 +224,7 @@ describe("the queue of a stored chat", () => {
     expect(later.chat.getSnapshot().queued).toEqual([]);
   });
 
-  test("A queued message with a file stays in the queue of a page that goes on", async () => {
+  test("A queued message with a file stays in the queue while its page is open", async () => {
     const storage = memoryStorage();
     const { chat, connections } = await shown(storage, { id: `queue-${Math.random()}`, whenBusy });
     void chat.send("one");
@@ -238,7 +238,7 @@ describe("the queue of a stored chat", () => {
     expect(await next).toMatchObject({ outcome: "complete", messages: [{ images: [image] }, {}] });
   });
 
-  test("stop() leaves restored messages in the queue, and the next whole answer sends them", async () => {
+  test("stop() leaves restored messages in the queue, and the next complete response sends them", async () => {
     const { storage, id } = await left(["two"], ["three"]);
     const later = await shown(storage, { id, whenBusy });
     await settled();
@@ -255,7 +255,7 @@ describe("the queue of a stored chat", () => {
     later.chat.close();
   });
 
-  test("A restored message that was removed or can't be added is no obstacle", async () => {
+  test("A restored message that was removed or can't be added does not block the queue", async () => {
     const { storage, id } = await left(["two", [image]], ["three"]);
     const later = await shown(storage, { id, whenBusy, model: "gamma-chat-1-6-251015" });
     await settled();
@@ -291,7 +291,7 @@ describe("the queue of a stored chat", () => {
     expect((await storage.read(`chat/${id}`)).has(key)).toBe(false);
   });
 
-  test("Records that no chat has written are left out", async () => {
+  test("Records that no chat has written are ignored", async () => {
     const storage = memoryStorage();
     const odd = [
       null,
@@ -312,7 +312,7 @@ describe("the queue of a stored chat", () => {
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "good" }]);
   });
 
-  test("Messages that two tabs have queued in the same millisecond have one order, whichever comes first", async () => {
+  test("Messages that two tabs queue in the same millisecond have the same order in both tabs", async () => {
     const queuedAt = 1000;
     const messages = ["one", "two", "three"].map(
       (content) => [`/queued/${content}`, { content, queuedAt }] as const,
@@ -365,7 +365,7 @@ describe("the queue of a chat in several tabs", () => {
     ]);
   });
 
-  test("One of the other tabs sends a queued message when its tab was closed, and no two do", async () => {
+  test("Exactly one other tab sends a queued message after its tab was closed", async () => {
     const { storage, id, left, right } = await twoTabs();
     const third = await shown(storage, { id, whenBusy });
     const one = left.chat.send("one");
@@ -420,7 +420,7 @@ describe("a queue whose storage is full", () => {
     await settled();
   }
 
-  test("A message that was stopped is not sent by another tab, and leaves the queue when there is room", async () => {
+  test("A stopped message is not sent by another tab, and leaves the storage when there is space", async () => {
     const { storage, id, disk, left, right, turns } = await twoTabs();
     disk.isFull = true;
     left.chat.stop();
@@ -439,7 +439,7 @@ describe("a queue whose storage is full", () => {
     expect(await sent("two", [left, right])).toBe(0);
   });
 
-  test("A message that was sent is not sent once more by another tab", async () => {
+  test("A sent message is not sent again by another tab", async () => {
     const { disk, left, right, turns } = await twoTabs();
     disk.isFull = true;
     left.answer(0, hello);
@@ -452,7 +452,7 @@ describe("a queue whose storage is full", () => {
     expect(await sent("two", [left, right])).toBe(1);
   });
 
-  test("A message of a closed tab is sent by one of two others, though the storage does not take its removal", async () => {
+  test("A message of a closed tab is sent by exactly one other tab, even if the storage rejects its removal", async () => {
     const { storage, id, full, disk } = fullStorage();
     const first = await shown(storage, { id, whenBusy });
     // the tabs ask for the lock in this order

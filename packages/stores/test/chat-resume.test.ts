@@ -43,19 +43,21 @@ const gone = () =>
     { status: 404, headers: { "x-sluice-source": "proxy" } },
   );
 
-describe("an answer that the proxy keeps", () => {
-  test.each<Ending>(["end", "drop", "upstream_cut"])("continues after a cut by: %s", async (ending) => {
-    const { stream, attempts } = streaming([behind(3, ending)]);
-    const expected = await whole();
-    expect(await all(stream)).toEqual(expected.deltas);
-    expect(await stream.result()).toMatchObject(expected.turn);
-    expect(attempts()).toEqual(["POST", "GET after 3"]);
-  });
+describe("a resumable stream", () => {
+  test.each<Ending>(["end", "drop", "upstream_cut"])(
+    "continues after a lost connection: %s",
+    async (ending) => {
+      const { stream, attempts } = streaming([behind(3, ending)]);
+      const expected = await whole();
+      expect(await all(stream)).toEqual(expected.deltas);
+      expect(await stream.result()).toMatchObject(expected.turn);
+      expect(attempts()).toEqual(["POST", "GET after 3"]);
+    },
+  );
 
-  test("is whole after a cut at every ninth byte and another at any byte, and requested once", () =>
-    expectWholeAfterCuts(9));
+  test("is complete after lost connections at any bytes, and requested once", () => expectWholeAfterCuts(9));
 
-  test("continues through any number of cuts, as long as each connection brings something", async () => {
+  test("continues after any number of lost connections, as long as each one brings new data", async () => {
     // each connection gives one more event
     const one = bytesOf([frame({ content: "a" })]) + 40;
     const { stream, attempts } = streaming(
@@ -67,7 +69,7 @@ describe("an answer that the proxy keeps", () => {
     expect(attempts().length).toBeGreaterThan(4);
   });
 
-  test("is read from the start if it was cut before the first event", async () => {
+  test("is read from the start if the connection was lost before the first event", async () => {
     const { stream, attempts } = streaming([{ bytes: 5, ending: "drop" }]);
     expect(await all(stream)).toEqual((await whole()).deltas);
     expect(attempts()).toEqual(["POST", "GET"]);
@@ -114,7 +116,7 @@ describe("an answer that the proxy keeps", () => {
     return { clock, connections, requests, turn, connect, passHalfMinutes };
   }
 
-  test("continues after a stall behind heartbeats", async () => {
+  test("continues after a stall with heartbeats", async () => {
     const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 2), answer.slice(2)]);
     await connect(0);
     await passHalfMinutes(2);
@@ -146,13 +148,13 @@ describe("an answer that the proxy keeps", () => {
     expect(requests.map(({ method }) => method)).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET")]);
   });
 
-  test("is whole once its end has come, even if the connection then breaks", async () => {
+  test("is complete once its end has arrived, even if the connection then breaks", async () => {
     const { stream, attempts } = streaming([behind(7, "drop")]);
     expect((await stream.result()).finishReason).toBe("tool_calls");
     expect(attempts()).toEqual(["POST"]);
   });
 
-  test("leaves no connection and no timer from before a cut", async () => {
+  test("leaves no connection and no timer behind after a lost connection", async () => {
     const clock = stoppedClock();
     const broken = openBody();
     const { client } = resumingClient(
@@ -186,13 +188,13 @@ describe("an answer that the proxy keeps", () => {
   });
 });
 
-describe("an answer that cannot be resumed", () => {
+describe("a response that cannot be resumed", () => {
   const partial = { content: "Gr\u00fc\u00df Gott" };
 
   test.each([
     ["404", gone],
     ["204", () => new Response(null, { status: 204 })],
-  ])("is truncated, as without a proxy that keeps it: %s", async (_, refused) => {
+  ])("is truncated, as without resumable streams: %s", async (_, refused) => {
     const { stream, attempts } = streaming([behind(3, "drop"), refused()]);
     const error = await catchError(stream.result());
     expect(error).toBeInstanceOf(StreamError);
@@ -205,7 +207,7 @@ describe("an answer that cannot be resumed", () => {
   test.each<[string, () => TypeError | Response]>([
     ["the network", () => new TypeError("failed to fetch")],
     ["the proxy", () => new Response(null, { status: 503 })],
-  ])("is waited for while %s is away, for half a minute", async (_, away) => {
+  ])("is requested for half a minute while %s is unreachable", async (_, away) => {
     const tries = (count: number) => Array.from({ length: count }, () => away());
     const clock = stoppedClock();
     const short = streaming([behind(3, "drop"), ...tries(4)], { clock });
@@ -249,7 +251,7 @@ describe("an answer that cannot be resumed", () => {
     return { clock, requests, stream: streamChat(client, question, { timeout }) };
   }
 
-  test("has the text so far if the whole time ends", async () => {
+  test("keeps the text so far after the total timeout", async () => {
     const { clock, requests, stream } = unheard({ totalMs: 30_000 });
     const error = catchError(stream.result());
     await reached(requests, 2);
@@ -258,7 +260,7 @@ describe("an answer that cannot be resumed", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("A rest without headers is requested again, and has the text so far at last", async () => {
+  test("A connection without headers is repeated, and the text so far stays at the end", async () => {
     const { clock, requests, stream } = unheard({ firstChunkMs: 20_000 });
     const error = await clock.advanceUntil(catchError(stream.result()), 5000);
     expect(error).toMatchObject({
@@ -270,7 +272,7 @@ describe("an answer that cannot be resumed", () => {
     expect([clock.sleeping(), stream.streamId]).toEqual([0, "s-1"]);
   });
 
-  test("is truncated if it is cut after a silence that ended", async () => {
+  test("is truncated if the connection is lost after a silence that ended", async () => {
     const clock = stoppedClock();
     const { stream } = streaming([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
     const error = catchError(stream.result());
@@ -301,7 +303,7 @@ describe("an answer that cannot be resumed", () => {
     expect(attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
   });
 
-  test.each(["upstream_cut", "stream_interrupted"])("ends as it did at the proxy: %s", async (code) => {
+  test.each(["upstream_cut", "stream_interrupted"])("has the same end as at the proxy: %s", async (code) => {
     const broken = [...answer.slice(0, 3), writeError(code).trimStart()];
     for (const cuts of [[], [behind(2)]]) {
       const { stream, attempts } = streaming(cuts, {}, broken);
@@ -316,17 +318,20 @@ describe("an answer that cannot be resumed", () => {
     }
   });
 
-  test.each(["../../v1/models", "a b", "", "x".repeat(129)])("has an invalid id: %j", async (id) => {
-    const { client, requests } = resumingClient(() => {
-      const response = streamAnswer(answer[0] as string);
-      response.headers.set("x-stream-id", id);
-      return response;
-    });
-    expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
-    expect(requests).toHaveLength(1);
-  });
+  test.each(["../../v1/models", "a b", "", "x".repeat(129)])(
+    "is not resumed with an invalid id: %j",
+    async (id) => {
+      const { client, requests } = resumingClient(() => {
+        const response = streamAnswer(answer[0] as string);
+        response.headers.set("x-stream-id", id);
+        return response;
+      });
+      expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+      expect(requests).toHaveLength(1);
+    },
+  );
 
-  test("has no id: it is requested once, and is truncated", async () => {
+  test("is requested once and truncated without an id", async () => {
     const { client, requests } = resumingClient(() => streamAnswer(addIds(answer.slice(0, 2))));
     const stream = streamChat(client, question);
     expect(await catchError(stream.result())).toMatchObject({ reason: "truncated" });
@@ -341,13 +346,13 @@ describe("an answer that cannot be resumed", () => {
   });
 });
 
-describe("stopping an answer that the proxy keeps", () => {
+describe("stopping a resumable stream", () => {
   const open = [{ ...behind(2), ending: "silence" }] as const;
 
   test.each<[string, (stream: ReturnType<typeof streamChat>, caller: AbortController) => void]>([
     ["abort()", (stream) => stream.abort()],
     ["the caller's signal", (_, caller) => caller.abort()],
-  ])("stops it there too, by %s", async (_, stop) => {
+  ])("stops it at the proxy, too: %s", async (_, stop) => {
     const { client, requests, attempts } = serveStored(answer, open, {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
@@ -373,7 +378,7 @@ describe("stopping an answer that the proxy keeps", () => {
     expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
   });
 
-  test("stops it there too where the client does not resume: the proxy would read on, and be billed", async () => {
+  test("stops it at the proxy even without resume, because the proxy would read on and be billed", async () => {
     const { client, requests, attempts } = serveStored(answer, open, {
       resume: undefined,
       onEvent: () => {},
@@ -498,8 +503,8 @@ async function leftInTheMiddle(events: readonly string[], change?: (message: Cha
 
 const counted = [...["one ", "two ", "three"].map((content) => frame({ content })), frame({}, "stop"), DONE];
 
-describe("a chat behind a proxy that keeps its answers", () => {
-  test("continues after a cut without a trace of it", async () => {
+describe("a chat with resumable streams", () => {
+  test("continues after a lost connection without a visible trace", async () => {
     const { chat, last, attempts } = page(memoryStorage(), counted, [{ bytes: 300, ending: "drop" }]);
     const { outcome } = await chat.send("Hello");
     expect(outcome).toBe("complete");
@@ -513,7 +518,7 @@ describe("a chat behind a proxy that keeps its answers", () => {
     ).toBe(true);
   });
 
-  test("stores the id of a kept answer while the answer is in flight", async () => {
+  test("stores the stream id while the response is in flight", async () => {
     const left = await leftInTheMiddle(counted);
     const records = [...(await left.storage.read(`chat/${left.id}`)).values()] as {
       message?: ChatMessage;
@@ -524,7 +529,7 @@ describe("a chat behind a proxy that keeps its answers", () => {
     });
   });
 
-  test("stores the id of a kept answer with its first words: the page may be killed", async () => {
+  test("stores the stream id with the first text, because the page may be killed", async () => {
     const storage = memoryStorage();
     const cut = new TextEncoder().encode(addIds(counted.slice(0, 1))).length;
     const { chat, clock, last } = page(storage, counted, [{ bytes: cut, ending: "silence" }]);
@@ -537,7 +542,7 @@ describe("a chat behind a proxy that keeps its answers", () => {
     expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
   });
 
-  test("interrupts an answer when its tab is closed, without Web Locks: two tabs could continue it", async () => {
+  test("ends a response as interrupted without Web Locks when its tab is closed, because two tabs could continue it", async () => {
     vi.stubGlobal("navigator", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
     const left = await leftInTheMiddle(counted);
@@ -554,7 +559,7 @@ describe("a chat behind a proxy that keeps its answers", () => {
 });
 
 describe("a reloaded chat", () => {
-  test("continues an answer of a closed tab, without another request to the model", async () => {
+  test("continues a response of a closed tab without another request to the model", async () => {
     const left = await leftInTheMiddle(counted);
     const after = page(left.storage, counted, [], left);
     const texts: string[] = [];
@@ -576,7 +581,7 @@ describe("a reloaded chat", () => {
     expect(third.attempts()).toEqual([]);
   });
 
-  test("shows the answer as in flight while it comes", async () => {
+  test("shows the response as in flight while it arrives", async () => {
     const left = await leftInTheMiddle(counted);
     const after = page(left.storage, counted, [{ bytes: 400, ending: "silence" }], left);
     after.chat.subscribe(() => {});
@@ -587,7 +592,7 @@ describe("a reloaded chat", () => {
     expect(after.last().outcome).toBeUndefined();
   });
 
-  test("shows the earlier thinking until it has come again", async () => {
+  test("shows the earlier reasoning until it has arrived again", async () => {
     const left = await leftInTheMiddle(counted, (message) => ({
       ...message,
       content: "",
@@ -603,7 +608,7 @@ describe("a reloaded chat", () => {
     expect(after.last()).toMatchObject({ content: "", reasoning: "Hm, hm" });
   });
 
-  test("stores the id of a kept answer before its first text", async () => {
+  test("stores the stream id before the first text", async () => {
     const storage = memoryStorage();
     const { chat, clock, last } = page(storage, counted, [{ bytes: 0, ending: "silence" }]);
     void chat.send("Hello");
@@ -615,7 +620,7 @@ describe("a reloaded chat", () => {
     expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
   });
 
-  test("continues after another cut behind the last event of this read", async () => {
+  test("continues after another lost connection from the last event of this read", async () => {
     const left = await leftInTheMiddle(counted);
     const bytes = new TextEncoder().encode(addIds(counted.slice(0, 1))).length;
     const after = page(left.storage, counted, [{ bytes, ending: "end" }], left);
@@ -625,7 +630,7 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET", "GET after 1"]);
   });
 
-  test("shows an answer that the proxy no longer has as interrupted", async () => {
+  test("shows a response that the proxy no longer stores as interrupted", async () => {
     const left = await leftInTheMiddle(counted);
     const after = page(left.storage, counted, [gone()], left);
     after.chat.subscribe(() => {});
@@ -639,7 +644,7 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET"]);
   });
 
-  test("shows an answer that a closed page left as interrupted without `resume`, and sends nothing", async () => {
+  test("shows a response of a closed page as interrupted without `resume`, and sends nothing", async () => {
     const left = await leftInTheMiddle(counted);
     const { client, requests } = clientOf(() => streamAnswer(addIds(counted)));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
@@ -653,7 +658,7 @@ describe("a reloaded chat", () => {
     expect(requests).toEqual([]);
   });
 
-  test("shows an answer that was interrupted at the proxy, with the longer text", async () => {
+  test("shows a response that was interrupted at the proxy, with the longer text", async () => {
     const left = await leftInTheMiddle(counted);
     const lost = [counted[0] as string, writeError("stream_interrupted").trimStart()];
     const after = page(left.storage, lost, [], left);
@@ -667,7 +672,7 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET"]);
   });
 
-  test("shows the error of the answer", async () => {
+  test("shows the error of the response", async () => {
     const left = await leftInTheMiddle(counted);
     const failed = [...counted.slice(0, 3), writeError("upstream_idle").trimStart()];
     const after = page(left.storage, failed, [], left);
@@ -677,7 +682,7 @@ describe("a reloaded chat", () => {
     expect(after.last().error).toMatchObject({ code: "upstream_idle" });
   });
 
-  test("runs the tools of the rest of an answer once, and sends their results", async () => {
+  test("runs the tools of a continued response once, and sends their results", async () => {
     const calls = [counted[0], counted[1], callAnswer({ c1: ["add", '{"a":1}'] })] as string[];
     const split = calls.flatMap((text) => text.split(/(?<=\n\n)/));
     const left = await leftInTheMiddle(split);
@@ -708,7 +713,7 @@ describe("a reloaded chat", () => {
     ]);
   });
 
-  test("stops the answer at the proxy by stop()", async () => {
+  test("stop() stops the response at the proxy", async () => {
     const left = await leftInTheMiddle(counted);
     const after = page(left.storage, counted, [{ bytes: 0, ending: "silence" }], left);
     after.chat.subscribe(() => {});
@@ -736,7 +741,7 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual([]);
   });
 
-  test("does not resume an answer that is not the last one shown", async () => {
+  test("does not resume a response that is not the last shown message", async () => {
     const left = await leftInTheMiddle(counted);
     const chat = `chat/${left.id}`;
     const records = await left.storage.read(chat);
@@ -791,7 +796,7 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual([]);
   });
 
-  test("continues the answer in one of two tabs", async () => {
+  test("continues the response in one of two tabs", async () => {
     const left = await leftInTheMiddle(counted);
     const pages = [page(left.storage, counted, [], left), page(left.storage, counted, [], left)];
     for (const { chat } of pages) chat.subscribe(() => {});
@@ -802,7 +807,7 @@ describe("a reloaded chat", () => {
     expect(pages.flatMap(({ attempts }) => attempts())).toEqual(["GET"]);
   });
 
-  test("continues the answer in one of two tabs, also with a slow storage", async () => {
+  test("continues the response in one of two tabs, even with a slow storage", async () => {
     const left = await leftInTheMiddle(counted);
     const storage: RecordStorage = {
       ...left.storage,
@@ -829,7 +834,7 @@ async function resting(): Promise<void> {
   for (let nth = 0; nth < 10; nth += 1) await waitForTurn();
 }
 
-describe("A chat whose kept answer can't be had for a while", () => {
+describe("A chat whose resumable stream is temporarily unreachable", () => {
   const refused = (status: number) => () =>
     Response.json({ error: { message: "sign in", code: "expired" } }, { status });
 
@@ -845,7 +850,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
   }
 
   test.each([401, 403, 503])(
-    "After %i it keeps the id, says why, and its retry pays nothing",
+    "After %i it keeps the stream id, shows the reason, and its retry is free",
     async (status) => {
       const { chat, after, attempts, last, storage } = cut(
         Array.from({ length: status < 500 ? 2 : 5 }, () => refused(status)),
@@ -868,7 +873,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
     },
   );
 
-  test("The id is in the record, and a reload and its retry pay nothing", async () => {
+  test("The stream id is stored, and a retry after a reload is free", async () => {
     const before = cut([refused(401), refused(401)]);
     await before.after(before.chat.send("Hello"));
     before.chat.close();
@@ -878,7 +883,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
     expect(attempts()).toEqual(["GET"]);
   });
 
-  test("A retry that is refused again keeps the text and the id, and the next one pays nothing", async () => {
+  test("A retry that fails again keeps the text and the stream id, and the next retry is free", async () => {
     const { chat, after, attempts, last } = cut(Array.from({ length: 4 }, () => refused(401)));
     await after(chat.send("Hello"));
     expect(await after(chat.retry())).toMatchObject({
@@ -890,7 +895,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
     expect(attempts().filter((each) => each === "POST")).toHaveLength(1);
   });
 
-  test("A retry requests another answer where the proxy has lost the first", async () => {
+  test("A retry requests another response if the proxy has lost the first", async () => {
     const { chat, after, attempts, last } = cut([refused(401), refused(401), gone]);
     await after(chat.send("Hello"));
     const { id } = last();
@@ -901,14 +906,14 @@ describe("A chat whose kept answer can't be had for a while", () => {
     expect(attempts()).toEqual(["POST", "GET after 2", "GET after 2", "GET", "POST"]);
   });
 
-  test("A retry of an answer that ended with an error at the proxy requests another one", async () => {
+  test("A retry of a response that ended with an error at the proxy requests another response", async () => {
     const { chat, after, attempts } = cut([gone]);
     await after(chat.send("Hello"));
     expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
     expect(attempts()).toEqual(["POST", "GET after 2", "POST"]);
   });
 
-  test("stop() during such a retry keeps the text, and stops the answer at the proxy", async () => {
+  test("stop() during such a retry keeps the text, and stops the response at the proxy", async () => {
     const { chat, after, attempts, last } = cut([refused(401), refused(401), refused(503)]);
     await after(chat.send("Hello"));
     const turn = chat.retry();

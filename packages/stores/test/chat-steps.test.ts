@@ -126,7 +126,7 @@ const table = (Object.keys(failures) as Failure[]).flatMap((failure) =>
 
 describe("a turn of several steps", () => {
   test.each(table)(
-    "A turn with %s in step %i keeps what came before, and retry() goes on",
+    "A turn with %s in step %i keeps its earlier steps, and retry() continues",
     async (...row) => {
       const [failure, step] = row;
       const { chat, ran, requests, errors } = failingChat(failure, step);
@@ -159,7 +159,7 @@ describe("a turn of several steps", () => {
     },
   );
 
-  test("A failed step keeps its error beside the answer before it, also after a reload and until a retry", async () => {
+  test("The response before a failed step shows the error, even after a reload, until a retry", async () => {
     const storage = memoryStorage();
     const { chat } = failingChat("a connection that is refused", 2, storage);
     const { error } = await chat.send("Look");
@@ -178,7 +178,7 @@ describe("a turn of several steps", () => {
     expect(chat.getSnapshot().messages.some(({ error }) => error)).toBe(false);
   });
 
-  test("A storage that fails changes nothing in a turn of several steps", async () => {
+  test("A failing storage does not change a turn of several steps", async () => {
     const storage = memoryStorage();
     const broken = { ...storage, write: () => Promise.reject(new Error("full")) };
     const { chat, ran } = failingChat(undefined, 0, broken);
@@ -224,7 +224,7 @@ describe("a turn of several steps", () => {
     expect(ran).toEqual(["pay"]);
   });
 
-  test("Options that throw while calls are checked or run fail these calls, and the words stay", async () => {
+  test("Options that throw while calls are checked or run fail these calls, and the text stays", async () => {
     let isBroken = false;
     const { client } = clientOf((_, nth) => {
       isBroken = nth === 1;
@@ -253,7 +253,7 @@ describe("the limit of steps", () => {
   const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
   const looks = callAnswer({ a: ["look", "{}"] });
 
-  test("The limit is an outcome of the turn and its answer, and an event", async () => {
+  test("The limit is the outcome of the turn and its last response, and emits a warning", async () => {
     const events: ClientEvent[] = [];
     const { client, requests } = clientOf(() => streamAnswer(looks), {
       onEvent: (event) => events.push(event),
@@ -270,13 +270,15 @@ describe("the limit of steps", () => {
     ]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     expect(events.filter(({ type }) => type === "warning")).toMatchObject([
-      { issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 responses") } },
+      {
+        issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 responses") },
+      },
     ]);
     await settled();
     expect(requests).toHaveLength(3);
   });
 
-  test("The limit is 8 steps by default, and retry() after it allows as many again, not more", async () => {
+  test("The limit is 8 steps by default, and retry() allows exactly as many again", async () => {
     const { chat, requests } = chatOf([looks], { tools: [look] });
     expect(await chat.send("Look")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(8);
@@ -284,7 +286,7 @@ describe("the limit of steps", () => {
     expect(requests).toHaveLength(16);
   });
 
-  test("The limit is known after a reload, and retry() goes on with the results", async () => {
+  test("The limit survives a reload, and retry() continues with the results", async () => {
     const storage = memoryStorage();
     const { chat } = chatOf([looks], { tools: [look], maxSteps: 2, id: "a", storage });
     await chat.send("Look");

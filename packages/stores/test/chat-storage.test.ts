@@ -40,7 +40,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual(["Hello", "two"]);
   });
 
-  test("works with an app's own storage whose watch returns no function, and reports it", async () => {
+  test("works with a custom storage whose watch returns no function, and reports it", async () => {
     const memory = memoryStorage();
     const storage: RecordStorage = {
       read: (collection) => memory.read(collection),
@@ -80,7 +80,7 @@ describe("a chat with a storage", () => {
     expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
   });
 
-  test("shows an answer as interrupted after a reload during it, and retries it", async () => {
+  test("shows a response as interrupted after a reload, and retries it", async () => {
     const storage = memoryStorage();
     const first = page(storage);
     void first.chat.send("Hello");
@@ -180,7 +180,7 @@ describe("a chat with a storage", () => {
     expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
   });
 
-  test("ignores an older copy that comes late", async () => {
+  test("ignores an older copy that arrives late", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
@@ -223,7 +223,7 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
   });
 
-  test("loses no turn if one tab retries a failed answer and another sends a question", async () => {
+  test("loses no turn if one tab retries a failed response and another sends a question", async () => {
     const storage = memoryStorage();
     const [left, right] = [await shown(storage), await shown(storage)];
     const failed = left.chat.send("Hello");
@@ -274,7 +274,7 @@ describe("a chat with a storage", () => {
     expect(texts()).toEqual(ids);
   });
 
-  test("shows an answer of another tab as it grows, and as interrupted only after that tab is closed", async () => {
+  test("shows a response of another tab as it grows, and as interrupted only after that tab is closed", async () => {
     const storage = memoryStorage();
     const left = await shown(storage, { id: "live" });
     const turn = left.chat.send("Hello");
@@ -296,7 +296,7 @@ describe("a chat with a storage", () => {
     expect(right.texts()).toEqual(["Hello", "Half an answer"]);
   });
 
-  test("shows an answer as interrupted as soon as its tab is closed", async () => {
+  test("shows a response as interrupted as soon as its tab is closed", async () => {
     const id = `gone-${Math.random()}`;
     const storage = memoryStorage();
     let leave: () => void = () => {};
@@ -319,7 +319,7 @@ describe("a chat with a storage", () => {
     await until(chat, ({ messages }) => messages[1]?.outcome === "truncated");
   });
 
-  test("keeps the error of a failed answer", async () => {
+  test("keeps the error of a failed response", async () => {
     const storage = memoryStorage();
     const first = page(storage);
     const turn = first.chat.send("Hello");
@@ -371,7 +371,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual([]);
   });
 
-  test("continues without a storage that fails, and emits an event", async () => {
+  test("continues without a failing storage, and emits an event", async () => {
     const broken: RecordStorage = {
       read: () => Promise.reject(new Error("no access")),
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
@@ -388,7 +388,7 @@ describe("a chat with a storage", () => {
     expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
 
-  test("writes records that had no room with the next change", async () => {
+  test("writes records that did not fit with the next change", async () => {
     const storage = memoryStorage();
     let isFull = true;
     const small: RecordStorage = {
@@ -421,7 +421,7 @@ describe("a chat with a storage", () => {
     expect(writes).toHaveLength(1);
   });
 
-  test("leaves out records that are not messages, and reads fields of another type as absent", async () => {
+  test("ignores records that are not messages, and fields of another type", async () => {
     const storage = memoryStorage();
     const kept = (id: string, message: object, parent: unknown) =>
       [id, { message: { id, ...message }, parent, revision: 0 }] as const;
@@ -450,7 +450,7 @@ describe("a chat with a storage", () => {
     });
   });
 
-  test("shows messages whose stored parent is no id, each behind the older ones", async () => {
+  test("shows messages whose stored parent is not an id after the older messages", async () => {
     const storage = memoryStorage();
     const kept = (id: string, createdAt: number, parent: unknown) =>
       [id, { message: { role: "user", content: id, createdAt }, parent, revision: 0 }] as const;
@@ -486,7 +486,7 @@ describe("a chat with a storage", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
   });
 
-  test("writes an answer in flight once a second, not for each delta", async () => {
+  test("writes a response in flight once a second, not for each delta", async () => {
     const storage = memoryStorage();
     const writes: ReadonlyMap<string, unknown>[] = [];
     const counting: RecordStorage = {
@@ -513,7 +513,7 @@ describe("a chat with a storage", () => {
     chat.stop();
   });
 
-  describe("when the page is closed (with events of the test's own)", () => {
+  describe("when the page is closed (with simulated events)", () => {
     async function textsAfterClose(
       storage: RecordStorage,
       opened: RecordStorage,
@@ -631,7 +631,7 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
-  test("stops waiting for the storage after 3 s, and merges its late answer: the old thread first", async () => {
+  test("stops waiting for the storage after 3 s, and merges its late records: the old thread first", async () => {
     const { storage, release } = heldStorage();
     const first = page(storage.inner);
     const sending = first.chat.send("Hello");
@@ -660,7 +660,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
-  test("reads a storage that failed once again; after two failures, as soon as it works", async () => {
+  test("reads a storage again after one failure; after two failures, as soon as it works", async () => {
     const inner = memoryStorage();
     const first = page(inner);
     const sending = first.chat.send("Hello");

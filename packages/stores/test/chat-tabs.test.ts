@@ -62,7 +62,7 @@ const calling = (calls: Readonly<Record<string, string>>) => ({
 });
 
 describe("a chat in several tabs", () => {
-  test("sends what the other tab has sent and got, and no older thread", async () => {
+  test("sends the messages of the other tab, too", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
@@ -80,7 +80,7 @@ describe("a chat in several tabs", () => {
     expect(left.texts()).toEqual(["Go", "Gone", "And now?", "Here"]);
   });
 
-  test("accepts the result of a client tool once, however many tabs give it", async () => {
+  test("accepts the result of a client tool once, even if several tabs add it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [asked] })));
@@ -139,7 +139,7 @@ describe("a chat in several tabs", () => {
     ["an approval", { needsApproval: true, execute: () => "ran" }],
     ["a result", {}],
   ])(
-    "A call that would wait for %s is closed in all tabs where another tab has gone on",
+    "A call that would wait for %s is closed in all tabs if another tab continued the chat",
     async (_, options) => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
@@ -169,7 +169,7 @@ describe("a chat in several tabs", () => {
     },
   );
 
-  test("A call that was left open in the middle of a stored thread is closed, and a call at its end waits", async () => {
+  test("An open call in the middle of a stored thread is closed, and a call at its end waits", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await keep(storage, id, [
@@ -211,7 +211,7 @@ describe("a chat in several tabs", () => {
     expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
   });
 
-  test("retries a failed answer once if two tabs retry it", async () => {
+  test("retries a failed response once if two tabs retry it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
@@ -228,7 +228,7 @@ describe("a chat in several tabs", () => {
     for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
   });
 
-  test("A retry that waits for another tab sends nothing once that tab has gone on from the answer", async () => {
+  test("A retry that waits for another tab sends nothing if that tab has continued from the response", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const quick = defineTool({ name: "quick", ...place, execute: () => "done" });
@@ -247,7 +247,7 @@ describe("a chat in several tabs", () => {
   });
 
   test.each(["/queued/q", "/leaf"])(
-    "A record %s that is damaged into an answer is no message",
+    "A record %s that is damaged into a response is not shown as a message",
     async (key) => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
@@ -328,7 +328,7 @@ describe("a chat in several tabs", () => {
     return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
   }
 
-  test("shows the text of an answer in flight in the other tabs before it is written", async () => {
+  test("shows the text of a response in flight in the other tabs before it is written", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
     const [left, right] = [await shown(storages.left, { id }), await shown(storages.right, { id })];
@@ -352,7 +352,7 @@ describe("a chat in several tabs", () => {
     expect(right.texts()).toEqual(left.texts());
   });
 
-  test("ignores text of an answer that arrives late, and never writes the answer of another tab", async () => {
+  test("ignores late text of a response, and never writes the response of another tab", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
     const rightWrites: unknown[] = [];
@@ -387,7 +387,7 @@ describe("a chat in several tabs", () => {
     });
   });
 
-  test("ends an answer in flight if another tab resets the chat", async () => {
+  test("ends a response in flight if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const [left, right] = [await shown(storage, { id }), await shown(storage, { id })];
@@ -426,7 +426,7 @@ describe("a chat in several tabs", () => {
     return { late, hold, deliver };
   }
 
-  test("an answer that its tab removes stays removed where another tab learns of it after the lock is free", async () => {
+  test("a removed response stays removed if another tab hears of the removal after the lock is free", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
@@ -447,7 +447,7 @@ describe("a chat in several tabs", () => {
     for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  test("a message that another tab removes stays removed where an earlier change to it is still being written", async () => {
+  test("a message that another tab removes stays removed while an earlier change to it is being written", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await keep(storage, id, [question, calling({ a: "needs-output" })]);
@@ -473,7 +473,7 @@ describe("a chat in several tabs", () => {
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
   });
 
-  test("an answer that another tab removes stays removed where its own tab writes it before it knows", async () => {
+  test("a response that another tab removes stays removed if its own tab writes it before it hears of the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
@@ -498,7 +498,7 @@ describe("a chat in several tabs", () => {
     expect(right.texts()).toEqual([]);
   });
 
-  test("A message that a tab removes before it is closed stays removed where another tab writes it and learns of it later", async () => {
+  test("A message that a closed tab has removed stays removed if another tab writes it before it hears of the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await keep(storage, id, [question, calling({ a: "needs-output" })]);
@@ -517,7 +517,7 @@ describe("a chat in several tabs", () => {
     for (const { texts } of [right, await shown(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  test("A message that was removed stays removed where the last write of a closed tab arrives after that", async () => {
+  test("A removed message stays removed if the last write of a closed tab arrives later", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await keep(storage, id, [question, { role: "assistant", content: "Half" }]);
@@ -531,7 +531,7 @@ describe("a chat in several tabs", () => {
     expect(texts()).toEqual([]);
   });
 
-  test("an answer stays whose tab could pass it and not store it, once that tab is closed", async () => {
+  test("a response that its closed tab could broadcast but not store stays in the other tabs", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
     const full = {
@@ -551,7 +551,7 @@ describe("a chat in several tabs", () => {
     expect(right.texts().at(-1)).toBe("Half");
   });
 
-  test("A complete answer stays complete where another tab stores that it still reads it, and is not read again", async () => {
+  test("A complete response stays complete and is not read again if another tab stores it as in flight", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const tab = await shown(storage, { id });
@@ -662,7 +662,7 @@ test("works in each tab separately if locks are refused, reports this once, and 
     ]);
 });
 
-test("shows an answer of another tab when it is whole, if tabs can't see each other's locks", async () => {
+test("shows a response of another tab once it is complete, if tabs can't see each other's locks", async () => {
   vi.stubGlobal("navigator", undefined);
   const storage = memoryStorage();
   const [left, right] = [await shown(storage), await shown(storage)];

@@ -25,7 +25,7 @@ async function branched() {
   return { ...opened, question, answer };
 }
 
-test("getThread lists all branches, each message with what follows it before its next version", async () => {
+test("getThread lists all branches depth first", async () => {
   const { chat, question } = await branched();
   expect(placesIn(chat.getThread())).toEqual([
     "Hello",
@@ -43,7 +43,7 @@ test("getThread lists all branches, each message with what follows it before its
   expect(chat.getThread()[0]?.id).toBe(question.id);
 });
 
-test("getThread has the shown messages as the same objects, whichever branch is shown", async () => {
+test("getThread returns the shown messages as the same objects, in every branch", async () => {
   const { chat, answer } = await branched();
   for (const shown of [undefined, answer.id]) {
     if (shown) chat.switchBranch(shown);
@@ -52,13 +52,13 @@ test("getThread has the shown messages as the same objects, whichever branch is 
   }
 });
 
-test("getThread lists answers to compare by the question before them", async () => {
+test("getThread lists the versions of a response with their question as parent", async () => {
   const { chat, question } = await branched();
   const versions = chat.getThread().filter(({ parentId }) => parentId === question.id);
   expect(versions.map(({ message }) => message.content)).toEqual(["first", "third"]);
 });
 
-test("getThread returns the same array until a message changes, and the same entries for all others", async () => {
+test("getThread returns the same array until a message changes, and then the same entries for all other messages", async () => {
   const { chat, question, answer } = await branched();
   const before = chat.getThread();
   expect(chat.getThread()).toBe(before);
@@ -73,7 +73,7 @@ test("getThread returns the same array until a message changes, and the same ent
   expect(chat.getThread().find(({ id }) => id === question.id)).toBe(before[0]);
 });
 
-test("getThread has an answer in flight as it is shown", async () => {
+test("getThread returns a response in flight as it is shown", async () => {
   const { chat, connections } = liveChat({ throttleMs: 0 });
   const turn = chat.send("Hello");
   connections[0]?.send(frame({ content: "Gr" }));
@@ -84,7 +84,7 @@ test("getThread has an answer in flight as it is shown", async () => {
   await turn;
 });
 
-test("getThread leaves out an answer that never began and was asked for again, as branches does", async () => {
+test("getThread omits an empty response that was requested again, as branches does", async () => {
   const { client } = clientOf((_, nth) =>
     nth === 0 ? Response.json({}, { status: 400 }) : streamAnswer(textAnswer("whole")),
   );
@@ -94,7 +94,7 @@ test("getThread leaves out an answer that never began and was asked for again, a
   expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > whole"]);
 });
 
-test("getThread has hidden branches after a reload, and none after reset", async () => {
+test("getThread lists hidden branches after a reload, and nothing after reset", async () => {
   const storage = memoryStorage();
   const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
   const options = { id: "a", model: "delta-5.3", storage } as const;

@@ -23,7 +23,7 @@ function toolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>,
 }
 
 describe("the events of a tool", () => {
-  test("tell its run in a chat between the answer and the next request, without arguments and output", async () => {
+  test("report its run between the response and the next request, without arguments and output", async () => {
     const weather = defineTool({
       name: "weather",
       inputSchema: city,
@@ -48,7 +48,7 @@ describe("the events of a tool", () => {
     expect(JSON.stringify(events)).not.toContain(canary);
   });
 
-  test("and all others of a chat have no text, header or key: what is sent, what is answered, what is thought", async () => {
+  test("contain no text, header or key, like all events of a chat", async () => {
     const key = `sk-${canary}-0123456789`;
     const events: ClientEvent[] = [];
     const answers = [
@@ -78,7 +78,7 @@ describe("the events of a tool", () => {
     expect(JSON.stringify(events)).not.toContain(canary);
   });
 
-  test("have the error that `execute` throws, unchanged", async () => {
+  test("contain the error that `execute` throws, unchanged", async () => {
     const error = new TypeError("no such city");
     const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
     const { chat, runs } = toolChat(asks("weather"), [throws]);
@@ -92,7 +92,7 @@ describe("the events of a tool", () => {
     ["do not fit the schema", `{"city":"${canary.repeat(3)}"}`],
     ["are of another type", `["${canary}"]`],
     ["are no JSON", `{"city":"${canary}`],
-  ])("come together where the arguments %s, which they do not quote", async (_, text) => {
+  ])("report a failure without quoting the arguments if they %s", async (_, text) => {
     const ran: unknown[] = [];
     const weather = defineTool({ name: "weather", inputSchema: city, execute: (input) => ran.push(input) });
     const { chat, runs, events } = toolChat(asks("weather", text), [weather]);
@@ -106,7 +106,7 @@ describe("the events of a tool", () => {
     expect(texts.join()).not.toContain(canary);
   });
 
-  test("tell an output that has no JSON as a failure, and do not quote it", async () => {
+  test("report an output without JSON as a failure, and do not quote it", async () => {
     const output: Record<string, unknown> = {};
     output[canary] = output;
     const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
@@ -116,7 +116,7 @@ describe("the events of a tool", () => {
     expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
   });
 
-  test("tell a stop at once, also where `execute` goes on and ends later", async () => {
+  test("report a stop at once, even if `execute` continues and ends later", async () => {
     let finish = (_: string): void => {};
     const slow = defineTool({
       name: "slow",
@@ -138,7 +138,7 @@ describe("the events of a tool", () => {
     ]);
   });
 
-  test("do not begin, and nothing runs, where the chat is stopped while the arguments are checked", async () => {
+  test("do not begin, and the tool does not run, if the chat is stopped while the arguments are checked", async () => {
     let check = (): void => {};
     let checks = 0;
     const ran: unknown[] = [];
@@ -168,7 +168,7 @@ describe("the events of a tool", () => {
     expect(checks).toBe(2);
   });
 
-  test("tell the end of a tool's time", async () => {
+  test("report the timeout of a tool", async () => {
     const silent = defineTool({
       name: "silent",
       inputSchema: {},
@@ -192,7 +192,7 @@ describe("the events of a tool", () => {
     ]);
   });
 
-  test("come for each run of a tool that waited for the user, and for none that the app answers", async () => {
+  test("are emitted for each run of a tool that waited for the user, and not for a tool that the app runs", async () => {
     const pay = defineTool({ name: "pay", inputSchema: {}, needsApproval: true, execute: () => "paid" });
     const ask = defineTool({ name: "ask", inputSchema: {} });
     const { chat, runs } = toolChat(callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }), [

@@ -22,7 +22,7 @@ function draw(execute: (context: Context) => unknown) {
 const answerOf = (messages: readonly ChatMessage[]) => messages.find(({ toolCalls }) => toolCalls);
 
 describe("a tool", () => {
-  test("shows images and files beside the answer that calls it, once each, and the model gets neither", async () => {
+  test("attaches images and files to the response that calls it, once each, and the model gets neither", async () => {
     const tool = draw(({ attachFile }) => {
       for (const file of [image, film, image, film]) attachFile(file);
       return "drawn";
@@ -59,7 +59,7 @@ describe("a tool", () => {
     ["a page as data", { type: "text/html", url: "data:text/html,<p>" }],
     ["no type", { type: "", url: "https://files.test/a.png" }],
     ["nothing", undefined],
-  ])("fails if it shows %s", async (_, file) => {
+  ])("fails if it attaches %s", async (_, file) => {
     const { chat } = chatOf(answers, { tools: [draw(({ attachFile }) => attachFile(file as typeof image))] });
     const turn = await chat.send("Draw");
     expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
@@ -68,7 +68,7 @@ describe("a tool", () => {
     expect(answerOf(turn.messages)).not.toHaveProperty("files");
   });
 
-  test("keeps nothing that has no JSON", async () => {
+  test("can't save a state without JSON", async () => {
     const { chat } = chatOf(answers, { tools: [draw(({ saveState }) => saveState(1n))] });
     const turn = await chat.send("Draw");
     expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
@@ -76,7 +76,7 @@ describe("a tool", () => {
     ]);
   });
 
-  test("leaves what it has saved with a call that was stopped, and drops it with a result", async () => {
+  test("keeps its saved state if the call is stopped, and drops it with a result", async () => {
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => {
       begin = resolve;
@@ -102,7 +102,7 @@ describe("a tool", () => {
     expect(call).not.toHaveProperty("savedState");
   });
 
-  test("leaves what it has saved with a call whose time is over", async () => {
+  test("keeps its saved state after a timeout", async () => {
     const tool = defineTool({
       name: "draw",
       inputSchema: { type: "object" },
@@ -130,8 +130,8 @@ describe("a tool", () => {
   });
 });
 
-describe("files of an answer", () => {
-  test("survive a reload, and those of another type are read as absent", async () => {
+describe("files of a response", () => {
+  test("survive a reload, and invalid files are ignored", async () => {
     const storage = memoryStorage();
     const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
     const tool = draw(({ attachFile }) => {

@@ -28,7 +28,7 @@ function calls(chat: ChatStore) {
 }
 
 describe("defineTool", () => {
-  test("writes a valibot schema as JSON Schema, without checks that JSON Schema does not have", async () => {
+  test("writes a valibot schema as JSON Schema, without checks that JSON Schema lacks", async () => {
     const parameters = v.object({
       year: v.pipe(v.string(), v.transform(Number), v.number()),
       even: v.pipe(
@@ -74,7 +74,7 @@ describe("defineTool", () => {
     });
   });
 
-  test("takes the JSON Schema beside a schema that has none, and checks with the schema", async () => {
+  test("uses the JSON Schema of withJSONSchema, and checks with the schema", async () => {
     const checks = checkOnly((value) => typeof Object(value).city === "string");
     const jsonSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const ran: unknown[] = [];
@@ -95,7 +95,7 @@ describe("defineTool", () => {
     expect(ran).toEqual([{ city: "Rome" }]);
   });
 
-  test("takes the JSON Schema beside a schema that can write its own", async () => {
+  test("prefers the JSON Schema of withJSONSchema to the schema's own", async () => {
     const jsonSchema = { type: "object", description: "of the app" };
     const tool = defineTool({
       name: "t",
@@ -134,7 +134,7 @@ describe("a chat with tools", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("runs the calls of the model, sends the results, and shows the answer", async () => {
+  test("runs the calls of the model, sends the results, and shows the response", async () => {
     const { chat, clock, requests, sent } = chatOf([asksForRome, textAnswer("21 degrees.")], {
       tools: [weather],
     });
@@ -242,7 +242,7 @@ describe("a chat with tools", () => {
     ["the name of an error without a message", new TypeError(), "TypeError"],
     ["its class for a value of the platform", new Response(), "[object Response] without a message"],
     ["the text that was thrown", "locked", "locked"],
-  ])("reports what a tool throws by %s", async (_, thrown, said) => {
+  ])("reports the error that a tool throws: %s", async (_, thrown, said) => {
     const tools = [
       defineTool({ name: "save", inputSchema: { type: "object" }, execute: () => Promise.reject(thrown) }),
     ];
@@ -297,7 +297,7 @@ describe("a chat with tools", () => {
     ["an object of valibot", v.object({})],
     ["a record of valibot", v.record(v.string(), v.string())],
     ["a schema of another library", loose],
-  ])("Arguments that are no object never reach a tool with %s", async (_, parameters) => {
+  ])("Arguments that are not an object never reach a tool with %s", async (_, parameters) => {
     const seen: unknown[] = [];
     const tool = defineTool({
       name: "t",
@@ -420,7 +420,7 @@ describe("a chat with tools", () => {
     expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
   });
 
-  test("fails a call whose needsApproval does not answer within the time limit", async () => {
+  test("fails a call whose needsApproval does not resolve within the time limit", async () => {
     let called: () => void = () => {};
     const isAsked = new Promise<void>((resolve) => {
       called = resolve;
@@ -464,7 +464,7 @@ describe("a chat with tools", () => {
     expect(changes).toBeLessThan(20);
   });
 
-  test("adds no listener for each call to one signal, which would cost quadratic time", async () => {
+  test("needs linear time for many calls", async () => {
     const ids = Array.from(
       { length: 500 },
       (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
@@ -497,7 +497,7 @@ describe("a chat with tools", () => {
     expect((await storage.read("chat/c")).size).toBe(4);
   });
 
-  test("accepts a result that is nested 500 deep, and no deeper", async () => {
+  test("accepts a result that is nested up to 500 levels deep", async () => {
     const tool = (levels: number) =>
       defineTool({ name: "odd", inputSchema: { type: "object" }, execute: () => JSON.parse(deep(levels)) });
     for (const [levels, state] of [
@@ -512,7 +512,7 @@ describe("a chat with tools", () => {
     }
   });
 
-  test("closes the calls without a result when the answer is retried", async () => {
+  test("closes the calls without a result when the response is retried", async () => {
     const waiting = defineTool({ name: "asked", inputSchema: { type: "object" } });
     const { chat } = chatOf([callAnswer({ a: ["asked", "{}"] }), textAnswer("Done")], { tools: [waiting] });
     await chat.send("Go");
@@ -521,7 +521,7 @@ describe("a chat with tools", () => {
     expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
   });
 
-  test("passes the schema's output to a tool, and shows the JSON if that output has none", async () => {
+  test("passes the schema's output to a tool, and shows the arguments if that output has no JSON", async () => {
     let seen: unknown;
     const count = defineTool({
       name: "count",
@@ -544,14 +544,16 @@ describe("a chat with tools", () => {
     expect(calls(chat)).toMatchObject([{ state: "done", input: { n: "7" } }]);
   });
 
-  test("ends after maxSteps answers, and sends results for the calls that did not run", async () => {
+  test("ends after maxSteps responses, and sends results for the calls that did not run", async () => {
     const { chat, requests, sent } = chatOf([asksForRome, asksForRome, textAnswer("Well.")], {
       tools: [weather],
       maxSteps: 2,
     });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(2);
-    expect(calls(chat)).toMatchObject([{ state: "cancelled", error: expect.stringContaining("2 responses") }]);
+    expect(calls(chat)).toMatchObject([
+      { state: "cancelled", error: expect.stringContaining("2 responses") },
+    ]);
     expect(chat.getSnapshot().status).toBe("ready");
     expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
     expect(await sent(2)).toHaveLength(6);
@@ -628,7 +630,7 @@ describe("a tool call that needs approval", () => {
     ],
     ["a text instead of a function", "no"],
     ["null instead of a function", null],
-  ])("A call waits for the user, with a warning, where needsApproval gives %s", async (_, needsApproval) => {
+  ])("A call waits for the user, with a warning, if needsApproval returns %s", async (_, needsApproval) => {
     const ran: string[] = [];
     const events: ClientEvent[] = [];
     const pay = defineTool({
@@ -661,7 +663,7 @@ describe("a tool call that needs approval", () => {
     expect(ran).toEqual(["pay"]);
   });
 
-  test("A call runs at once, or waits, without a warning where needsApproval gives false or true", async () => {
+  test("A call runs at once or waits, without a warning, if needsApproval returns false or true", async () => {
     const warned: unknown[] = [];
     for (const [needsApproval, state] of [
       [false, "done"],
@@ -764,7 +766,7 @@ describe("a tool call that needs approval", () => {
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
   });
 
-  test("runs with the options of its turn, whichever component approves it", async () => {
+  test("runs with the options of its turn if another component approves it", async () => {
     const { chat, requests } = chatOf([deletes, textAnswer("Gone."), textAnswer("Hello.")], {
       tools: [guarded],
     });
@@ -908,7 +910,7 @@ describe("stop in a chat with tools", () => {
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  test("sends nothing for the result of a client tool that comes late", async () => {
+  test("sends nothing for a late result of a client tool", async () => {
     const ask = defineTool({ name: "ask", inputSchema: { type: "object" } });
     const { chat, requests, sent } = chatOf([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
       tools: [ask],
@@ -922,7 +924,7 @@ describe("stop in a chat with tools", () => {
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  test("does not run calls of an answer that was cut", async () => {
+  test("does not run calls of a truncated response", async () => {
     const cut = frame({
       tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: '{"city":"Rome"}' } }],
     });

@@ -41,7 +41,7 @@ test("A conversation is listed from the first question of its chat on, and after
   expect(await later.list.search("hello")).toMatchObject([{ conversation: { id }, excerpt: "Hello" }]);
 });
 
-test("A chat of an earlier page is listed once it is shown, whether its store is older or younger", async () => {
+test("A chat of an earlier page is listed once it is shown, in any order of chat and list", async () => {
   for (const isOlder of [true, false]) {
     const { list, titles, open } = pageOf();
     const before = isOlder ? open("a") : undefined;
@@ -55,7 +55,7 @@ test("A chat of an earlier page is listed once it is shown, whether its store is
   }
 });
 
-test("Removing a conversation stops its chat; a chat that was closed and is used again is followed", async () => {
+test("Removing a conversation stops its chat, and the list shows a closed chat that is used again", async () => {
   const { list, titles, open } = pageOf();
   const id = list.create();
   const chat = open(id);

@@ -62,7 +62,7 @@ function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<Clien
 const typesOf = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
 
 describe("the events of a call", () => {
-  test("show a stream from its first attempt to its end, without its content and the key", async () => {
+  test("report a stream from its first attempt to its end, without its content and the API key", async () => {
     const clock = stoppedClock();
     const { client, events } = recorded(
       (_, nth) =>
@@ -95,7 +95,7 @@ describe("the events of a call", () => {
     for (const secret of [key, "sky", "Hi"]) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("Two parallel calls have different callIds: a timeline of each", async () => {
+  test("Two parallel calls have different callIds, which separate their timelines", async () => {
     const clock = stoppedClock();
     const chat = openBody();
     let answerImage = (_: Response): void => {};
@@ -167,7 +167,7 @@ describe("the events of a call", () => {
     const facts = { responseId: "chat-1", responseModel: "delta-5.3-0901", finishReason: "stop" };
     const model = facts.responseModel;
 
-    test("the ids, the finish_reason and all counts of a chat answer, streamed or whole, and no text", async () => {
+    test("the ids, the finish_reason and all counts of a chat response, streamed or not, and no text", async () => {
       const streamed = recorded(() =>
         streamAnswer(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
       );
@@ -181,7 +181,7 @@ describe("the events of a call", () => {
       }
     });
 
-    test("what had come of an answer that broke off or was stopped", async () => {
+    test("the received part of a response that was lost or stopped", async () => {
       const head = frame({ content: "Hel" }, null, { model, usage: wide });
       const cut = recorded(() => streamAnswer(head));
       await catchError(streamChat(cut.client, question).result());
@@ -203,7 +203,7 @@ describe("the events of a call", () => {
       }
     });
 
-    test("no id, model or reason where the answer has none, and none that is long or has the key", async () => {
+    test("no id, model or reason that is missing, too long or contains the API key", async () => {
       const bare = recorded(() => Response.json({ choices: completion.choices }));
       await completeChat(bare.client, question);
       expect(bare.ends()).toMatchObject([{ outcome: "complete", finishReason: "stop" }]);
@@ -232,7 +232,7 @@ describe("the events of a call", () => {
   describe("of a chat", () => {
     const place = { chatId: "trip", messageId: expect.any(String) };
 
-    test("name the chat and the answer at each step: attempts, retries, the end", async () => {
+    test("name the chat and the message at each step: attempts, retries, the end", async () => {
       const { client, events } = recorded(
         (_, nth) =>
           nth === 1
@@ -255,7 +255,7 @@ describe("the events of a call", () => {
       expect(events[0]?.messageId).toBe(chat.getSnapshot().messages.at(-1)?.id);
     });
 
-    test("name the answer alone where the chat has no id, and nothing where there is no chat", async () => {
+    test("name only the message without a chat id, and nothing without a chat", async () => {
       const { client, events } = recorded(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
       const chat = createChatStore(client, { model: "delta-5.3" });
       await chat.send("Hello");
@@ -307,7 +307,7 @@ describe("the events of a call", () => {
     ["epsilon", {}, (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" }), "complete"],
     ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "complete"],
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
-    "end once for each verb of kind %s: %j",
+    "end once for each call of kind %s: %j",
     async (kind, answer, call, outcome) => {
       const gateway = { assetLookup: "/look/up" } as const;
       const { client, events } = recorded(() => Response.json(answer), { gateway });
@@ -322,13 +322,13 @@ describe("the events of a call", () => {
     },
   );
 
-  test("end with the error of an answer that does not fit the spec", async () => {
+  test("end with the error of a response that does not fit the spec", async () => {
     const { client, ends } = recorded(() => Response.json({ choices: [] }));
     const error = await catchError(completeChat(client, question));
     expect(ends()).toMatchObject([{ error }]);
   });
 
-  test("end as truncated if the stream broke off, and as unknown if no answer came", async () => {
+  test("end as truncated if the stream broke off, and as unknown without a response", async () => {
     const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
     await catchError(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
@@ -342,7 +342,7 @@ describe("the events of a call", () => {
     ]);
   });
 
-  test("end once as stopped if the caller aborts: before the answer, in its middle, and twice", async () => {
+  test("end once as stopped if the caller aborts before or during the response, even twice", async () => {
     const body = openBody();
     const { client, ends } = recorded(() => streamAnswer(body.body));
     const stream = streamChat(client, question);
@@ -379,7 +379,7 @@ describe("headers", () => {
     return { ...all, given, sent: () => all.requests.map(({ headers }) => headers.get("x-call")) };
   }
 
-  test("are asked for with the identity of the call that the events have, and not with the request", async () => {
+  test("are called with the ids that the events of the call have, and without the request", async () => {
     const { client, given, events, sent } = identified(() => Response.json(completion));
     await Promise.all([completeChat(client, question), completeChat(client, question)]);
     const { kind, model, path } = events[0] as CallEvent;
@@ -389,7 +389,7 @@ describe("headers", () => {
     expect(JSON.stringify(given)).not.toContain("sky");
   });
 
-  test("are asked for once for all attempts at a request", async () => {
+  test("are called once for all attempts of a request", async () => {
     const { client, given, sent } = identified(
       (_, nth) => (nth === 1 ? refusal(429, { "retry-after": "0" }) : Response.json(completion)),
       { clock: stoppedClock() },
@@ -400,7 +400,7 @@ describe("headers", () => {
     expect(sent()).toHaveLength(2);
   });
 
-  test("name the chat and the answer of a chat", async () => {
+  test("get the ids of the chat and the message", async () => {
     const answer = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
     const { client, given } = identified(answer);
     const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
@@ -408,7 +408,7 @@ describe("headers", () => {
     expect(given).toMatchObject([{ chatId: "trip", messageId: chat.getSnapshot().messages[1]?.id }]);
   });
 
-  test("name the call for which a proxy is asked how it is, with that path", async () => {
+  test("get the ids of the call whose proxy is probed, with the path of the probe", async () => {
     const { client, given, events } = identified(
       (request) => {
         if (request.url.endsWith("/health")) return Response.json({}, { headers: { "x-sluice-offers": "" } });
@@ -424,7 +424,7 @@ describe("headers", () => {
     ]);
   });
 
-  test("get the path alone for a request beside the calls", async () => {
+  test("get only the path for a request that belongs to no call", async () => {
     const { client, given } = identified(() => Response.json({}));
     await requestOnce(client, "/v1/notes", {}, () => undefined);
     expect(given).toEqual([{ path: "/v1/notes" }]);
@@ -454,7 +454,7 @@ describe("subscribeToEvents", () => {
     expect(typesOf(late.seen)).toEqual(["request", "response", "end"]);
   });
 
-  test("calls a listener twice that has subscribed twice, and once after one of the two has left", async () => {
+  test("calls a listener twice that is subscribed twice, and once after one unsubscribes", async () => {
     const { client } = clientOf(answer);
     const seen: string[] = [];
     const listener = ({ type }: ClientEvent) => seen.push(type);
@@ -467,7 +467,7 @@ describe("subscribeToEvents", () => {
     expect(seen).toHaveLength(9);
   });
 
-  test("let listeners subscribe and leave while an event is passed on", async () => {
+  test("lets listeners subscribe and unsubscribe during an event", async () => {
     const { client } = clientOf(answer);
     const seen: string[] = [];
     const leaveFirst = subscribeToEvents(client, ({ type }) => {
@@ -481,7 +481,7 @@ describe("subscribeToEvents", () => {
     expect(seen).toEqual(["first request", "third response", "third end"]);
   });
 
-  test("changes nothing if a listener throws: the call and the other listeners go on", async () => {
+  test("continues the call and the other listeners if a listener throws", async () => {
     const uncaught: unknown[] = [];
     vi.stubGlobal("queueMicrotask", (task: () => void) => {
       try {
@@ -501,14 +501,14 @@ describe("subscribeToEvents", () => {
     expect(new Set(uncaught)).toEqual(new Set(["in a listener"]));
   });
 
-  test("serves the clients that one client is spread into, as the stores do", async () => {
+  test("works for copies of a client, as the stores make them", async () => {
     const { client } = clientOf(answer);
     const { seen } = seenBy(client);
     await completeChat({ ...client }, question);
     expect(seen).toHaveLength(3);
   });
 
-  test("costs the same to join and to leave, whatever the number of listeners", () => {
+  test("subscribes and unsubscribes in constant time with any number of listeners", () => {
     const { client } = clientOf(answer, { onEvent: () => {} });
     const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
     const { seen, unsubscribe } = seenBy(client);
@@ -528,7 +528,7 @@ describe("a warning", () => {
   } as const;
   const rule = "chat.alpha.temperature-ignored";
 
-  test("names a part that the gateway would ignore, and the part is sent", async () => {
+  test("names a field that the gateway would ignore, and the field is sent", async () => {
     const events: ClientEvent[] = [];
     const { client, requests } = clientOf(() => Response.json(completion), {
       onEvent: (event) => events.push(event),
@@ -570,7 +570,7 @@ describe("a warning", () => {
       ]);
     });
 
-    test("is printed beside a subscriber, which gets it too: a library must not swallow it", async () => {
+    test("is printed even with a subscriber, because a library must not swallow it", async () => {
       const client = createClient({ baseURL: "https://gateway.test" });
       const seen: ClientEvent[] = [];
       subscribeToEvents(client, (event) => seen.push(event));
@@ -597,7 +597,7 @@ describe("a warning", () => {
   });
 });
 
-test("Each event of a call, and its headers function, get the settings of the request, and no text of it but its stops", async () => {
+test("Events and the headers function get the settings of the request, and no text except its stop sequences", async () => {
   const asked: (CallInfo | undefined)[] = [];
   const headers = (request: CallInfo) => {
     asked.push(request);

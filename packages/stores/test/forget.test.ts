@@ -25,7 +25,7 @@ function slowWrites(inner: RecordStorage) {
   return { storage, hold, release: () => release() };
 }
 
-describe("Forgetting a scope", () => {
+describe("Signing out", () => {
   test("removes what the user has stored, empties the stores, and leaves other users alone", async () => {
     const storage = memoryStorage();
     const [ann, bob, nobody] = [
@@ -49,7 +49,7 @@ describe("Forgetting a scope", () => {
     }
   });
 
-  test("can be repeated, also while the first time is in progress", async () => {
+  test("can be repeated, even while the first call is in progress", async () => {
     const storage = memoryStorage();
     const { client, use } = openPage(storage, "ann");
     await use();
@@ -61,7 +61,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).toEqual([]);
   });
 
-  test("stops an answer that streams, and nothing of it is written later", async () => {
+  test("stops a streaming response, which is not written later", async () => {
     const storage = memoryStorage();
     const { client, chat, held, texts, use } = openPage(storage, "ann");
     await use();
@@ -75,7 +75,7 @@ describe("Forgetting a scope", () => {
     expect([await left(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
   });
 
-  test("reaches the other tabs of the user, which stop and remove what they write", async () => {
+  test("reaches the other tabs of the user, which stop and remove their records", async () => {
     const storage = memoryStorage();
     const [one, two] = [openPage(storage, "ann"), openPage(storage, "ann")] as const;
     await one.use();
@@ -89,7 +89,7 @@ describe("Forgetting a scope", () => {
     expect([two.texts(), two.list.getSnapshot(), await left(storage, "ann")]).toEqual([[], [], []]);
   });
 
-  test("removes also what a slow write of this tab or another one still adds", async () => {
+  test("also removes records that a slow write of this or another tab adds later", async () => {
     const inner = memoryStorage();
     for (const isOwn of [true, false]) {
       const slow = slowWrites(inner);
@@ -111,7 +111,7 @@ describe("Forgetting a scope", () => {
     }
   });
 
-  test("leaves no entry of a submission that is answered later", async () => {
+  test("leaves no entry of a submission whose response arrives later", async () => {
     const storage = memoryStorage();
     let answer: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -133,7 +133,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).toEqual([]);
   });
 
-  test("leaves users and collections of the app alone where the client has no scope", async () => {
+  test("leaves the app's collections and other users alone if the client has no user", async () => {
     const storage = memoryStorage();
     const [ann, nobody] = [openPage(storage, "ann"), openPage(storage)];
     await ann.use();
@@ -145,7 +145,7 @@ describe("Forgetting a scope", () => {
     expect((await storage.read("chats-of-the-app")).size).toBe(1);
   });
 
-  test("names what could not be removed, and removes it the next time", async () => {
+  test("returns the error of a failed removal, and removes the records the next time", async () => {
     const inner = memoryStorage();
     let isIll = false;
     const ill = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
@@ -163,7 +163,7 @@ describe("Forgetting a scope", () => {
     expect(await left(inner, "ann")).toEqual([]);
   });
 
-  test("removes what the page knows from a storage without drop, and says that there may be more", async () => {
+  test("removes known records from a storage without drop, and reports that others may be left", async () => {
     const { drop: _, ...storage } = memoryStorage();
     const before = openPage(storage, "ann");
     await before.use();
@@ -177,7 +177,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).toEqual([]);
   });
 
-  test("reaches a storage that this page has not used, if it is given", async () => {
+  test("clears a given storage that this page has not used", async () => {
     const storage = memoryStorage();
     await openPage(storage, "ann").use();
     const { client } = clientOf(() => new Response(), { user: "ann" });
@@ -185,7 +185,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).toEqual([]);
   });
 
-  test("removes nothing that is written after it, also where its own notice comes back late", async () => {
+  test("removes nothing that is written afterwards, even if its own notice arrives late", async () => {
     const inner = memoryStorage();
     const late: (() => void)[] = [];
     const storage: RecordStorage = {
@@ -209,7 +209,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).not.toEqual([]);
   });
 
-  test("leaves a chat that works like a new one", async () => {
+  test("leaves a chat that works like a new chat", async () => {
     const storage = memoryStorage();
     const { client, chat, texts, held, use } = openPage(storage, "ann");
     await use();

@@ -76,7 +76,7 @@ function openDay() {
   };
 }
 
-test("a link that runs out while its image is shown is renewed, again and again, by the proxy alone", async () => {
+test("a link that expires while its image is shown is renewed by the proxy, again and again", async () => {
   const { store, requests, bodies, day, url } = openPage();
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn" });
@@ -90,7 +90,7 @@ test("a link that runs out while its image is shown is renewed, again and again,
   expect(requests).toHaveLength(3);
 });
 
-test("a link that still works is not renewed with those that have run out", async () => {
+test("a link that still works is not renewed together with expired links", async () => {
   const { store, bodies, day, url } = openPage({ daysOf: (name) => (name.includes("dusk") ? 2 : 1) });
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn dusk" });
@@ -101,7 +101,7 @@ test("a link that still works is not renewed with those that have run out", asyn
   expect(bodies.map(({ urls }) => urls)).toEqual([[original("dawn"), original("dusk")], [linkTo("dawn+")]]);
 });
 
-test("a link that ran out while nothing showed the image is renewed when something does", async () => {
+test("a link that expired while its image was hidden is renewed when the image is shown", async () => {
   const { store, requests, day, url } = openPage();
   await store.generate({ prompt: "dawn" });
   day.pass(DAY_MS + 1000);
@@ -113,7 +113,7 @@ test("a link that ran out while nothing showed the image is renewed when somethi
   expect(day.waits()).toBe(0);
 });
 
-test("a link that could not be renewed stays, and the next attempt follows a minute later", async () => {
+test("a link that could not be renewed stays, and is tried again a minute later", async () => {
   let status = 503;
   const { store, bodies, day, url } = openPage({ status: () => status });
   onTestFinished(store.subscribe(() => {}));

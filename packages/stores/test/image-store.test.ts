@@ -100,7 +100,7 @@ describe("an image store", () => {
     expect(statuses).toEqual(["pending", "success"]);
   });
 
-  test("keeps the images of a sequence in order with the failed ones, and counts those", async () => {
+  test("keeps the images of a sequence in order, including failed images, and counts the failed ones", async () => {
     const { store, state, answers } = live();
     const generated = store.generate({ ...reef, sequential_image_generation: "auto" });
     await answers(1, answer(first, withheld, second));
@@ -112,7 +112,7 @@ describe("an image store", () => {
     });
   });
 
-  test("sends a double click once, and refuses the second", async () => {
+  test("sends a double click once, and rejects the second request", async () => {
     const { reported, ...callbacks } = witness();
     const { store, state, requests, answers } = live({ model, ...callbacks });
     const generated = store.generate(reef);
@@ -144,7 +144,7 @@ describe("an image store", () => {
     expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, none"]]);
   });
 
-  test("sends a request unchanged with checks: false, also to an unknown model", async () => {
+  test("sends a request unchanged with checks: false, even to an unknown model", async () => {
     const { client, requests } = clientOf(() => answer(first));
     const request = { ...reef, size: "8192x8192" };
     await createImageStore<string>(client, { model, checks: false }).generate(request);
@@ -281,7 +281,7 @@ describe("images that failed", () => {
     ]);
   });
 
-  test("were not sent if the key function fails, and the thrown value becomes an error", async () => {
+  test("were not sent if the apiKey function fails, and the thrown value becomes an error", async () => {
     const headers = () => Promise.reject("signed out");
     const { store, requests } = live({ model }, { headers });
     const { error } = await store.generate(reef);
@@ -292,7 +292,7 @@ describe("images that failed", () => {
 });
 
 describe("stop", () => {
-  test("ends the request at once as an error that may be billed, and ignores a late answer", async () => {
+  test("ends the request at once as an error that may be billed, and ignores a late response", async () => {
     const { reported, ...callbacks } = witness();
     const { store, state, statuses, answers, arrived } = live({ model, ...callbacks });
     const generated = store.generate(reef);
@@ -330,7 +330,7 @@ describe("stop", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test("reports that nothing is billed before the gateway has the request, and after a refusal", async () => {
+  test("reports that nothing is billed before the request is sent, and after a rejection", async () => {
     const early = live();
     void early.store.generate(reef);
     early.store.stop();
@@ -361,7 +361,7 @@ describe("stop", () => {
     [429, "none", "did not take it up"],
     [408, "maybe", "may bill"],
     [502, "maybe", "may bill"],
-  ])("says what a %i means before its words have come: %s", async (status, billing, message) => {
+  ])("knows the billing of a %i before its body has arrived: %s", async (status, billing, message) => {
     const words = openBody();
     const { store, state, answers } = live({ model });
     void store.generate(reef);
@@ -371,7 +371,7 @@ describe("stop", () => {
     expect(state()).toMatchObject({ error: { message: expect.stringContaining(message), billing } });
   });
 
-  test("A stop and an answer never disagree at any moment of the answer", async () => {
+  test("The state and the promise agree if a stop comes at any moment of the response", async () => {
     const ends = new Set<string>();
     for (let steps = 0; steps < 100; steps += 1) {
       const { client } = clientOf(() => answer(first));
@@ -422,7 +422,7 @@ describe("reset", () => {
 });
 
 describe('whenBusy: "replace"', () => {
-  test("ends the request in flight, and its late answer does not reach the new one", async () => {
+  test("ends the request in flight, and its late response does not change the new request", async () => {
     const { reported, ...callbacks } = witness();
     const { store, state, requests, statuses, answers, arrived } = live({
       model,

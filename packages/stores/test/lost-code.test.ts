@@ -35,8 +35,8 @@ async function pageWithout(
 const model = "alpha-v4.1-flash";
 const anything = checkOnly(() => true);
 
-describe("a chat whose code for failures is lost", () => {
-  test("A refused message of a chat is not lost, and is sent again by retry()", async () => {
+describe("a chat whose code for failures can't be loaded", () => {
+  test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
     const answers = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
     const { createChatStore, client, requests } = await pageWithout(
       ["core/src/transport/repeat"],
@@ -61,8 +61,8 @@ function keptAnswer({ method, headers }: Request): Response {
   return answer;
 }
 
-describe("a kept answer that breaks off", () => {
-  test("It stays kept without chat/structured-output after a reload, and retry() gives the value", async () => {
+describe("a resumable stream that breaks off", () => {
+  test("It can still be resumed after a reload without chat/structured-output, and retry() returns the value", async () => {
     const { createChatStore, memoryStorage, client, requests } = await pageWithout(
       ["chat/structured-output"],
       keptAnswer,
@@ -90,9 +90,9 @@ describe("a kept answer that breaks off", () => {
   });
 });
 
-describe("a chat whose own code is lost", () => {
+describe("a chat whose own code can't be loaded", () => {
   test.each(["chat/persistence", "storage/recovery"])(
-    "It works without %s, and says what is not stored",
+    "It works without %s, and reports unsaved messages",
     async (module) => {
       const { chat, events } = await storedChat(module);
       expect(events).toContain("storage-error");
@@ -100,7 +100,7 @@ describe("a chat whose own code is lost", () => {
     },
   );
 
-  test("It stores all messages with the next one, when its code is there", async () => {
+  test("It stores all messages with the next message, once its code loads", async () => {
     const { chat, createChatStore, client, storage } = await storedChat("chat/persistence");
     restoreModules();
     expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
@@ -124,7 +124,7 @@ describe("a chat whose own code is lost", () => {
     return { ...page, chat, storage };
   }
 
-  test("An answer with tool calls stays without chat/tool-calls, and no tool runs", async () => {
+  test("A response with tool calls stays without chat/tool-calls, and no tool runs", async () => {
     const { createChatStore, defineTool, client, requests } = await pageWithout(["chat/tool-calls"], () =>
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
@@ -148,30 +148,33 @@ describe("a chat whose own code is lost", () => {
     ["a history with tool calls", "chat/history"],
     ["prepareMessages", "chat/history"],
     ["a schema", "chat/structured-output"],
-  ])("A message is not sent without the code for %s, stays, and is sent by retry()", async (part, module) => {
-    const { createChatStore, client, requests } = await pageWithout([module], () =>
-      streamAnswer(textAnswer("{}")),
-    );
-    const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
-    const chat = createChatStore(client, {
-      model,
-      initialMessages: [
-        { role: "user", content: "Pay" },
-        { role: "assistant", content: "", toolCalls: [call] },
-        { role: "assistant", content: "Paid." },
-      ],
-      ...(part === "a schema" && { outputSchema: anything }),
-      ...(part === "prepareMessages" && { prepareMessages: (messages) => messages }),
-    });
-    expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
-    expect(requests).toEqual([]);
-    restoreModules();
-    expect(await chat.retry()).toMatchObject({ outcome: "complete" });
-    expect(requests).toEqual(["POST"]);
-  });
+  ])(
+    "A message that is not sent without the code for %s stays, and retry() sends it",
+    async (part, module) => {
+      const { createChatStore, client, requests } = await pageWithout([module], () =>
+        streamAnswer(textAnswer("{}")),
+      );
+      const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
+      const chat = createChatStore(client, {
+        model,
+        initialMessages: [
+          { role: "user", content: "Pay" },
+          { role: "assistant", content: "", toolCalls: [call] },
+          { role: "assistant", content: "Paid." },
+        ],
+        ...(part === "a schema" && { outputSchema: anything }),
+        ...(part === "prepareMessages" && { prepareMessages: (messages) => messages }),
+      });
+      expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
+      expect(requests).toEqual([]);
+      restoreModules();
+      expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+      expect(requests).toEqual(["POST"]);
+    },
+  );
 });
 
-test("A film is listed without storage/record-writer-later, and stored with the next one", async () => {
+test("A video is listed without storage/record-writer-later, and stored with the next video", async () => {
   const ids = ["t-1", "t-2"];
   const { createVideoTaskList, memoryStorage, client, events, ...core } = await pageWithout(
     ["storage/record-writer-later"],
@@ -188,8 +191,8 @@ test("A film is listed without storage/record-writer-later, and stored with the 
   expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
 });
 
-describe("a user who signs out where storage/forget is lost", () => {
-  test("signOut() resolves to the error, and removes all when the code is there", async () => {
+describe("a user who signs out when storage/forget can't be loaded", () => {
+  test("signOut() returns the error, and removes all records once the code loads", async () => {
     const { createChatStore, memoryStorage, signOut, client } = await pageWithout(["storage/forget"], () =>
       streamAnswer(textAnswer("Hello")),
     );
@@ -202,7 +205,7 @@ describe("a user who signs out where storage/forget is lost", () => {
     expect(await storage.read("chat/a")).toEqual(new Map());
   });
 
-  test("Another tab that can't forget says so, and its error is handled", async () => {
+  test("Another tab that can't load the code reports this, and its error is handled", async () => {
     const { createChatStore, memoryStorage, client, events } = await pageWithout(["storage/forget"], () =>
       streamAnswer(textAnswer("Hello")),
     );

@@ -28,7 +28,7 @@ test.each<[string, Verb]>([
   ["completeChat", completeChat],
   ["generateImages", generateImages],
   ["createVideoTask", createVideoTask],
-])("%s says to call it with { checks: false }", async (_, call) => {
+])("%s suggests { checks: false } for an unknown model", async (_, call) => {
   const { client, requests } = gateway();
   await expect(async () => call(client, newer as never)).rejects.toMatchObject({
     issues: [{ path: "model", message: expect.stringContaining(way) }],
@@ -38,7 +38,7 @@ test.each<[string, Verb]>([
   expect(await requests[0]?.json()).toMatchObject(newer);
 });
 
-test("a chat store says the same, and sends the model with it", async () => {
+test("a chat store suggests checks: false for an unknown model, and sends the model with it", async () => {
   const { client, requests } = gateway();
   const refused = createChatStore(client, { model: "zeta-9" as "delta-5.3" });
   await refused.send("Hello").catch(() => {});
@@ -51,7 +51,7 @@ test("a chat store says the same, and sends the model with it", async () => {
   expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hi", outcome: "complete" });
 });
 
-test("an image store says the same, and sends the model with it", async () => {
+test("an image store suggests checks: false for an unknown model, and sends the model with it", async () => {
   const { client, requests } = gateway();
   const refused = createImageStore(client, { model: "zeta-9" as "gamma-image-5-0-260128" });
   expect((await refused.generate({ prompt: "A reef" })).error?.message).toContain(way);
@@ -61,7 +61,7 @@ test("an image store says the same, and sends the model with it", async () => {
   expect(await requests[0]?.json()).toEqual({ model: "zeta-9", prompt: "A reef", depth: "deep" });
 });
 
-test("a video store says the same, and sends the model with it", async () => {
+test("a video store suggests checks: false for an unknown model, and sends the model with it", async () => {
   const { client, requests } = gateway();
   const video = createVideoTaskStore(client);
   const refused = await video.create({ model: "zeta-9" } as never);
@@ -74,7 +74,7 @@ test("a video store says the same, and sends the model with it", async () => {
   video.reset();
 });
 
-test("a turn and images that failed are sent again without checks, too", async () => {
+test("a failed turn and failed images are repeated without checks, too", async () => {
   let isUp = false;
   const { client, requests } = clientOf(
     (request) => {

@@ -73,14 +73,14 @@ function encodedWhole(piece: string): Uint8Array {
   return encoded(rest ? text.slice(0, -1) : text);
 }
 
-describe.each(bodies)("An answer whose body is %s", (_, made) => {
-  test("is read as a stream and whole", async () => {
+describe.each(bodies)("A response whose body is %s", (_, made) => {
+  test("is read as a stream and as JSON", async () => {
     const { client } = clientOf((__, nth) => responseOf(made(nth === 1 ? streamed : whole)));
     expect((await streamChat(client, question).result()).message.content).toBe(words);
     expect((await completeChat(client, question)).message.content).toBe(words);
   });
 
-  test("is a refusal with the words of the gateway, and is not repeated", async () => {
+  test("is an error with the gateway's message, and is not repeated", async () => {
     const refusal = JSON.stringify({ error: { message: `no ${words}`, code: "bad" } });
     const { client, requests } = clientOf(() => responseOf(made(refusal), 400));
     expect(await catchError(streamChat(client, question).result())).toMatchObject({
@@ -99,14 +99,14 @@ describe.each(bodies)("An answer whose body is %s", (_, made) => {
   });
 });
 
-describe("An answer that something else has read", () => {
+describe("A response whose body was read by other code", () => {
   const readers: readonly (readonly [string, (response: Response) => unknown])[] = [
     ["locked", (response) => response.body?.getReader()],
     ["used", (response) => response.text()],
     ["used and let go", async (response) => (await response.body?.getReader().read())?.done],
   ];
 
-  test.each(readers)("is refused with the way out, and requested once: %s", async (_, read) => {
+  test.each(readers)("is an error that names the fix, and is requested once: %s", async (_, read) => {
     const answer = async (text: string, status = 200) => {
       const response = new Response(text, { status });
       await read(response);
@@ -131,7 +131,7 @@ describe("An answer that something else has read", () => {
     expect(refused.requests).toHaveLength(1);
   });
 
-  test("is read where a wrapper reads a clone of it", async () => {
+  test("is read if a wrapper reads a clone of it", async () => {
     const { client } = clientOf(async () => {
       const response = streamAnswer(streamed);
       await response.clone().text();
@@ -141,7 +141,7 @@ describe("An answer that something else has read", () => {
   });
 });
 
-test("A body of anything else is refused with the way out", async () => {
+test("A body of another type is an error that names the fix", async () => {
   for (const piece of [5, {}, null]) {
     const { client } = clientOf(() => responseOf(streamOf("a", () => piece)));
     expect(await catchError(streamChat(client, question).result())).toMatchObject({
@@ -151,7 +151,7 @@ test("A body of anything else is refused with the way out", async () => {
   }
 });
 
-test("A response without a body that something else has read is refused with the way out, too", async () => {
+test("A response without a body that was read by other code is an error that names the fix, too", async () => {
   const response = responseOf(undefined);
   Object.defineProperty(response, "bodyUsed", { value: true });
   response.text = () => Promise.reject(new TypeError("Already read"));
@@ -159,7 +159,7 @@ test("A response without a body that something else has read is refused with the
   expect(`${await catchError(completeChat(client, question))}`).toContain("response.clone()");
 });
 
-test("A redirect whose body is a stream of Node is a redirect", async () => {
+test("A redirect with a stream of Node as its body is followed like any redirect", async () => {
   const { client } = clientOf(() => responseOf(piecesOf("moved", encoded), 302));
   expect(await catchError(streamChat(client, question).result())).toMatchObject({ status: 302 });
 });
@@ -184,7 +184,7 @@ function chatOf(options: Partial<ClientOptions> = {}) {
 }
 
 describe("The client", () => {
-  test("makes its own ids on a platform without crypto", async () => {
+  test("creates ids on a platform without crypto", async () => {
     vi.stubGlobal("crypto", undefined);
     const { chat } = chatOf();
     await chat.send("Hello");
@@ -199,7 +199,7 @@ describe("The client", () => {
     chat.close();
   });
 
-  test("lets its host render on a platform without MessageChannel", async () => {
+  test("lets the page render on a platform without MessageChannel", async () => {
     vi.stubGlobal("MessageChannel", undefined);
     // a clock on which each delta takes a slice
     let now = 0;
@@ -243,14 +243,14 @@ function pollute(prototype: object, name: string, value: unknown): void {
 }
 
 describe("A page whose old library adds fields to prototypes", () => {
-  test("sends its requests where only arrays have one", async () => {
+  test("sends its requests if only arrays have such fields", async () => {
     pollute(Array.prototype, "each", () => {});
     const { chat, sent } = chatOf();
     const turn = await chat.send("Hello");
     expect([turn.outcome, turn.messages.at(-1)?.content, sent.length]).toEqual(["complete", words, 1]);
   });
 
-  test("gets the name of the field of Object.prototype, and sends nothing", async () => {
+  test("gets an error with the name of the field of Object.prototype, and sends nothing", async () => {
     pollute(Object.prototype, "extend", () => {});
     const { chat, client, sent } = chatOf();
     const turn = await chat.send("Hello");
@@ -267,7 +267,7 @@ describe("A page whose old library adds fields to prototypes", () => {
   test.each([
     ["Array.prototype", Array.prototype],
     ["Object.prototype", Object.prototype],
-  ])("gets the error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
+  ])("gets an error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
     const { client, sent } = chatOf();
     Object.defineProperty(prototype, "toJSON", { value: () => "changed", configurable: true });
     onTestFinished(() => void Reflect.deleteProperty(prototype, "toJSON"));

@@ -75,7 +75,7 @@ const polling = { fetchStatus: "idle", pauseReason: undefined };
 const offline = { fetchStatus: "paused", pauseReason: "offline", nextPollAt: undefined };
 
 describe("a page whose browser has no network", () => {
-  test("polls a server that answers all the same", async () => {
+  test("polls a server that responds despite that", async () => {
     const { network, attach, clock, video, polls } = browserPage();
     await network(false);
     await attach();
@@ -87,7 +87,7 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject(polling);
   });
 
-  test("polls no longer than until a poll reaches no server, and at once when the network is back", async () => {
+  test("polls until a poll reaches no server, and at once when the network is back", async () => {
     const { network, attach, clock, video, server, polls } = browserPage();
     await attach();
     const { answer } = server;
@@ -102,7 +102,7 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: undefined });
   });
 
-  test("tries again once a minute, when it is shown again, and when the user asks for it", async () => {
+  test("tries again once a minute, when it is shown again, and after refetch", async () => {
     const { network, attach, show, clock, video, server, polls } = browserPage();
     await attach();
     const { answer } = server;
@@ -128,7 +128,7 @@ describe("a page whose browser has no network", () => {
     expect(polls()).toBe(before + 62);
   });
 
-  test("is not offline by a server that answers with an error, nor by a failure before", async () => {
+  test("does not count as offline after an error response or an earlier failure", async () => {
     const { network, attach, clock, video, server, polls } = browserPage();
     server.answer = lost;
     await attach();
@@ -143,7 +143,7 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: { name: "APIError" } });
   });
 
-  test("A hidden page does not poll, but with pollInBackground until a poll reaches no server", async () => {
+  test("A hidden page polls only with pollInBackground, and until a poll reaches no server", async () => {
     const first = browserPage();
     await first.attach();
     await first.network(false);
@@ -175,7 +175,7 @@ describe("a page whose browser has no network", () => {
     expect(polls()).toBe(2);
   });
 
-  test("follows the app's own presence alone", async () => {
+  test("uses only the app's own presence", async () => {
     const present: Presence = { absence: undefined, subscribe: () => () => {} };
     const { network, attach, clock, video, server } = browserPage({ presence: present });
     await attach();

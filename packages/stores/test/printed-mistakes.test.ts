@@ -33,7 +33,7 @@ async function printOfAnother(): Promise<void> {
 }
 
 test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_found", "misconfigured"])(
-  "prints the refusal %s of a proxy in a chat once, with its message",
+  "prints the error %s of a proxy in a chat once, with its message",
   async (code) => {
     const { message, answer } = refusal(code);
     for (const _ of [1, 2]) {
@@ -54,7 +54,7 @@ test("prints a wrong base URL", async () => {
   await vi.waitFor(() =>
     expect(lines()).toEqual([
       expect.stringMatching(
-        /^@sluice\/core: APIError: HTTP 404: the answer is the page .*check the base URL/,
+        /^@sluice\/core: APIError: HTTP 404: the response is the page .*check the base URL/,
       ),
     ]),
   );
@@ -80,14 +80,14 @@ test.each([
   ["a budget that is used up", "budget_exhausted", 429],
   ["a task that is not the user's", "task_not_found", 404],
   ["a service that is down", "upstream_error", 502],
-])("prints nothing of what a user can run into: %s", async (_, code, status) => {
+])("prints nothing about errors that users cause: %s", async (_, code, status) => {
   const { answer } = refusal(code, status);
   await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
   await printOfAnother();
   expect(lines()).toHaveLength(1);
 });
 
-test("prints nothing of a file that a user has chosen", async () => {
+test("prints nothing about a file that a user has chosen", async () => {
   const issue = {
     path: "input.media.0",
     message: `must be JPEG ${++count}`,
@@ -102,7 +102,7 @@ test("prints nothing of a file that a user has chosen", async () => {
   expect(lines()).toHaveLength(1);
 });
 
-test("prints nothing where a user sends twice before the answer has come", async () => {
+test("prints nothing if a user sends twice before the response arrives", async () => {
   const { answer } = refusal("rate_limited", 429);
   const chat = createChatStore(developed(answer), { model: "delta-5.3" });
   const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
@@ -111,7 +111,7 @@ test("prints nothing where a user sends twice before the answer has come", async
   expect(lines()).toHaveLength(1);
 });
 
-test("prints nothing of a mistake in production, or where `onEvent` receives it", async () => {
+test("prints nothing in production, or if `onEvent` receives the mistake", async () => {
   const { answer } = refusal("origin_not_allowed");
   const send = (client: ReturnType<typeof developed>) =>
     createChatStore(client, { model: "delta-5.3" }).send("Hello");

@@ -126,7 +126,7 @@ describe("Web Locks that", () => {
     expect(tab.failures()).toEqual([]);
   });
 
-  test("answer late are used from then on, and nothing is done twice", async () => {
+  test("respond late are used from then on, and no work is done twice", async () => {
     let answer: (snapshot: LockManagerSnapshot) => void = () => {};
     const first = new Promise<LockManagerSnapshot>((resolve) => {
       answer = resolve;
@@ -154,7 +154,7 @@ describe("Web Locks that", () => {
     expect(tab.limits()).toEqual(["web-locks"]);
   });
 
-  test("answer one query late, as after a sleep, are used from then on", async () => {
+  test("respond late to one query, as after a sleep, are used from then on", async () => {
     let wake: (snapshot: LockManagerSnapshot) => void = () => {};
     const asleep = new Promise<LockManagerSnapshot>((resolve) => {
       wake = resolve;
@@ -172,7 +172,7 @@ describe("Web Locks that", () => {
     expect([hasLocks(), await isLocked(client, "a")]).toEqual([true, true]);
   });
 
-  test("never answer are waited for no longer than 3 seconds", async () => {
+  test("never respond are waited for at most 3 seconds", async () => {
     vi.stubGlobal("navigator", { locks: { request: silent, query: silent } });
     const tab = openTab();
     const task = createVideoTaskStore(tab.client);
@@ -209,7 +209,7 @@ describe("Web Locks that", () => {
   });
 });
 
-test("A platform without Web Locks and channels makes everything, and reports no limit", async () => {
+test("A platform without Web Locks and channels supports all stores, and reports no limit", async () => {
   vi.stubGlobal("navigator", undefined);
   vi.stubGlobal("BroadcastChannel", undefined);
   const tab = openTab();
@@ -217,7 +217,7 @@ test("A platform without Web Locks and channels makes everything, and reports no
   expect([tab.limits(), tab.failures()]).toEqual([[], []]);
 });
 
-test("A task that is reset while the locks are asked is neither kept nor sent", async () => {
+test("A task that is reset during the query of the locks is neither stored nor sent", async () => {
   let refuse: ((error: Error) => void) | undefined;
   const query = () =>
     new Promise<never>((_, reject) => {
@@ -240,7 +240,7 @@ test("A task that is reset while the locks are asked is neither kept nor sent", 
   expect([requests.length, writes.length]).toEqual([0, 0]);
 });
 
-test("A lock that is refused is reported at once, and the manager is not asked again", async () => {
+test("A refused lock is reported at once, and the manager is not used again", async () => {
   let requests = 0;
   const request = () => {
     requests += 1;
@@ -257,7 +257,7 @@ test("A lock that is refused is reported at once, and the manager is not asked a
   expect(requests).toBe(1);
 });
 
-test("A chat whose lock is refused reports it, and has its answer", async () => {
+test("A chat whose lock is refused reports this, and gets its response", async () => {
   vi.stubGlobal("navigator", { locks: { request: rejected, query: async () => ({ held: [] }) } });
   const tab = openTab();
   const chat = createChatStore(tab.client, { id: "chat", model: "delta-5.3", storage: memoryStorage() });
@@ -268,7 +268,7 @@ test("A chat whose lock is refused reports it, and has its answer", async () => 
   chat.close();
 });
 
-test("A manager that refuses a later query is reported, and no other tab of the page asks it", async () => {
+test("A manager that refuses a later query is reported, and is not used again", async () => {
   let queries = 0;
   const query = async () => {
     queries += 1;
@@ -312,7 +312,7 @@ describe("a BroadcastChannel that", () => {
     expect(tab.limits()).toEqual(["broadcast-channel"]);
   });
 
-  test("brings a message of any other script is not disturbed", async () => {
+  test("gets a message of another script ignores it", async () => {
     const channels: EventTarget[] = [];
     vi.stubGlobal(
       "BroadcastChannel",
@@ -368,7 +368,7 @@ describe("a browser's storage that", () => {
     },
   );
 
-  test("never answers (IndexedDB) is waited for 3 seconds", async () => {
+  test("never responds (IndexedDB) is waited for 3 seconds", async () => {
     const tab = openTab();
     await makeEverything(
       tab,
@@ -378,7 +378,7 @@ describe("a browser's storage that", () => {
     expect(tab.limits()).toEqual([]);
   });
 
-  test("is full is reported once for the chat and once for the videos, until there is room", async () => {
+  test("is full is reported once for the chat and once for the videos, until there is space", async () => {
     const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
     const tab = openTab();
     await makeEverything(tab, { ...memoryStorage(), write: full });
@@ -386,7 +386,7 @@ describe("a browser's storage that", () => {
     expect(tab.limits()).toEqual([]);
   });
 
-  test("answers late has its tasks shown then", async () => {
+  test("responds late shows its tasks then", async () => {
     const storage = memoryStorage();
     const kept = {
       key: "k",

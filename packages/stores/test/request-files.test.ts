@@ -46,7 +46,7 @@ describe("a file in a request without the option `uploads`", () => {
 });
 
 describe("an uploader of an app", () => {
-  test("gets each file once, and its addresses are sent", async () => {
+  test("gets each file once, and the URLs are sent", async () => {
     const shares: unknown[] = [];
     const uploaded: Blob[] = [];
     const { client, requests } = page({
@@ -69,7 +69,7 @@ describe("an uploader of an app", () => {
     });
   });
 
-  test("refuses a request by its error, and nothing is sent", async () => {
+  test("can reject a file with an error, and nothing is sent", async () => {
     const { client, requests } = page({ upload: () => Promise.reject(new RangeError("bucket is full")) });
     const state = await createVideoTaskStore(client).create(videoOf(file(3)));
     expect(state).toMatchObject({ status: "error", error: { message: "bucket is full" } });

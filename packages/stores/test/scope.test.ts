@@ -35,7 +35,7 @@ function shows<State>(store: Store<State>, isShown: (state: State) => boolean): 
   });
 }
 
-describe("The scope of a client", () => {
+describe("The user of a client", () => {
   test.each([["user-1"], ["a/b"], ['"'], ["ü".normalize("NFD")], ["\ud800"], [" "], ["__proto__"]])(
     "may be %j",
     async (scope) => {
@@ -54,7 +54,7 @@ describe("The scope of a client", () => {
     [null, /user: .* got null;/],
     [5, /user: .* got 5;/],
     [{}, /user: .* got {};/],
-  ])("is refused as %j, with the option's name", (scope, message) => {
+  ])("is rejected as %j, with the option's name", (scope, message) => {
     expect(() => pageOf(scope as string)).toThrow(message);
   });
 
@@ -66,7 +66,7 @@ describe("The scope of a client", () => {
     expect(sent.join(" ")).not.toContain("secret-name");
   });
 
-  test("keeps the chats, tasks and cached polls of users apart, whatever their names and ids are", async () => {
+  test("separates the chats, tasks and shared polls of users with any names and ids", async () => {
     const storage = memoryStorage();
     const users = ["a", "a/b", 'a"', '"a"', "a/chat", "A", undefined];
     const ids = ["b/c", "c", "chat/c", '/"c', "/c"];
@@ -90,7 +90,7 @@ describe("The scope of a client", () => {
       expect(await listVideoTasks(pageOf(scope).client, { storage })).toEqual([]);
   });
 
-  test("decides if two clients of a page share their polls of a task", async () => {
+  test("decides whether two clients of a page share their polls of a task", async () => {
     const id = `film-${Math.random()}`;
     const watch = (scope: string | undefined, answer: () => Response) => {
       const video = createVideoTaskStore(pageOf(scope, answer).client);
@@ -105,7 +105,7 @@ describe("The scope of a client", () => {
     expect(bob.getSnapshot()).toMatchObject({ status: "error", task: undefined });
   });
 
-  test("decides if two clients of a page share their polls of an asset", async () => {
+  test("decides whether two clients of a page share their polls of an asset", async () => {
     const id = `asset-${Math.random()}`;
     const watch = (scope: string, answer: () => Response) => {
       const asset = createAssetStore(pageOf(scope, answer).client);
@@ -120,7 +120,7 @@ describe("The scope of a client", () => {
     expect(bob.getSnapshot()).toMatchObject({ status: "error", asset: undefined });
   });
 
-  test("keeps the answer of one user out of a tab in which another user shows a chat with the same id", async () => {
+  test("keeps the response of one user out of another user's tab with the same chat id", async () => {
     const storage = memoryStorage();
     const [ann, bob] = ["ann", "bob"].map((scope) =>
       createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage }),

@@ -329,7 +329,7 @@ test.each(mutants)("The contract notices a storage that %s", async (_, noticed, 
   expect(Object.keys(errors)).toContainEqual(expect.stringContaining(noticed));
 });
 
-test("The contract accepts a storage that ends the locks of an instance that has crashed", async () => {
+test("The contract accepts a storage that releases the locks of a crashed instance", async () => {
   const kept = memoryStorage();
   const held = new Map<RecordStorage, (() => Promise<void>)[]>();
   function create(): RecordStorage {
@@ -351,11 +351,11 @@ test("The contract accepts a storage that ends the locks of an instance that has
   expect(held.size).toBe(2);
 });
 
-test("A case asks its runner for no callback: Jest and Bun would wait for it", () => {
+test("A case has no parameter, so that Jest and Bun do not wait for a callback", () => {
   for (const { run } of storageTests({ create: memoryStorage })) expect(run).toHaveLength(0);
 });
 
-test("A case that does not apply is skipped with its reason where the runner can skip", async () => {
+test("A case that does not apply is skipped with its reason if the runner can skip", async () => {
   const { read, write } = memoryStorage();
   const create = (): RecordStorage => ({ read, write, watch: () => nothing });
 

@@ -80,7 +80,7 @@ async function reloaded(storage: RecordStorage): Promise<readonly string[]> {
 
 const turns = (...questions: readonly string[]) => questions.flatMap((text) => [text, `to ${text}`]);
 
-describe("A chat whose storage falls ill", () => {
+describe("A chat whose storage fails", () => {
   test.each<[Illness]>([["full"], ["closed"], ["hanging"]])(
     "has all of its messages after a reload, if the storage was %s and works again",
     async (illness) => {
@@ -101,7 +101,7 @@ describe("A chat whose storage falls ill", () => {
     },
   );
 
-  test("writes what is unsaved by itself when the storage works again, with no other message", async () => {
+  test("writes unsaved messages when the storage recovers, without a new message", async () => {
     const { disk, storage } = illStorage();
     const page = pageOf(storage);
     disk.illness = "full";
@@ -113,7 +113,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("writes what is unsaved when the chat is closed, and later if the storage works then", async () => {
+  test("writes unsaved messages when the chat is closed, or later when the storage recovers", async () => {
     const { disk, storage } = illStorage();
     const page = pageOf(storage);
     disk.illness = "closed";
@@ -127,7 +127,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toEqual(turns("a"));
   });
 
-  test("writes what is unsaved when its page is left, without waiting, and what is refused apart", async () => {
+  test("writes unsaved messages at page unload without waiting, and rejected messages separately", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const { disk, storage } = illStorage();
@@ -146,7 +146,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toEqual(["", ...turns("b", "c")]);
   });
 
-  test("writes the last text when its page is left, though an earlier write hangs", async () => {
+  test("writes the last text at page unload even if an earlier write hangs", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const { disk, storage } = illStorage();
@@ -162,7 +162,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("shows no unsaved message while writes go well", async () => {
+  test("shows no unsaved message while writes succeed", async () => {
     const { storage } = illStorage();
     const page = pageOf(storage);
     const seen = new Set<number>();
@@ -172,7 +172,7 @@ describe("A chat whose storage falls ill", () => {
     expect(page.events).toEqual([]);
   });
 
-  test("keeps a message that is never taken due, with one event, few writes and no harm to the others", async () => {
+  test("retries a message that the storage always rejects, with one event, few writes and without delaying the others", async () => {
     const { disk, storage } = illStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
     const page = pageOf(storage);
@@ -200,7 +200,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
   });
 
-  test("costs few writes in a long outage, however many messages wait", async () => {
+  test("needs few writes in a long outage with any number of messages", async () => {
     const { disk, storage } = illStorage();
     const page = pageOf(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
@@ -220,7 +220,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toHaveLength(2000);
   });
 
-  test("finds the messages that fit behind many that are never taken", async () => {
+  test("writes accepted messages behind many rejected ones", async () => {
     const { disk, storage } = illStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
     const page = pageOf(storage);
@@ -232,7 +232,7 @@ describe("A chat whose storage falls ill", () => {
     expect(await reloaded(disk.kept)).toEqual(content.slice(50));
   });
 
-  test("does not bring a message back that was removed while the storage was ill", async () => {
+  test("does not restore a message that was removed while the storage failed", async () => {
     const { disk, storage } = illStorage();
     const page = pageOf(storage);
     await page.ask("a", "b");
@@ -245,7 +245,7 @@ describe("A chat whose storage falls ill", () => {
     expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, []]);
   });
 
-  test("shows what is stored as soon as a storage that could not be read works", async () => {
+  test("shows the stored records as soon as a failing storage can be read", async () => {
     const { disk, storage } = illStorage();
     await pageOf(storage).ask("a");
     disk.reads = "failing";
@@ -294,10 +294,10 @@ function hangingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
   return { disk, storage };
 }
 
-describe("A chat whose storage does not answer for hours", () => {
+describe("A chat whose storage stalls for hours", () => {
   const hours = (count: number) => count * 3_600_000;
 
-  test("gives it few writes, says what is unsaved, and has all soon after it answers", async () => {
+  test("sends few writes, shows unsaved messages, and stores all soon after the storage recovers", async () => {
     const clock = stoppedClock();
     const { disk, storage } = hangingStorage(clock, { eachMs: 5000 });
     const page = pageOf(storage, clock);
@@ -314,7 +314,7 @@ describe("A chat whose storage does not answer for hours", () => {
     expect(page.events).toEqual(["failure", "recovered"]);
   });
 
-  test("gives it no more writes because the user goes on all the time", async () => {
+  test("does not send more writes if the user continues to chat", async () => {
     const clock = stoppedClock();
     const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
     const page = pageOf(storage, clock);
@@ -331,7 +331,7 @@ describe("A chat whose storage does not answer for hours", () => {
     expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns(...questions)]);
   });
 
-  test("writes what is unsaved when its page is left all the same", async () => {
+  test("writes unsaved messages at page unload despite the pause", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const clock = stoppedClock();
@@ -348,7 +348,7 @@ describe("A chat whose storage does not answer for hours", () => {
     expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("tries again after growing waits, where the storage works and has lost what it was asked for", async () => {
+  test("tries again after growing waits if the storage has lost the pending writes", async () => {
     const { disk, storage } = illStorage();
     const page = pageOf(storage);
     disk.illness = "hanging";
@@ -366,7 +366,7 @@ describe("A chat whose storage does not answer for hours", () => {
     expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("does not bring a message back that was removed while a write of it was not answered", async () => {
+  test("does not restore a message that was removed while a write of it hung", async () => {
     const clock = stoppedClock();
     const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
     const page = pageOf(storage, clock);
@@ -381,7 +381,7 @@ describe("A chat whose storage does not answer for hours", () => {
   });
 });
 
-test("The end of an answer that its tab could not write wins over the guess of another tab, in every order", async () => {
+test("The real end of a response that its tab could not write wins over the guess of another tab", async () => {
   const end = (outcome: string, content: string, error?: object) => ({
     message: { id: "2", role: "assistant", content, outcome, ...(error && { error }) },
     parent: "1",
@@ -406,7 +406,7 @@ test("The end of an answer that its tab could not write wins over the guess of a
   }
 });
 
-describe("A list of videos whose storage falls ill", () => {
+describe("A list of videos whose storage fails", () => {
   const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
   const open = (storage: RecordStorage) => {
     const clock = stoppedClock();
@@ -423,7 +423,7 @@ describe("A list of videos whose storage falls ill", () => {
     return { clock, create, list };
   };
 
-  test("has every paid task after a reload, if the storage works again", async () => {
+  test("has every paid task after a reload, if the storage recovers", async () => {
     const { disk, storage } = illStorage();
     const page = open(storage);
     disk.illness = "full";
@@ -434,7 +434,7 @@ describe("A list of videos whose storage falls ill", () => {
     expect((await open(disk.kept).list()).sort()).toEqual(["film-1", "film-2"]);
   });
 
-  test("shows what is stored as soon as a storage that could not be read works", async () => {
+  test("shows the stored records as soon as a failing storage can be read", async () => {
     const { disk, storage } = illStorage();
     await open(storage).create();
     disk.reads = "failing";
@@ -445,7 +445,7 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await page.list()).toEqual(["film-1"]);
   });
 
-  test("A list shows what is stored also where its first read hung for longer than it waits, and failed then", async () => {
+  test("A list shows its stored tasks even if the first read timed out and then failed", async () => {
     const { disk, storage } = illStorage();
     await open(storage).create();
     let fail = (_: unknown): void => {};
@@ -463,7 +463,7 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await page.list()).toEqual(["film-1"]);
   });
 
-  test("writes what is unsaved when its page is left", async () => {
+  test("writes unsaved tasks at page unload", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const { disk, storage } = illStorage();
@@ -476,7 +476,7 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await open(disk.kept).list()).toEqual(["film-1"]);
   });
 
-  test("sends a request within 3 s, though two writes before it hang", async () => {
+  test("sends a request within 3 s even if two earlier writes hang", async () => {
     const { disk, storage } = illStorage();
     const page = open(storage);
     disk.illness = "hanging";

@@ -83,7 +83,7 @@ describe("a link that has expired", () => {
     expect(bodies.flatMap(({ tasks }) => tasks).toSorted()).toEqual(ids);
   });
 
-  test("is renewed with that of the last frame, which goes where it was not copied", async () => {
+  test("is renewed together with the last frame, which is removed if it was not copied", async () => {
     const { client } = openPage(["framed", "a"]);
     const storage = await storageOf(["framed", "a"], Date.now() - 1000, { lastFrameURL: FRAME });
     const tasks = (await listVideoTasks(client, { storage })).map(taskOf);
@@ -101,7 +101,7 @@ describe("a link that has expired", () => {
     expect([bodies, requests.length]).toEqual([[{ tasks: ids, urls: [] }], 1]);
   });
 
-  test("stays away with its film, if that is removed while the link is renewed", async () => {
+  test("does not restore a video that is removed while its link is renewed", async () => {
     const { client: inner } = openPage(["a", "b"]);
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -126,14 +126,14 @@ describe("a link that has expired", () => {
     expect([...(await storage.read("video-tasks")).keys()]).toEqual(["b"]);
   });
 
-  test("stays as it is where the answer of the proxy is no list of copies", async () => {
+  test("does not change if the proxy's response is not a list of copies", async () => {
     const { client } = clientOf(() => Response.json({ files: [{ name: "a", id: "a" }] }));
     const [entry] = await listVideoTasks(client, { storage: await storageOf(["a"]) });
     expect([entry && taskOf(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
     await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
   });
 
-  test("is renewed in a page that was left open, when its time comes", async () => {
+  test("is renewed on time in a page that stays open", async () => {
     vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["Date", "setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"]);
@@ -145,7 +145,7 @@ describe("a link that has expired", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("is renewed once where the device's clock is days ahead of the proxy's", async () => {
+  test("is renewed once if the device's clock is days ahead of the proxy's", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"], () => Date.now() - 3 * DAY_MS);
@@ -156,7 +156,7 @@ describe("a link that has expired", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("stays as it is where the proxy has no copy any more, and its entry goes at the next visit", async () => {
+  test("does not change if the proxy no longer has a copy, and its entry is removed at the next visit", async () => {
     const { client, requests } = openPage([]);
     const storage = await storageOf(["a"]);
     const list = shown(createVideoTaskList(client, { storage }));
@@ -166,7 +166,7 @@ describe("a link that has expired", () => {
     expect(await listVideoTasks(openPage([]).client, { storage })).toEqual([]);
   });
 
-  test("is asked for again later where the proxy fails, and the task has no error", async () => {
+  test("is requested again later if the proxy fails, and the task shows no error", async () => {
     const { client } = clientOf(() => new Response(null, { status: 503 }), { retry: { limit: 0 } });
     const list = shown(createVideoTaskList(client, { storage: await storageOf(["a"]) }));
     const later = () => list.getSnapshot().some((entry) => (taskOf(entry)?.expiresAt ?? 0) > Date.now());
@@ -176,7 +176,7 @@ describe("a link that has expired", () => {
     expect(entry && taskOf(entry)?.keptUntil).toBeGreaterThan(Date.now());
   });
 
-  test("is never shown where it had expired before the page saw the end", async () => {
+  test("is never shown if it had expired before the page saw the end", async () => {
     const data = {
       status: "SUCCESS",
       result_url: GATEWAY,
@@ -199,7 +199,7 @@ describe("a link that has expired", () => {
     expect([...seen].filter(Boolean)).toEqual([linkTo("a")]);
   });
 
-  test("is not renewed from the moment on at which its copy is deleted", async () => {
+  test("is not renewed after its copy is deleted", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"]);
@@ -221,8 +221,8 @@ describe("a link that has expired", () => {
   });
 });
 
-describe("an answer through a proxy with an archive", () => {
-  test("says until when a film is kept, and a day for its link where the gateway gives no time", async () => {
+describe("a response through a proxy with an archive", () => {
+  test("says how long a video is stored, and a day for its link if the gateway gives no time", async () => {
     const data = { status: "SUCCESS", result_url: GATEWAY, finish_time: 1_755_000_000 };
     const { client } = clientOf(() => Response.json({ code: "success", data }, { headers }));
     expect(await getVideoTask(client, { id: "a", model: "gamma-video-2.0" })).toMatchObject({
@@ -232,7 +232,7 @@ describe("an answer through a proxy with an archive", () => {
     });
   });
 
-  test("says until when an image is kept; without an archive it does not", async () => {
+  test("says how long an image is stored, but not without an archive", async () => {
     const json = { data: [{ url: "https://cdn.gateway.test/a.png" }, { error: { message: "no" } }] };
     const request = { model: "gamma-image-5-0-260128", prompt: "a" } as const;
     const { client } = clientOf((_, nth) => Response.json(json, nth === 1 ? { headers } : {}));
@@ -244,7 +244,7 @@ describe("an answer through a proxy with an archive", () => {
 });
 
 test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
-  "an answer of the archive that has no list of files is an error that shows it: %s",
+  "a response of the archive without a list of files is an error that shows it: %s",
   async (body) => {
     const { client } = clientOf(
       () => new Response(body, { headers: { "content-type": "application/json" } }),
@@ -254,7 +254,7 @@ test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
   },
 );
 
-test("links of more than 100 files are asked for in several requests", async () => {
+test("links of more than 100 files need several requests", async () => {
   const urls = Array.from({ length: 201 }, (_, at) => `https://cdn.gateway.test/${at}.png`);
   const { client, bodies } = openPage(urls);
   const copies = await getArchivedMedia(client, { urls });
@@ -263,7 +263,7 @@ test("links of more than 100 files are asked for in several requests", async () 
   expect(copies.get(urls[7] ?? "")).toMatchObject({ type: "video/mp4", url: linkTo(urls[7] ?? "") });
 });
 
-test("a proxy without an archive says what its operator has to do", async () => {
+test("a proxy without an archive returns an error that names the fix", async () => {
   const error = { message: "not found", code: "not_found" };
   const { client } = clientOf(() =>
     Response.json({ error }, { status: 404, headers: { "x-sluice-source": "proxy" } }),

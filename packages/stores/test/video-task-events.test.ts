@@ -103,7 +103,7 @@ describe("if a proxy offers events", () => {
     expect(body.cancelled).toBe(true);
   });
 
-  test("events are requested only after an offer, and not after a final answer", async () => {
+  test("events are requested only if the proxy offers them, and not after a final response", async () => {
     const plain = watched([() => Response.json(queued), () => Response.json(success)], []);
     await plain.next();
     const over = plain.next();
@@ -133,7 +133,7 @@ describe("if a proxy offers events", () => {
     expect((await tasks.next()).value).toMatchObject({ state: "unknown", rawStatus: "IN_PROGRESS" });
   });
 
-  test("progress never goes back, and a running task is not queued again by an older event", async () => {
+  test("an older event changes neither progress nor state", async () => {
     const { next } = watched(
       [() => offering(running(50))],
       [() => events(pushed(queued), pushed(running(30)), pushed(running(70)), pushed(success))],
@@ -145,7 +145,7 @@ describe("if a proxy offers events", () => {
     ]);
   });
 
-  test("the key is in no snapshot", async () => {
+  test("snapshots do not contain the API key", async () => {
     const { tasks } = watched(
       [() => offering(queued)],
       [() => events(pushed(envelope({ status: "FAILURE", fail_reason: "no credit on sk-secret-key" })))],
@@ -179,7 +179,7 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("Polling goes on when events break off in the middle, and no change is lost", async () => {
+  test("Polling continues when the event stream breaks off, and no change is lost", async () => {
     const body = openBody();
     const { next, pause, requested, emitted } = watched(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
@@ -200,7 +200,7 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("Polling goes on when events fall silent", async () => {
+  test("Polling continues when the event stream is silent", async () => {
     const body = openBody();
     const { next, clock, requested, pause } = watched(
       [() => offering(queued), () => offering(success)],
@@ -240,7 +240,7 @@ describe("polling continues at the usual interval", () => {
     ]);
   });
 
-  test("Events are not requested again after an answer without a change", async () => {
+  test("Events are not requested again after a response without a change", async () => {
     const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
     const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
@@ -292,7 +292,7 @@ describe("watching ends during pushed changes", () => {
     expect([emitted.length, requested.length]).toEqual([1, 2]);
   });
 
-  test("Leaving the loop closes the connection and the timers", async () => {
+  test("Breaking the loop closes the connection and the timers", async () => {
     const body = openBody();
     const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
       timeout: { totalMs: 100_000 },
@@ -306,7 +306,7 @@ describe("watching ends during pushed changes", () => {
   });
 });
 
-test("a store shows pushed changes, and no time of a next poll", async () => {
+test("a store shows pushed changes, and no time for a next poll", async () => {
   const body = openBody();
   const clock = stoppedClock();
   const { client } = clientOf(

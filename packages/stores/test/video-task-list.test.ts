@@ -78,7 +78,7 @@ describe("the id of a task that is billed", () => {
     ["beside a time as text", { id: "7", created_at: "1700000000" }],
     ["beside a time as a date", { id: "7", created_at: "2026-11-21T23:00:00Z" }],
     ["beside odd fields", { id: "7", created_at: {}, model: [], status: 5, progress: null, object: true }],
-  ])("is kept, stored and polled: %s", async (_, receipt) => {
+  ])("is stored and polled: %s", async (_, receipt) => {
     const id = JSON.stringify(receipt).includes("123") ? "12345678901234567890" : "7";
     const storage = memoryStorage();
     const { client, sent } = openTab(receipt);
@@ -92,7 +92,7 @@ describe("the id of a task that is billed", () => {
     ]);
   });
 
-  test("is kept if the rest of the receipt is a warning", async () => {
+  test("is stored if other fields of the response only cause a warning", async () => {
     const { client, events } = openTab({ id: "7", created_at: "soon", model: 5 });
     await createVideoTaskStore(client).create(request);
     const warned = events.filter((event) => (event as { type: string }).type === "warning");
@@ -111,7 +111,7 @@ describe("an entry of a video", () => {
       },
     ],
     ["has foreign headers that fail", { headers: () => Promise.reject(new Error("session expired")) }],
-  ])("is not shown as billed if it was never sent: one that %s", async (_, options) => {
+  ])("is not shown as billed if the request was never sent: %s", async (_, options) => {
     const { client, sent } = openTab({ id: "7" }, options);
     const state = await createVideoTaskStore(client).create(request);
     expect(state).toMatchObject({ status: "error" });
@@ -131,7 +131,7 @@ describe("an entry of a video", () => {
     expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
   });
 
-  test("is not sent after a reset while its headers are made", async () => {
+  test("is not sent after a reset while its headers are created", async () => {
     let sign: (headers: HeadersInit) => void = () => {};
     const signed = new Promise<HeadersInit>((resolve) => {
       sign = resolve;
@@ -146,7 +146,7 @@ describe("an entry of a video", () => {
     expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
-  test("is sent after 3 seconds if the storage does not answer, and written when it answers", async () => {
+  test("is sent after 3 seconds if the storage stalls, and written when it recovers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
     const { storage, kept, writing, answer } = slowStorage();
     const submitted = createVideoTaskStore(client, { storage }).create(request);
@@ -167,7 +167,7 @@ describe("an entry of a video", () => {
   });
 });
 
-test("a page that was frozen while it read its videos shows them when it goes on", async () => {
+test("a page that was frozen while it read its videos shows them when it resumes", async () => {
   const { client, clock } = openTab({ id: "7" });
   const { client: earlier } = openTab({ id: "7" });
   const kept = memoryStorage();
@@ -188,7 +188,7 @@ test("a page that was frozen while it read its videos shows them when it goes on
   expect(list.getSnapshot()).toMatchObject([{ handle: { id: "7" } }]);
 });
 
-test("the error of a failed video has its handle, in a store and from waiting", async () => {
+test("the error of a failed video contains its handle, in a store and from watchVideoTask", async () => {
   const { client } = openTab({ id: "7" });
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});

@@ -47,7 +47,7 @@ const deletions = (requests: readonly Request[]) =>
   requests.filter(({ method }) => method === "DELETE").map(({ url }) => new URL(url).pathname);
 
 test.each(["IN_PROGRESS", "SUCCESS"])(
-  "a proxy that watches tasks hears that one was removed, which its webhook says: %s",
+  "a proxy that watches tasks is told of a removed task, and its webhook reports it: %s",
   async (status) => {
     const { requests, remove } = await listed("video-events, video-watch", status);
     remove();
@@ -55,7 +55,7 @@ test.each(["IN_PROGRESS", "SUCCESS"])(
   },
 );
 
-test("it hears so from a page that was just loaded, and has the task from its storage alone", async () => {
+test("the proxy is also told by a page that has only restored the task", async () => {
   const { storage, leave } = await listed("video-events, video-watch", "SUCCESS");
   leave();
   const { client, requests } = clientOf(() => new Response(null, { status: 204 }));
@@ -68,7 +68,7 @@ test("it hears so from a page that was just loaded, and has the task from its st
   leaveList();
 });
 
-test("nothing is sent to any other gateway, of a task that was removed", async () => {
+test("a removed task causes no request to another gateway", async () => {
   const { requests, remove } = await listed("video-events");
   const before = requests.length;
   remove();

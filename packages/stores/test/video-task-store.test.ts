@@ -155,7 +155,7 @@ test("sixty video tasks in one page start in turn, and are polled ten times in a
   expect(clock.now()).toBeGreaterThanOrEqual(14_000);
 });
 
-test("a task that is left before its turn is polled by another tab, while the others still wait", async () => {
+test("a task that loses its subscriber before its turn is polled by another tab, while the others still wait", async () => {
   const baseURL = `https://gateway-${Math.random()}.test`;
   const [here, there] = [page([running("10%")], { baseURL }), page([running("20%")], { baseURL })];
   const opened = Array.from({ length: 60 }, (_, nth) => {
@@ -225,7 +225,7 @@ describe("a video task", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("is refused with whenBusy reject while one is in flight, and the store does not change", async () => {
+  test("is rejected with whenBusy reject while another is in flight, and the store does not change", async () => {
     const { open, watch, creates } = page([running("10%")]);
     const video = open({ whenBusy: "reject" });
     watch(video);
@@ -242,7 +242,7 @@ describe("a video task", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("is refused at the field of a broken rule, before it is sent or stored", async () => {
+  test("is rejected with the field of a broken rule, before it is sent or stored", async () => {
     const storage = memoryStorage();
     const errors: Error[] = [];
     const { open, creates, client } = page([success], { storage });
@@ -258,7 +258,7 @@ describe("a video task", () => {
     expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
-  test("warns once about parts that the gateway may ignore", async () => {
+  test("warns once about fields that the gateway may ignore", async () => {
     const rules: string[] = [];
     const { client } = clientOf(() => receipt(), {
       onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule),
@@ -267,7 +267,7 @@ describe("a video task", () => {
     expect(rules).toHaveLength(1);
   });
 
-  test("is shown as unconfirmed if it may exist, is kept, and is never sent again", async () => {
+  test("is shown as unconfirmed if it may exist, stays in the list, and is never sent again", async () => {
     const storage = memoryStorage();
     const { open, client, clock, creates } = page([success], {
       storage,
@@ -289,13 +289,13 @@ describe("a video task", () => {
     ]);
   });
 
-  test("may exist if its receipt cannot be read, or did not come in time", async () => {
+  test("may exist if the response can't be read or does not arrive in time", async () => {
     const unread = page([success], { create: () => Response.json({}) });
     expect(await unread.open().create(request)).toMatchObject({ error: { name: "ResponseError" } });
     expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
-  test("leaves no entry after a refusal", async () => {
+  test("leaves no entry after a rejected request", async () => {
     const storage = memoryStorage();
     const { open, client } = page([success], { storage, create: refusal(400) });
     expect(await open({ storage }).create(request)).toMatchObject({
@@ -326,7 +326,7 @@ describe("a video task", () => {
     expect(video.getSnapshot().error).toBe(error);
   });
 
-  test("continues after refusals, and shows the failure of the last poll", async () => {
+  test("continues after failed polls, and shows the failure of the last poll", async () => {
     const { open, watch, clock } = page([refusal(500), refusal(429), success]);
     const video = open();
     watch(video);
@@ -367,7 +367,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("has only its error after it ended by failures", async () => {
+  test("shows only its error after it ended by failures", async () => {
     const { open, watch, clock } = page([refusal(500), refusal(401)]);
     const video = open();
     watch(video);
@@ -397,7 +397,7 @@ describe("a video task", () => {
     expect([queries.length, clock.sleeping()]).toEqual([2, 0]);
   });
 
-  test("is not polled if it is attached after the last subscriber has left", async () => {
+  test("is not polled if it is attached after the last subscriber has unsubscribed", async () => {
     const { open, watch, queries } = page([running("10%")]);
     const video = open();
     watch(video)();
@@ -419,7 +419,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is not polled after its end, also when the page is hidden and shown again", async () => {
+  test("is not polled after its end, even when the page is hidden and shown again", async () => {
     const { open, watch, becomes, clock, queries } = page([running("10%"), success]);
     const video = open();
     watch(video);
@@ -473,7 +473,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(3);
   });
 
-  test("shows a pause if it is first shown on a hidden page, also by refetch after detach", async () => {
+  test("shows a pause if it is first shown on a hidden page, even after detach and refetch", async () => {
     const { open, watch, becomes, queries } = page([running("10%")]);
     const video = open();
     becomes("hidden");
@@ -487,7 +487,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(0);
   });
 
-  test("is not paused any more when another tab has seen its end", async () => {
+  test("is no longer paused when another tab has seen its end", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const [shown, hidden] = [page([success], { baseURL }), page([running("10%")], { baseURL })];
     const [here, there] = [shown.open(), hidden.open()];
@@ -503,7 +503,7 @@ describe("a video task", () => {
     expect(hidden.queries).toEqual([]);
   });
 
-  test("is paused if the page is hidden during an answer, and polled again after that", async () => {
+  test("is paused if the page is hidden during a response, and polled again after that", async () => {
     let hide = () => {};
     const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {
       gateway: {
@@ -571,7 +571,7 @@ describe("a video task", () => {
     await shows(video, ({ status }) => status === "success");
   });
 
-  test("has one poll loop for all stores, and calls back one of them", async () => {
+  test("has one poll loop for all stores, and one store calls back", async () => {
     const reported: string[] = [];
     const { open, watch, queries, clock } = page([running("10%"), success]);
     // the first has nobody to tell
@@ -626,7 +626,7 @@ describe("a video task", () => {
     expect(video.getSnapshot()).toMatchObject({ status: "idle", handle: undefined, task: undefined });
   });
 
-  test("calls onError each time that polling turns out not to be allowed, in one store", async () => {
+  test("calls onError in one store each time polling is not allowed", async () => {
     const reported: string[] = [];
     const { open, watch } = page([refusal(401), refusal(403), failure]);
     const stores = [
@@ -646,7 +646,7 @@ describe("a video task", () => {
     expect(reported).toEqual(["a APIError", "a APIError", "a TaskError"]);
   });
 
-  test("is forgotten by a reset during its creation, and is in the list", async () => {
+  test("is forgotten by a reset during its creation, but stays in the list", async () => {
     const { create, sent, arrive } = heldCreate();
     const { open, client } = page([success], { create });
     const video = open();
@@ -673,7 +673,7 @@ describe("the check of the client's uploader", () => {
     return { check, signals, end: (issues: readonly (typeof issue)[] = []) => ends.shift()?.(issues) };
   }
 
-  test("runs before the entry is stored or sent, once for a double click, as it is created", async () => {
+  test("runs once before the entry is stored or sent, even for a double click", async () => {
     const { check, signals, end } = heldCheck();
     const { open, creates, client } = page([success], { check });
     const video = open();
@@ -687,7 +687,7 @@ describe("the check of the client's uploader", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("refuses with its issues or its error, and onError is called once", async () => {
+  test("rejects with its issues or its error, and onError is called once", async () => {
     const errors: unknown[] = [];
     const onError = ({ name }: Error) => errors.push(name);
     let check: NonNullable<MediaUploader["check"]> = () => [issue];
@@ -751,7 +751,7 @@ describe("the check of the client's uploader", () => {
 });
 
 describe("stored video tasks", () => {
-  test("are restored after a reload, finished ones too, and continue by their handle", async () => {
+  test("are restored after a reload, including finished tasks, and continue by their handle", async () => {
     const storage = memoryStorage();
     const first = page([running("40%")], { storage });
     const video = first.open({ storage });
@@ -852,7 +852,7 @@ describe("stored video tasks", () => {
     expect(order).toEqual(["write submitting", "create", "write created"]);
   });
 
-  test("continue without a storage that fails, which is reported", async () => {
+  test("continue without a failing storage, which is reported", async () => {
     const failures: unknown[] = [];
     const fails = () => Promise.reject(new Error("the disk is full"));
     const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
@@ -868,7 +868,7 @@ describe("stored video tasks", () => {
     expect(failures).toHaveLength(2);
   });
 
-  test("show why they are not polled, until a refetch, and are written when they change", async () => {
+  test("show the reason why they are not polled until a refetch, and are written when they change", async () => {
     const storage = memoryStorage();
     let writes = 0;
     const counting: RecordStorage = {
@@ -901,7 +901,7 @@ describe("stored video tasks", () => {
     expect(list.getSnapshot()[0]).not.toHaveProperty("error");
   });
 
-  test("have expired if the gateway no longer has them, by the time in their receipt", async () => {
+  test("have expired if the gateway no longer has them after the time in its first response", async () => {
     const storage = memoryStorage();
     const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
     const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
@@ -917,7 +917,7 @@ describe("stored video tasks", () => {
     expect(video.getSnapshot().error).toMatchObject({ name: "TaskError", reason: "expired" });
   });
 
-  test("are removed with those of another page, and ignore an older copy of it", async () => {
+  test("are removed when another page removes them, and an older copy is ignored", async () => {
     const storage = memoryStorage();
     const { client, presence, watch } = page([running("10%")], { storage });
     const list = createVideoTaskList(client, { storage, presence });
@@ -961,22 +961,19 @@ describe("stored video tasks", () => {
       return { ...opened, list, storage, write, stored };
     }
 
-    test.each([succeeded, failed])(
-      "stay $state when a tab that was frozen writes what it knew",
-      async (end) => {
-        const { list, write, stored } = await pageWith(end, 5);
-        for (const revision of [4, 5, 9]) {
-          await write({ task: underWay, error: forgotten, revision });
-          await settled();
-          expect(list.getSnapshot()).toMatchObject([{ task: end }]);
-          expect(list.getSnapshot()[0]).not.toHaveProperty("error");
-          expect(await stored()).toMatchObject({ task: end });
-          expect(await stored()).not.toHaveProperty("error");
-        }
-      },
-    );
+    test.each([succeeded, failed])("stay $state when a frozen tab writes an older state", async (end) => {
+      const { list, write, stored } = await pageWith(end, 5);
+      for (const revision of [4, 5, 9]) {
+        await write({ task: underWay, error: forgotten, revision });
+        await settled();
+        expect(list.getSnapshot()).toMatchObject([{ task: end }]);
+        expect(list.getSnapshot()[0]).not.toHaveProperty("error");
+        expect(await stored()).toMatchObject({ task: end });
+        expect(await stored()).not.toHaveProperty("error");
+      }
+    });
 
-    test("end in a tab that has counted more changes, and in its storage", async () => {
+    test("end in a tab with a higher revision, and in its storage", async () => {
       const { list, write, stored } = await pageWith(underWay, 9);
       await write({ task: succeeded, revision: 2 });
       await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
@@ -988,7 +985,7 @@ describe("stored video tasks", () => {
       );
     });
 
-    test("end in a store whose own polls find nothing any more, and are not polled again", async () => {
+    test("end in a store whose own polls no longer find the task, and are not polled again", async () => {
       const storage = memoryStorage();
       const { open, watch, write, clock, queries } = await pageWith(underWay, 1, storage);
       const video = open({ storage });
@@ -1009,7 +1006,7 @@ describe("stored video tasks", () => {
     });
   });
 
-  test("are kept until their link has expired", async () => {
+  test("stay in the list until their link has expired", async () => {
     const storage = memoryStorage();
     const kept = (key: string, expiresAt: number) =>
       [
@@ -1047,7 +1044,7 @@ describe("stored video tasks", () => {
     expect([...(await storage.read("video-tasks")).keys()]).toEqual(["fresh", "young"]);
   });
 
-  test("are the same in two tabs, and ignore an older copy that comes late", async () => {
+  test("are the same in two tabs, and an older copy that arrives late is ignored", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
@@ -1080,7 +1077,7 @@ describe("stored video tasks", () => {
     await submitted;
   });
 
-  test("are left out if they are broken", async () => {
+  test("are ignored if they are damaged", async () => {
     const storage = memoryStorage();
     await storage.write(
       "video-tasks",
@@ -1097,7 +1094,7 @@ describe("stored video tasks", () => {
 });
 
 describe("a task in two tabs", () => {
-  test("ends in both when one of them gets the final answer", async () => {
+  test("ends in both when one of them gets the final response", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), success], { baseURL });
     const right = page([success], { baseURL });
@@ -1117,7 +1114,7 @@ describe("a task in two tabs", () => {
     expect([left.queries.length, right.queries.length]).toEqual([2, 0]);
   });
 
-  test("ends in a tab whose own poll was refused, without the error of that poll", async () => {
+  test("ends in a tab whose own poll failed, without the error of that poll", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([refusal(401)], { baseURL });
     const right = page([running("10%"), success], { baseURL });

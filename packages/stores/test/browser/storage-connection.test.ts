@@ -56,7 +56,7 @@ const ends: Readonly<Record<string, (connection: IDBDatabase, name: string) => u
 };
 
 describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) => {
-  test("is replaced, and reads go on", async () => {
+  test("is replaced, and reads continue", async () => {
     const { storage, connection, name, open } = await connected();
     end(connection, name);
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
@@ -76,7 +76,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
     expect(open).toHaveBeenCalledTimes(2);
   });
 
-  test("is replaced, and a removal removes", async () => {
+  test("is replaced, and a removal succeeds", async () => {
     const { storage, connection, name } = await connected();
     end(connection, name);
     await storage.drop?.("chat");
@@ -102,7 +102,7 @@ describe("an IndexedDB connection that dies", () => {
     expect(await storage.read("chat")).toEqual(records({ a: 3 }));
   });
 
-  test("does not repeat a write behind a later write of the same record", async () => {
+  test("does not repeat a write after a later write of the same record", async () => {
     const { storage } = await connected();
     failWrite("UnknownError");
     const writes = ["early", "late"].map((a) => storage.write("chat", records({ a })));
@@ -113,7 +113,7 @@ describe("an IndexedDB connection that dies", () => {
     expect(await storage.read("chat")).toEqual(records({ a: "late" }));
   });
 
-  test("does not repeat a write for which there is no room", async () => {
+  test("does not repeat a write that does not fit", async () => {
     const { storage, open } = await connected();
     failWrite("QuotaExceededError");
     await expect(storage.write("chat", records({ a: 2 }))).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe("an IndexedDB connection that dies", () => {
     expect(open).toHaveBeenCalledTimes(1);
   });
 
-  test("leaves the database to others: it can be deleted, and is created again", async () => {
+  test("does not block a deletion of the database, and creates it again", async () => {
     const { storage, name } = await connected();
     refuseTransaction("UnknownError");
     await storage.read("chat");

@@ -65,7 +65,7 @@ describe("webStorage, watching", () => {
     stop();
   });
 
-  test("ends only for the caller who ends it", async () => {
+  test("ends only for the caller that ends it", async () => {
     const yours = webStorage(otherPage().localStorage);
     const [stopped, open] = [
       watcherOf(webStorage(localStorage), "chat"),
@@ -97,7 +97,7 @@ describe("webStorage, watching", () => {
 });
 
 describe("indexedDBStorage", () => {
-  test("stores JSON by collection and key, and leaves out broken records", async () => {
+  test("stores JSON by collection and key, and ignores damaged records", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     await storage.write("chat", records({ a: { text: "Hello" } }));
@@ -132,7 +132,7 @@ describe("indexedDBStorage", () => {
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
   });
 
-  test("closes when the database is deleted, and creates another at the next use", async () => {
+  test("closes when the database is deleted, and creates it again at the next use", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     await storage.write("chat", records({ a: 1 }));
@@ -142,7 +142,7 @@ describe("indexedDBStorage", () => {
     expect(await storage.read("chat")).toEqual(records({ a: 2 }));
   });
 
-  test("opens one connection, and another one after the browser has closed it", async () => {
+  test("opens one connection, and another after the browser has closed it", async () => {
     const open = vi.spyOn(indexedDB, "open");
     const storage = indexedDBStorage({ name: newName() });
     expect(open).not.toHaveBeenCalled();
@@ -190,7 +190,7 @@ describe("indexedDBStorage", () => {
     second.stop();
   });
 
-  test("passes records to the watchers of other pages, and keeps none", async () => {
+  test("passes records to the watchers of other pages, and stores none", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
     const { next, stop } = watcherOf(yours, "chat");
@@ -216,7 +216,7 @@ describe("indexedDBStorage", () => {
     expect(close.mock.contexts[1]).toBe(post.mock.contexts[1]);
   });
 
-  test("works without messages if there is no BroadcastChannel", async () => {
+  test("works without change events if there is no BroadcastChannel", async () => {
     vi.stubGlobal("BroadcastChannel", undefined);
     const storage = indexedDBStorage({ name: newName() });
     const stop = storage.watch("chat", () => {});

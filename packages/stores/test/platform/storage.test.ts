@@ -16,7 +16,7 @@ testContract("memoryStorage", () => {
 testWebStorage(storageOfMap());
 
 describe("memoryStorage", () => {
-  test("reports its own writes, too, and none after the watch has ended", async () => {
+  test("also reports its own writes, and nothing after the watch has ended", async () => {
     const storage = memoryStorage();
     const { next } = watcherOf(storage, "chat");
     await storage.write("chat", records({ a: 1 }));

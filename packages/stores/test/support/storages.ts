@@ -121,7 +121,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       expect(area.getItem('["sluice",1,"chat"]a')).toBe('{"text":"Hello"}');
     });
 
-    test("leaves out broken items and items of another version", async () => {
+    test("ignores damaged items and items of another version", async () => {
       await storage.write("chat", records({ good: 1 }));
       area.setItem('["sluice",1,"chat"]cut', '{"text":"Hel');
       area.setItem('["sluice",1,"chat"]', "");
@@ -142,7 +142,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       expect([area.getItem("token"), area.getItem("a")]).toEqual(["secret", "1"]);
     });
 
-    test("writes nothing if there is too little room, and keeps the old records", async () => {
+    test("writes nothing if there is too little space, and keeps the old records", async () => {
       const megabyte = "x".repeat(1_000_000);
       const before = records({ shrinks: megabyte.repeat(3), goes: megabyte, stays: "as it was" });
       await storage.write("chat", before);
@@ -157,7 +157,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       expect(await storage.read("chat")).toEqual(before);
     });
 
-    test("rejects if it cannot be reached, and watches nothing", async () => {
+    test("rejects if the page may not use it, and reports nothing", async () => {
       const unreachable = webStorage(denied);
       await expect(unreachable.read("chat")).rejects.toMatchObject({ name: "SecurityError" });
       await expect(unreachable.write("chat", records({ a: 1 }))).rejects.toMatchObject({
