@@ -150,7 +150,9 @@ export function readBody<Out>(
       const silentMs = since === undefined ? 0 : clock.now() - since;
       if (silentMs >= chunkMs) {
         const limit = `${chunkMs} ms (timeout.chunkMs)`;
-        const text = isWaiting ? `nothing came for ${limit}` : `not read for ${limit}: the response was closed`;
+        const text = isWaiting
+          ? `nothing came for ${limit}`
+          : `not read for ${limit}: the response was closed`;
         // another connection may continue the body
         isWatched = false;
         return abort(new TimeoutError(text, "chunk"));

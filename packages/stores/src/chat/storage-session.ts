@@ -55,7 +55,7 @@ export function createStorageSession(
 ): StorageSession {
   let phase: Phase = storage ? "unread" : "none";
   let reading: Promise<void> | undefined;
-  let keeper: ThreadRecords | undefined;
+  let records: ThreadRecords | undefined;
   let opened = new AbortController();
   let waiting = new AbortController();
   let unregister: (() => void) | undefined;
@@ -64,7 +64,7 @@ export function createStorageSession(
       return phase;
     },
     get records() {
-      return keeper;
+      return records;
     },
     whenRestored,
     whenReady(act) {
@@ -75,8 +75,8 @@ export function createStorageSession(
       ).then(act, createUnsentTurn);
     },
     runLocked(messageId, act) {
-      if (!keeper) return Promise.resolve(act());
-      return keeper
+      if (!records) return Promise.resolve(act());
+      return records
         .runLocked(messageId, waiting.signal, async () => act())
         .catch((cause) => createUnsentTurn(toError(cause)));
     },
@@ -109,12 +109,12 @@ export function createStorageSession(
   }
 
   async function restore(from: RecordStorage, signal: AbortSignal): Promise<void> {
-    keeper ??= await load(from).catch((cause) => {
+    records ??= await load(from).catch((cause) => {
       // the code could not be loaded: the next call tries again
       close();
       throw cause;
     });
-    if (!signal.aborted) await keeper.restore();
+    if (!signal.aborted) await records.restore();
   }
 
   function close(): void {
@@ -122,7 +122,7 @@ export function createStorageSession(
     opened.abort();
     opened = new AbortController();
     unregister?.();
-    keeper?.close();
+    records?.close();
   }
 }
 

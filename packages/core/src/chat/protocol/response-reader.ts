@@ -129,7 +129,8 @@ export function createResponseReader(
       if (finishReason === null)
         warn({
           path: END,
-          message: "did not come, though the response has ended: a part of it may be missing, and no tool runs",
+          message:
+            "did not come, though the response has ended: a part of it may be missing, and no tool runs",
           rule: "chat.unconfirmed",
         });
       emit({ type: "finish", finishReason, outcome: findOutcome() });
