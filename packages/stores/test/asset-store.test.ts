@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 /** An asset store on a gateway whose lookups say `statuses`, the last one for ever. */
-function storeOf(
+function createStore(
   statuses: readonly string[],
   {
     create = () => Response.json({ Id: "a-1" }),
@@ -87,7 +87,7 @@ describe("an asset", () => {
 
   test("create reads, sends and prepares the asset, and gives its uri once requests may use it", async () => {
     const done: string[] = [];
-    const { store, clock, creates } = storeOf(["Processing", "Active"], {
+    const { store, clock, creates } = createStore(["Processing", "Active"], {
       onSuccess: ({ uri }) => done.push(uri),
     });
     const phases: unknown[] = [];
@@ -126,7 +126,7 @@ describe("an asset", () => {
   });
 
   test("a double click registers the asset once", async () => {
-    const { store, creates } = storeOf(["Processing"]);
+    const { store, creates } = createStore(["Processing"]);
     const clicks = [store.create(file()), store.create(file())];
     expect(clicks[0]).toBe(clicks[1]);
     await Promise.all(clicks);
@@ -135,7 +135,7 @@ describe("an asset", () => {
   });
 
   test("a second create is refused with whenBusy reject, and the store does not change", async () => {
-    const { store, creates } = storeOf(["Processing"], { whenBusy: "reject" });
+    const { store, creates } = createStore(["Processing"], { whenBusy: "reject" });
     const first = store.create(file());
     expect(await store.create(file())).toMatchObject({
       status: "error",
@@ -147,7 +147,7 @@ describe("an asset", () => {
   });
 
   test("create accepts a URL, a name and a group", async () => {
-    const { store, creates } = storeOf(["Active"]);
+    const { store, creates } = createStore(["Active"]);
     await store.create("https://files.test/pictures/reef.png?size=2");
     store.reset();
     await store.create(new URL("https://files.test/reef.png"), { name: "Reef", groupId: "group-2" });
@@ -165,7 +165,10 @@ describe("an asset", () => {
     ["GroupId", { groupId: "" }, "https://files.test/reef.png"],
   ])("a broken rule is refused at %s, and nothing is sent", async (path, options, source) => {
     const errors: Error[] = [];
-    const { store, creates } = storeOf(["Active"], { ...options, onError: (error) => errors.push(error) });
+    const { store, creates } = createStore(["Active"], {
+      ...options,
+      onError: (error) => errors.push(error),
+    });
     const progress: unknown[] = [];
     store.subscribe(() => progress.push(store.getSnapshot().progress));
     const state = await store.create(source);
@@ -179,7 +182,7 @@ describe("an asset", () => {
 
   test('prepare changes the file before it is sent, and encoding: "multipart" sends a form', async () => {
     const prepared = new Blob([PNG], { type: "image/png" });
-    const { store, creates } = storeOf(["Active"], {
+    const { store, creates } = createStore(["Active"], {
       prepare: () => prepared,
       encoding: "multipart",
     });
@@ -191,7 +194,7 @@ describe("an asset", () => {
 
   test("a failed asset shows its error, and another one can be registered", async () => {
     const errors: Error[] = [];
-    const { store, creates } = storeOf(["Failed", "Active"], { onError: (error) => errors.push(error) });
+    const { store, creates } = createStore(["Failed", "Active"], { onError: (error) => errors.push(error) });
     await store.create(file());
     await shows(store, ({ status }) => status === "error");
     const { asset, error } = store.getSnapshot();
@@ -210,7 +213,7 @@ describe("an asset", () => {
   });
 
   test("an asset that may be registered shows its billing, and is not sent again", async () => {
-    const { store, creates } = storeOf(["Active"], {
+    const { store, creates } = createStore(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
     expect(await store.create(file())).toMatchObject({ status: "error", error: { billing: "maybe" } });
@@ -219,7 +222,7 @@ describe("an asset", () => {
 
   test("reset before the request is sent sends nothing", async () => {
     const reported: unknown[] = [];
-    const { store, creates } = storeOf(["Active"], { onError: (error) => reported.push(error) });
+    const { store, creates } = createStore(["Active"], { onError: (error) => reported.push(error) });
     const registered = store.create(file());
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
@@ -230,7 +233,7 @@ describe("an asset", () => {
 
   test("onSuccess is called once for an attached asset that several stores show", async () => {
     const reported: string[] = [];
-    const { client, clock } = storeOf(["Processing", "Active"]);
+    const { client, clock } = createStore(["Processing", "Active"]);
     const tellers = ["a", "b"].map((name) => {
       const onSuccess = ({ uri }: { uri: string }) => reported.push(`${name} ${uri}`);
       return createAssetStore(client, { presence: present, onSuccess });
@@ -273,7 +276,7 @@ describe("an asset", () => {
   });
 
   test("attach watches an asset by its id", async () => {
-    const { store, creates } = storeOf(["Active"]);
+    const { store, creates } = createStore(["Active"]);
     store.attach("a-1");
     await shows(store, ({ status }) => status === "success");
     expect(store.getSnapshot().data?.uri).toBe("asset://a-1");
@@ -281,7 +284,7 @@ describe("an asset", () => {
   });
 
   test("watchAsset yields a snapshot for each change, and ends when the asset is active", async () => {
-    const { client, clock } = storeOf(["Processing", "Processing", "Active"]);
+    const { client, clock } = createStore(["Processing", "Processing", "Active"]);
     const seen: string[] = [];
     const watching = (async () => {
       for await (const { rawStatus } of watchAsset(client, "a-1")) seen.push(rawStatus);
@@ -292,13 +295,13 @@ describe("an asset", () => {
 
   test("callbacks get the state of the store, after a success and after a failure", async () => {
     const reported: unknown[] = [];
-    const { store } = storeOf(["Active"], {
+    const { store } = createStore(["Active"], {
       onSuccess: (asset, state) =>
         reported.push(state.status, state.data?.uri === asset.uri, state.data === asset),
     });
     await store.create(file());
     await shows(store, ({ status }) => status === "success");
-    const refused = storeOf([], {
+    const refused = createStore([], {
       create: () => Response.json({}, { status: 400 }),
       onError: (error, state) => reported.push(state.status, state.error === error),
     });
@@ -308,7 +311,7 @@ describe("an asset", () => {
   });
 
   test("detach stops polling and keeps the state, until refetch", async () => {
-    const { store, clock, lookups } = storeOf(["Processing", "Active"]);
+    const { store, clock, lookups } = createStore(["Processing", "Active"]);
     store.attach("a-1");
     await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
     store.detach();
@@ -355,7 +358,7 @@ describe("an asset", () => {
 
   test("intervalMs sets the time between polls, and is read each time", async () => {
     let fastMs = 60_000;
-    const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {
+    const { store, clock, lookups } = createStore(["Processing", "Processing", "Active"], {
       intervalMs: (asset) => (asset ? fastMs : 1),
     });
     store.attach("a-1");

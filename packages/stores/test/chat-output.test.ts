@@ -4,13 +4,13 @@ import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, liveChat } from "./support/chat.js";
+import { createChat, createLiveChat } from "./support/chat.js";
 
 const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
 
 describe("a chat with a schema", () => {
   test("sends JSON mode, and returns the response as a checked value", async () => {
-    const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+    const { chat, requests } = createChat([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       outputSchema: recipe,
     });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
@@ -22,7 +22,7 @@ describe("a chat with a schema", () => {
   });
 
   test("sends the JSON Schema to the model after the instructions, for each request", async () => {
-    const { chat, sent } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+    const { chat, sent } = createChat([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       model: "delta-5.3",
       instructions: "Be brief.",
       outputSchema: recipe,
@@ -96,7 +96,7 @@ describe("a chat with a schema", () => {
     const schema = v.custom(() => {
       throw new TypeError("the list of titles can't be read");
     });
-    const { chat } = chatOf([textAnswer('{"title":"Tea"}')], { outputSchema: schema });
+    const { chat } = createChat([textAnswer('{"title":"Tea"}')], { outputSchema: schema });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "TypeError", message: "the list of titles can't be read" },
@@ -104,7 +104,7 @@ describe("a chat with a schema", () => {
   });
 
   test("shows a partial value while it streams, and unchanged parts keep their identity", async () => {
-    const { chat, clock, connections } = liveChat({ outputSchema: recipe });
+    const { chat, clock, connections } = createLiveChat({ outputSchema: recipe });
     const [connection] = connections;
     void chat.send("A recipe as JSON");
     const seen: unknown[] = [];
@@ -124,7 +124,7 @@ describe("a chat with a schema", () => {
   });
 
   test("finds the JSON in the text of models without a JSON mode", async () => {
-    const { chat, requests } = chatOf(
+    const { chat, requests } = createChat(
       [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
       {
         model: "delta-5.3",
@@ -137,7 +137,7 @@ describe("a chat with a schema", () => {
   });
 
   test("keeps the value of the text so far after stop", async () => {
-    const { chat, connections } = liveChat({ outputSchema: recipe, throttleMs: 0 });
+    const { chat, connections } = createLiveChat({ outputSchema: recipe, throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
       if (!chat.getSnapshot().output) return;
       unsubscribe();
@@ -155,7 +155,7 @@ describe("a chat with a schema", () => {
     ["is no JSON", "I'd rather not.", ""],
     ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
   ])("reports a response that %s, and keeps its text", async (_, text, path) => {
-    const { chat } = chatOf([textAnswer(text)], { outputSchema: recipe });
+    const { chat } = createChat([textAnswer(text)], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "ResponseError", path, body: text },
@@ -166,7 +166,7 @@ describe("a chat with a schema", () => {
 
   test("keeps a partial value without an error if the response was truncated", async () => {
     const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
-    const { chat } = chatOf([cut], { outputSchema: recipe });
+    const { chat } = createChat([cut], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", output: { title: "Tea" } });
   });

@@ -3,8 +3,8 @@ import { type ChatStore, type ChatStoreOptions, createChatStore, memoryStorage }
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf } from "./support/chat.js";
-import { shown } from "./support/tabs.js";
+import { createChat } from "./support/chat.js";
+import { readStored } from "./support/tabs.js";
 
 const model = "alpha-v4.1-flash";
 
@@ -24,7 +24,7 @@ const failures = {
 type Failure = keyof typeof failures;
 
 /** A chat that answers in `steps` answers, with a call in each but the last, and fails once in one of them. */
-function failingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
+function createFailingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
   let answered = 0;
   let isOver = failure === undefined;
   const ran: string[] = [];
@@ -110,7 +110,7 @@ const whole = [
   "All seen.",
 ];
 
-function wordsOf(chat: ChatStore): string[] {
+function listTexts(chat: ChatStore): string[] {
   return chat
     .getSnapshot()
     .messages.flatMap(({ content, toolCalls = [] }) => [
@@ -129,14 +129,14 @@ describe("a turn of several steps", () => {
     "A turn with %s in step %i keeps its earlier steps, and retry() continues",
     async (...row) => {
       const [failure, step] = row;
-      const { chat, ran, requests, errors } = failingChat(failure, step);
+      const { chat, ran, requests, errors } = createFailingChat(failure, step);
       const turn = await chat.send("Look");
       const isFirst = step === 1;
       expect(turn.outcome).toBe(failures[failure][isFirst ? 0 : 1]);
       // all that the steps before have given is in the thread and in the turn
       const before = whole.slice(0, 2 * step - 1);
       const cut = failure === "a cut" ? ["Well, "] : [];
-      expect(wordsOf(chat)).toEqual([...before, ...cut]);
+      expect(listTexts(chat)).toEqual([...before, ...cut]);
       const kept = turn.messages.filter(({ outcome }) => outcome === "tool-calls");
       expect(kept.map(({ content }) => content)).toEqual(before.filter((text) => text.startsWith("Step")));
       expect(ran).toHaveLength(step - 1);
@@ -152,7 +152,7 @@ describe("a turn of several steps", () => {
 
       const sent = requests.length;
       expect(await chat.retry()).toMatchObject({ outcome: "complete" });
-      expect(wordsOf(chat)).toEqual(whole);
+      expect(listTexts(chat)).toEqual(whole);
       expect(requests.length - sent).toBe(4 - step);
       expect(ran).toEqual(["call-1", "call-2"]);
       expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
@@ -161,11 +161,11 @@ describe("a turn of several steps", () => {
 
   test("The response before a failed step shows the error, even after a reload, until a retry", async () => {
     const storage = memoryStorage();
-    const { chat } = failingChat("a connection that is refused", 2, storage);
+    const { chat } = createFailingChat("a connection that is refused", 2, storage);
     const { error } = await chat.send("Look");
     expect(chat.getSnapshot().messages.at(-1)?.error).toBe(error);
     await settled();
-    const { chat: later } = await shown(storage);
+    const { chat: later } = await readStored(storage);
     expect(later.getSnapshot().messages).toMatchObject([
       { content: "Look" },
       {
@@ -181,14 +181,14 @@ describe("a turn of several steps", () => {
   test("A failing storage does not change a turn of several steps", async () => {
     const storage = memoryStorage();
     const broken = { ...storage, write: () => Promise.reject(new Error("full")) };
-    const { chat, ran } = failingChat(undefined, 0, broken);
+    const { chat, ran } = createFailingChat(undefined, 0, broken);
     expect(await chat.send("Look")).toMatchObject({ outcome: "complete" });
-    expect(wordsOf(chat)).toEqual(whole);
+    expect(listTexts(chat)).toEqual(whole);
     expect(ran).toHaveLength(2);
   });
 
   test("An error keeps its class, its fields and the error of its request", async () => {
-    const { chat } = failingChat("status 401", 2);
+    const { chat } = createFailingChat("status 401", 2);
     const { error } = await chat.send("Look");
     expect(error).toMatchObject({
       name: "APIError",
@@ -279,7 +279,7 @@ describe("the limit of steps", () => {
   });
 
   test("The limit is 8 steps by default, and retry() allows exactly as many again", async () => {
-    const { chat, requests } = chatOf([looks], { tools: [look] });
+    const { chat, requests } = createChat([looks], { tools: [look] });
     expect(await chat.send("Look")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(8);
     expect(await chat.retry()).toMatchObject({ outcome: "step-limit" });
@@ -288,10 +288,10 @@ describe("the limit of steps", () => {
 
   test("The limit survives a reload, and retry() continues with the results", async () => {
     const storage = memoryStorage();
-    const { chat } = chatOf([looks], { tools: [look], maxSteps: 2, id: "a", storage });
+    const { chat } = createChat([looks], { tools: [look], maxSteps: 2, id: "a", storage });
     await chat.send("Look");
     await settled();
-    const later = await shown(storage, { tools: [look] });
+    const later = await readStored(storage, { tools: [look] });
     expect(later.chat.getSnapshot().messages.at(-1)).toMatchObject({ outcome: "step-limit" });
     const turn = later.chat.retry();
     later.answer(0, textAnswer("Nothing."));

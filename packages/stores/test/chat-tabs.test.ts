@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { frame, settled } from "../../core/test/support/gateway.js";
 import { hasCall, until } from "./support/chat.js";
-import { page, shown } from "./support/tabs.js";
+import { openTab, readStored } from "./support/tabs.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -12,7 +12,7 @@ const place = { inputSchema: { type: "object" } };
 const asked = defineTool({ name: "asked", ...place });
 
 /** Answers each pending action in every tab, as the effect of an app does for a client tool. */
-function answersAll({ chat }: { chat: ChatStore }): void {
+function respondToAll({ chat }: { chat: ChatStore }): void {
   chat.subscribe(() => {
     for (const { toolCallId } of chat.getSnapshot().pendingActions)
       void chat.addToolOutput(toolCallId, "yes");
@@ -32,7 +32,7 @@ function workOn(id: string, messageId: string): () => void {
   return () => leave();
 }
 
-async function keep(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
+async function storeMessages(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
   const records = messages.map((message, index) => {
     const key = String(index + 1);
     return [
@@ -65,7 +65,7 @@ describe("a chat in several tabs", () => {
   test("sends the messages of the other tab, too", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
     left.answer(0, textAnswer("Gone"));
@@ -83,8 +83,8 @@ describe("a chat in several tabs", () => {
   test("accepts the result of a client tool once, even if several tabs add it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [asked] })));
-    for (const tab of tabs) answersAll(tab);
+    const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [asked] })));
+    for (const tab of tabs) respondToAll(tab);
     const [first] = tabs as [(typeof tabs)[0]];
     void first.chat.send("Go");
     first.answer(0, callAnswer({ a: ["asked", "{}"] }));
@@ -104,7 +104,7 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     let runs = 0;
     const guarded = defineTool({ name: "guarded", ...place, needsApproval: true, execute: () => ++runs });
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [guarded] })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [guarded] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
     left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
@@ -122,8 +122,8 @@ describe("a chat in several tabs", () => {
   test("A second result of one call is refused while another call still waits, and nothing is sent", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    await storeMessages(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [asked] })));
     const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolOutput("a", nth)));
     expect(turns.map(({ outcome }) => outcome).sort()).toEqual(["not-sent", "tool-calls"]);
     await settled();
@@ -144,7 +144,7 @@ describe("a chat in several tabs", () => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
       const tool = defineTool({ name: "asked", ...place, ...options });
-      const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [tool] })));
+      const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [tool] })));
       const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
       const turn = left.chat.send("Go");
       await left.connections[0]?.wanted();
@@ -159,7 +159,7 @@ describe("a chat in several tabs", () => {
       expect(await turn).toMatchObject({ outcome: "tool-calls" });
       await next;
       await settled();
-      for (const { chat } of [...tabs, await shown(storage, { id, tools: [tool] })]) {
+      for (const { chat } of [...tabs, await readStored(storage, { id, tools: [tool] })]) {
         expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
         expect(chat.getSnapshot().messages.at(-1)?.content).toBe("Yes");
         expect(chat.getSnapshot().messages[1]).toMatchObject({
@@ -172,13 +172,13 @@ describe("a chat in several tabs", () => {
   test("An open call in the middle of a stored thread is closed, and a call at its end waits", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [
+    await storeMessages(storage, id, [
       question,
       calling({ a: "needs-approval", b: "done" }),
       { role: "user", content: "And?" },
       calling({ c: "needs-output" }),
     ]);
-    const { chat } = await shown(storage, { id, tools: [asked] });
+    const { chat } = await readStored(storage, { id, tools: [asked] });
     const { messages, pendingActions } = chat.getSnapshot();
     expect(messages[1]).toMatchObject({ toolCalls: [{ state: "cancelled" }, { state: "done" }] });
     expect(pendingActions).toMatchObject([{ toolCallId: "c" }]);
@@ -188,8 +188,8 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const leave = workOn(id, "2");
-    await keep(storage, id, [question, calling({ a: "running" })]);
-    const tab = await shown(storage, { id, tools: [asked] });
+    await storeMessages(storage, id, [question, calling({ a: "running" })]);
+    const tab = await readStored(storage, { id, tools: [asked] });
     await settled();
     tab.chat.close();
     await settled();
@@ -200,7 +200,7 @@ describe("a chat in several tabs", () => {
 
   test("keeps the identity of messages that are read again and have not changed", async () => {
     const storage = memoryStorage();
-    const tab = await shown(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
+    const tab = await readStored(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
     const turn = tab.chat.send("Go");
     tab.answer(0, callAnswer({ a: ["asked", "{}"] }));
     await turn;
@@ -214,7 +214,7 @@ describe("a chat in several tabs", () => {
   test("retries a failed response once if two tabs retry it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const failed = left.chat.send("Hello");
     left.connections[0]?.drop();
@@ -232,7 +232,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const quick = defineTool({ name: "quick", ...place, execute: () => "done" });
-    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [quick] })));
+    const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [quick] })));
     const [first, ...others] = tabs as [(typeof tabs)[0], ...typeof tabs];
     const turn = first.chat.send("Go");
     for (const { chat } of others) await until(chat, ({ messages }) => messages.length === 2);
@@ -251,10 +251,13 @@ describe("a chat in several tabs", () => {
     async (key) => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
-      await keep(storage, id, [question, { role: "assistant", content: "Done", outcome: "complete" }]);
+      await storeMessages(storage, id, [
+        question,
+        { role: "assistant", content: "Done", outcome: "complete" },
+      ]);
       const leave = workOn(id, key);
       await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
-      const tab = await shown(storage, { id });
+      const tab = await readStored(storage, { id });
       await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
       await settled();
       expect(tab.texts()).toEqual(["Go", "Done"]);
@@ -267,8 +270,8 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const leave = workOn(id, "2");
-    await keep(storage, id, [question, calling({ a: "running", b: "needs-output" })]);
-    const tab = await shown(storage, { id, tools: [asked] });
+    await storeMessages(storage, id, [question, calling({ a: "running", b: "needs-output" })]);
+    const tab = await readStored(storage, { id, tools: [asked] });
     expect(hasCall("running", "a")(tab.chat.getSnapshot())).toBe(true);
     leave();
     await until(tab.chat, hasCall("cancelled", "a"));
@@ -276,14 +279,14 @@ describe("a chat in several tabs", () => {
     const turn = tab.chat.addToolOutput("b", "yes");
     tab.answer(0, textAnswer("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
-    expect((await shown(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
+    expect((await readStored(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
   });
 
   test("continues in another tab if the tab with the result was closed before it continued", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output" })]);
-    const tab = await shown(storage, { id, tools: [asked] });
+    await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
+    const tab = await readStored(storage, { id, tools: [asked] });
     const leave = workOn(id, "2");
     await settled();
     const turn = tab.chat.addToolOutput("a", "mine");
@@ -331,7 +334,7 @@ describe("a chat in several tabs", () => {
   test("shows the text of a response in flight in the other tabs before it is written", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
-    const [left, right] = [await shown(storages.left, { id }), await shown(storages.right, { id })];
+    const [left, right] = [await readStored(storages.left, { id }), await readStored(storages.right, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -356,7 +359,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
     const rightWrites: unknown[] = [];
-    const right = await shown(
+    const right = await readStored(
       {
         ...storages.right,
         async write(_, changes) {
@@ -365,7 +368,7 @@ describe("a chat in several tabs", () => {
       },
       { id },
     );
-    const left = await shown(storages.left, { id });
+    const left = await readStored(storages.left, { id });
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -390,7 +393,7 @@ describe("a chat in several tabs", () => {
   test("ends a response in flight if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const [left, right] = [await shown(storage, { id }), await shown(storage, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(storage, { id })];
     const turn = left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -402,7 +405,7 @@ describe("a chat in several tabs", () => {
     expect(await turn).toMatchObject({ outcome: "stopped" });
     expect(connection?.cancelled).toBe(true);
     await settled();
-    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
   /** A storage of another tab, which learns of the changes only when `deliver` is called. */
@@ -430,7 +433,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
-    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -444,13 +447,13 @@ describe("a chat in several tabs", () => {
     deliver();
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
-    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
   test("a message that another tab removes stays removed while an earlier change to it is being written", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output" })]);
+    await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -462,7 +465,7 @@ describe("a chat in several tabs", () => {
         return storage.write(collection, changes);
       },
     };
-    const [left, right] = [await shown(storage, { id }), await shown(slow, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(slow, { id })];
     right.chat.stop();
     await settled();
     left.chat.reset();
@@ -477,7 +480,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
-    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     void right.chat.send("Hello");
     const [connection] = right.connections;
     await connection?.wanted();
@@ -501,9 +504,9 @@ describe("a chat in several tabs", () => {
   test("A message that a closed tab has removed stays removed if another tab writes it before it hears of the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output" })]);
+    await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
     const { late, hold, deliver } = lateStorage(storage);
-    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     hold();
     left.chat.reset();
     await settled();
@@ -514,18 +517,18 @@ describe("a chat in several tabs", () => {
     deliver(1);
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
-    for (const { texts } of [right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
   test("A removed message stays removed if the last write of a closed tab arrives later", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, { role: "assistant", content: "Half" }]);
-    const { chat, texts } = await shown(storage, { id });
+    await storeMessages(storage, id, [question, { role: "assistant", content: "Half" }]);
+    const { chat, texts } = await readStored(storage, { id });
     chat.reset();
     await settled();
     // a far storage takes it late, and the tab that sent it is gone
-    await keep(storage, id, [question, { role: "assistant", content: "Half and half" }]);
+    await storeMessages(storage, id, [question, { role: "assistant", content: "Half and half" }]);
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
     expect(texts()).toEqual([]);
@@ -538,7 +541,7 @@ describe("a chat in several tabs", () => {
       ...storages.left,
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
     };
-    const [left, right] = [await shown(full, { id }), await shown(storages.right, { id })];
+    const [left, right] = [await readStored(full, { id }), await readStored(storages.right, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -554,7 +557,7 @@ describe("a chat in several tabs", () => {
   test("A complete response stays complete and is not read again if another tab stores it as in flight", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tab = await shown(storage, { id });
+    const tab = await readStored(storage, { id });
     void tab.chat.send("Hello");
     tab.answer(0, textAnswer("Good day"));
     await until(tab.chat, ({ status }) => status === "ready");
@@ -577,22 +580,25 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const slow = defineTool({ name: "slow", ...place, execute: () => new Promise(() => {}) });
-    const [left, right] = [await shown(storage, { id, tools: [slow] }), await shown(storage, { id })];
+    const [left, right] = [
+      await readStored(storage, { id, tools: [slow] }),
+      await readStored(storage, { id }),
+    ];
     const turn = left.chat.send("Go");
     left.answer(0, callAnswer({ a: ["slow", "{}"] }));
     await until(right.chat, hasCall("running"));
     right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
     await settled();
-    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
     expect(posts([left, right])).toBe(1);
   });
 
   test("merges changes of two tabs to the calls of one message", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    await storeMessages(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [asked] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turns = [left.chat.addToolOutput("a", "one"), right.chat.addToolOutput("b", "two")];
     for (const { connections } of tabs) {
@@ -630,7 +636,7 @@ test("the lock of a first turn is requested before other tabs can read that the 
     if (JSON.stringify([...records.values()]).includes("assistant")) order.push("write");
     return storage.write(collection, records);
   };
-  const { chat } = await shown({ ...storage, write });
+  const { chat } = await readStored({ ...storage, write });
   await aWhile();
   void chat.send("Go");
   await until(chat, ({ messages }) => messages.length === 2);
@@ -644,7 +650,7 @@ test("works in each tab separately if locks are refused, reports this once, and 
   const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
   vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });
   const storage = memoryStorage();
-  const tabs = await Promise.all([1, 2].map(() => shown(storage, { tools: [asked] })));
+  const tabs = await Promise.all([1, 2].map(() => readStored(storage, { tools: [asked] })));
   const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
   const turn = left.chat.send("Go");
   left.answer(0, callAnswer({ a: ["asked", "{}"] }));
@@ -665,7 +671,7 @@ test("works in each tab separately if locks are refused, reports this once, and 
 test("shows a response of another tab once it is complete, if tabs can't see each other's locks", async () => {
   vi.stubGlobal("navigator", undefined);
   const storage = memoryStorage();
-  const [left, right] = [await shown(storage), await shown(storage)];
+  const [left, right] = [await readStored(storage), await readStored(storage)];
   const seen = new Set<string>();
   right.chat.subscribe(() => {
     for (const { role, outcome } of right.chat.getSnapshot().messages) seen.add(`${role} ${outcome}`);
@@ -684,7 +690,7 @@ test("shows a response of another tab once it is complete, if tabs can't see eac
 });
 
 test("a chat that is closed at once reads nothing", async () => {
-  const tab = page(memoryStorage());
+  const tab = openTab(memoryStorage());
   tab.chat.subscribe(() => {});
   tab.chat.close();
   await settled();

@@ -2,20 +2,20 @@ import { type ChatMessage, type ChatNode, createChatStore, memoryStorage } from 
 import { expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, liveChat, until } from "./support/chat.js";
+import { createChat, createLiveChat, until } from "./support/chat.js";
 
 const answers = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
 
 /** The thread as texts, each behind that of its parent. */
-function placesIn(nodes: readonly ChatNode[]): string[] {
+function describeTree(nodes: readonly ChatNode[]): string[] {
   const contents = new Map(nodes.map(({ id, message }) => [id, message.content]));
   return nodes.map(({ parentId, message }) =>
     parentId === undefined ? message.content : `${contents.get(parentId)} > ${message.content}`,
   );
 }
 
-async function branched() {
-  const opened = chatOf(answers);
+async function createBranchedChat() {
+  const opened = createChat(answers);
   const { chat } = opened;
   await chat.send("Hello");
   const [question, answer] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
@@ -26,8 +26,8 @@ async function branched() {
 }
 
 test("getThread lists all branches depth first", async () => {
-  const { chat, question } = await branched();
-  expect(placesIn(chat.getThread())).toEqual([
+  const { chat, question } = await createBranchedChat();
+  expect(describeTree(chat.getThread())).toEqual([
     "Hello",
     "Hello > first",
     "first > Go on",
@@ -44,7 +44,7 @@ test("getThread lists all branches depth first", async () => {
 });
 
 test("getThread returns the shown messages as the same objects, in every branch", async () => {
-  const { chat, answer } = await branched();
+  const { chat, answer } = await createBranchedChat();
   for (const shown of [undefined, answer.id]) {
     if (shown) chat.switchBranch(shown);
     const listed = chat.getThread().map(({ message }) => message);
@@ -53,13 +53,13 @@ test("getThread returns the shown messages as the same objects, in every branch"
 });
 
 test("getThread lists the versions of a response with their question as parent", async () => {
-  const { chat, question } = await branched();
+  const { chat, question } = await createBranchedChat();
   const versions = chat.getThread().filter(({ parentId }) => parentId === question.id);
   expect(versions.map(({ message }) => message.content)).toEqual(["first", "third"]);
 });
 
 test("getThread returns the same array until a message changes, and then the same entries for all other messages", async () => {
-  const { chat, question, answer } = await branched();
+  const { chat, question, answer } = await createBranchedChat();
   const before = chat.getThread();
   expect(chat.getThread()).toBe(before);
   chat.switchBranch(answer.id);
@@ -74,7 +74,7 @@ test("getThread returns the same array until a message changes, and then the sam
 });
 
 test("getThread returns a response in flight as it is shown", async () => {
-  const { chat, connections } = liveChat({ throttleMs: 0 });
+  const { chat, connections } = createLiveChat({ throttleMs: 0 });
   const turn = chat.send("Hello");
   connections[0]?.send(frame({ content: "Gr" }));
   await until(chat, ({ messages }) => messages.at(-1)?.content === "Gr");
@@ -91,7 +91,7 @@ test("getThread omits an empty response that was requested again, as branches do
   const chat = createChatStore(client, { model: "delta-5.3" });
   await chat.send("Hello");
   await chat.retry();
-  expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > whole"]);
+  expect(describeTree(chat.getThread())).toEqual(["Hello", "Hello > whole"]);
 });
 
 test("getThread lists hidden branches after a reload, and nothing after reset", async () => {
@@ -106,7 +106,7 @@ test("getThread lists hidden branches after a reload, and nothing after reset", 
   chat.subscribe(() => {});
   expect(chat.getThread()).toEqual([]);
   await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
-  expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > first", "Hello > second"]);
+  expect(describeTree(chat.getThread())).toEqual(["Hello", "Hello > first", "Hello > second"]);
   chat.reset();
   await expect.poll(() => chat.getThread()).toEqual([]);
 });

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, hasCall, until } from "./support/chat.js";
+import { createChat, hasCall, until } from "./support/chat.js";
 
 type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 
@@ -14,8 +14,8 @@ const asks = (name: string, text = `{"city":"${canary}"}`) => callAnswer({ "call
 const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
 
 /** A chat whose gateway answers with one call and then with a text, and the events of its tools. */
-function toolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
-  const all = chatOf([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
+function createToolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
+  const all = createChat([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
   const events: ClientEvent[] = [];
   subscribeToEvents(all.client, (event) => events.push(event));
   const runs = () => events.filter((event): event is ToolEvent => "toolCallId" in event);
@@ -32,7 +32,7 @@ describe("the events of a tool", () => {
         return { of: input.city, text: canary };
       },
     });
-    const { chat, clock, events, runs } = toolChat(asks("weather"), [weather], "trip");
+    const { chat, clock, events, runs } = createToolChat(asks("weather"), [weather], "trip");
     await chat.send("How warm?");
     const messageId = chat.getSnapshot().messages[1]?.id;
     const run = { name: "weather", toolCallId: "call-1", chatId: "trip", messageId };
@@ -81,7 +81,7 @@ describe("the events of a tool", () => {
   test("contain the error that `execute` throws, unchanged", async () => {
     const error = new TypeError("no such city");
     const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
-    const { chat, runs } = toolChat(asks("weather"), [throws]);
+    const { chat, runs } = createToolChat(asks("weather"), [throws]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", state: "failed" }]);
     expect(runs()[1]).toHaveProperty("error", error);
@@ -95,7 +95,7 @@ describe("the events of a tool", () => {
   ])("report a failure without quoting the arguments if they %s", async (_, text) => {
     const ran: unknown[] = [];
     const weather = defineTool({ name: "weather", inputSchema: city, execute: (input) => ran.push(input) });
-    const { chat, runs, events } = toolChat(asks("weather", text), [weather]);
+    const { chat, runs, events } = createToolChat(asks("weather", text), [weather]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([
       { type: "tool-start", toolCallId: "call-1" },
@@ -110,7 +110,7 @@ describe("the events of a tool", () => {
     const output: Record<string, unknown> = {};
     output[canary] = output;
     const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
-    const { chat, runs } = toolChat(asks("loops", "{}"), [loops]);
+    const { chat, runs } = createToolChat(asks("loops", "{}"), [loops]);
     await chat.send("Loop");
     expect(runs()[1]).toMatchObject({ type: "tool-end", state: "failed" });
     expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
@@ -123,7 +123,7 @@ describe("the events of a tool", () => {
       inputSchema: {},
       execute: () => new Promise<string>((resolve) => (finish = resolve)),
     });
-    const { chat, runs } = toolChat(asks("slow", "{}"), [slow]);
+    const { chat, runs } = createToolChat(asks("slow", "{}"), [slow]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -155,7 +155,7 @@ describe("the events of a tool", () => {
       inputSchema: withJSONSchema(parameters as never, { type: "object" }),
       execute: (input) => ran.push(input),
     });
-    const { chat, runs } = toolChat(asks("slow", "{}"), [tool]);
+    const { chat, runs } = createToolChat(asks("slow", "{}"), [tool]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -175,7 +175,7 @@ describe("the events of a tool", () => {
       timeoutMs: 1000,
       execute: () => new Promise<never>(() => {}),
     });
-    const { chat, clock, runs } = toolChat(asks("silent", "{}"), [silent]);
+    const { chat, clock, runs } = createToolChat(asks("silent", "{}"), [silent]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -195,10 +195,10 @@ describe("the events of a tool", () => {
   test("are emitted for each run of a tool that waited for the user, and not for a tool that the app runs", async () => {
     const pay = defineTool({ name: "pay", inputSchema: {}, needsApproval: true, execute: () => "paid" });
     const ask = defineTool({ name: "ask", inputSchema: {} });
-    const { chat, runs } = toolChat(callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }), [
-      pay,
-      ask,
-    ]);
+    const { chat, runs } = createToolChat(
+      callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }),
+      [pay, ask],
+    );
     await chat.send("Pay");
     expect(runs()).toEqual([]);
     await Promise.all([chat.approve("a"), chat.addToolOutput("b", "yes")]);

@@ -43,7 +43,7 @@ const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 
 /** A client whose gateway is `answer`, and the events of its calls. */
-function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+function recordEvents(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
   const events: CallEvent[] = [];
   const { client, requests } = clientOf(answer, {
     ...options,
@@ -59,12 +59,12 @@ function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<Clien
   };
 }
 
-const typesOf = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
+const listTypes = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
 
 describe("the events of a call", () => {
   test("report a stream from its first attempt to its end, without its content and the API key", async () => {
     const clock = stoppedClock();
-    const { client, events } = recorded(
+    const { client, events } = recordEvents(
       (_, nth) =>
         nth === 1
           ? refusal(429, { "retry-after": "0", "x-request-id": "r-1" })
@@ -99,7 +99,7 @@ describe("the events of a call", () => {
     const clock = stoppedClock();
     const chat = openBody();
     let answerImage = (_: Response): void => {};
-    const { client, events } = recorded(
+    const { client, events } = recordEvents(
       (request) =>
         request.url.endsWith("/v1/images/generations")
           ? new Promise<Response>((resolve) => {
@@ -125,21 +125,21 @@ describe("the events of a call", () => {
     const callIds = [...new Set(events.map(({ callId }) => callId))];
     const lines = callIds.map((callId) => events.filter((event) => event.callId === callId));
     expect(lines.map(([first]) => first?.kind).sort()).toEqual(["chat", "image"]);
-    const lineOf = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
-    expect(typesOf(lineOf("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
-    expect(lineOf("chat").slice(2)).toMatchObject([
+    const formatEvent = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
+    expect(listTypes(formatEvent("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
+    expect(formatEvent("chat").slice(2)).toMatchObject([
       { durationMs: 1000 },
       { outcome: "complete", durationMs: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
     ]);
-    expect(typesOf(lineOf("image"))).toEqual(["request", "response", "end"]);
-    expect(lineOf("image")[1]).toMatchObject({ durationMs: 1500 });
-    expect(lineOf("image")[2]).toMatchObject({
+    expect(listTypes(formatEvent("image"))).toEqual(["request", "response", "end"]);
+    expect(formatEvent("image")[1]).toMatchObject({ durationMs: 1500 });
+    expect(formatEvent("image")[2]).toMatchObject({
       model: "gamma-image-5-0-260128",
       outcome: "complete",
       durationMs: 1500,
       usage: { generated_images: 1 },
     });
-    expect(typesOf(events).lastIndexOf("end")).toBe(events.length - 1);
+    expect(listTypes(events).lastIndexOf("end")).toBe(events.length - 1);
   });
 
   describe("end with", () => {
@@ -168,11 +168,11 @@ describe("the events of a call", () => {
     const model = facts.responseModel;
 
     test("the ids, the finish_reason and all counts of a chat response, streamed or not, and no text", async () => {
-      const streamed = recorded(() =>
+      const streamed = recordEvents(() =>
         streamAnswer(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
       );
       await streamChat(streamed.client, question).result();
-      const whole = recorded(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
+      const whole = recordEvents(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
       await completeChat(whole.client, question);
       for (const { ends, events } of [streamed, whole]) {
         expect(ends()).toMatchObject([{ outcome: "complete", ...facts }]);
@@ -183,10 +183,10 @@ describe("the events of a call", () => {
 
     test("the received part of a response that was lost or stopped", async () => {
       const head = frame({ content: "Hel" }, null, { model, usage: wide });
-      const cut = recorded(() => streamAnswer(head));
+      const cut = recordEvents(() => streamAnswer(head));
       await catchError(streamChat(cut.client, question).result());
       const body = openBody();
-      const stopped = recorded(() => streamAnswer(body.body));
+      const stopped = recordEvents(() => streamAnswer(body.body));
       const stream = streamChat(stopped.client, question);
       const failed = catchError(stream.result());
       await body.wanted();
@@ -204,7 +204,7 @@ describe("the events of a call", () => {
     });
 
     test("no id, model or reason that is missing, too long or contains the API key", async () => {
-      const bare = recorded(() => Response.json({ choices: completion.choices }));
+      const bare = recordEvents(() => Response.json({ choices: completion.choices }));
       await completeChat(bare.client, question);
       expect(bare.ends()).toMatchObject([{ outcome: "complete", finishReason: "stop" }]);
       expect(bare.ends()[0]?.responseId).toBeUndefined();
@@ -212,7 +212,7 @@ describe("the events of a call", () => {
       expect(bare.ends()[0]?.usage).toBeUndefined();
 
       const odd = { ...completion, id: `${"x".repeat(190)}${key}`, model: key };
-      const echoed = recorded(() => Response.json(odd), { apiKey: key, dangerouslyAllowBrowser: true });
+      const echoed = recordEvents(() => Response.json(odd), { apiKey: key, dangerouslyAllowBrowser: true });
       await completeChat(echoed.client, question);
       expect(echoed.ends()[0]?.responseModel).toBe("[redacted]");
       expect(echoed.ends()[0]?.responseId).toHaveLength(200);
@@ -220,7 +220,7 @@ describe("the events of a call", () => {
     });
 
     test("the model of an image request", async () => {
-      const { client, ends } = recorded(() =>
+      const { client, ends } = recordEvents(() =>
         Response.json({ model: "gamma-image-5-0", data: [], usage: { generated_images: 0, note: secret } }),
       );
       await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
@@ -233,7 +233,7 @@ describe("the events of a call", () => {
     const place = { chatId: "trip", messageId: expect.any(String) };
 
     test("name the chat and the message at each step: attempts, retries, the end", async () => {
-      const { client, events } = recorded(
+      const { client, events } = recordEvents(
         (_, nth) =>
           nth === 1
             ? refusal(429, { "retry-after": "0" })
@@ -242,7 +242,7 @@ describe("the events of a call", () => {
       );
       const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
       await chat.send("Hello");
-      expect(typesOf(events)).toEqual([
+      expect(listTypes(events)).toEqual([
         "request",
         "response",
         "retry",
@@ -256,7 +256,7 @@ describe("the events of a call", () => {
     });
 
     test("name only the message without a chat id, and nothing without a chat", async () => {
-      const { client, events } = recorded(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
+      const { client, events } = recordEvents(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
       const chat = createChatStore(client, { model: "delta-5.3" });
       await chat.send("Hello");
       await chat.send("Again");
@@ -310,30 +310,30 @@ describe("the events of a call", () => {
     "end once for each call of kind %s: %j",
     async (kind, answer, call, outcome) => {
       const gateway = { assetLookup: "/look/up" } as const;
-      const { client, events } = recorded(() => Response.json(answer), { gateway });
+      const { client, events } = recordEvents(() => Response.json(answer), { gateway });
       await call(client);
-      expect(typesOf(events)).toEqual(["request", "response", "end"]);
+      expect(listTypes(events)).toEqual(["request", "response", "end"]);
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
 
-      const refused = recorded(() => refusal(401), { gateway });
+      const refused = recordEvents(() => refusal(401), { gateway });
       const error = await catchError(call(refused.client));
-      expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
+      expect(listTypes(refused.events)).toEqual(["request", "response", "end"]);
       expect(refused.ends()).toMatchObject([{ kind, error }]);
     },
   );
 
   test("end with the error of a response that does not fit the spec", async () => {
-    const { client, ends } = recorded(() => Response.json({ choices: [] }));
+    const { client, ends } = recordEvents(() => Response.json({ choices: [] }));
     const error = await catchError(completeChat(client, question));
     expect(ends()).toMatchObject([{ error }]);
   });
 
   test("end as truncated if the stream broke off, and as unknown without a response", async () => {
-    const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
+    const cut = recordEvents(() => streamAnswer(frame({ content: "Hel" })));
     await catchError(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
 
-    const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
+    const dead = recordEvents(() => Promise.reject(new TypeError("fetch failed")), {
       retry: { maxRetryAfterMs: 0 },
     });
     await catchError(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
@@ -344,7 +344,7 @@ describe("the events of a call", () => {
 
   test("end once as stopped if the caller aborts before or during the response, even twice", async () => {
     const body = openBody();
-    const { client, ends } = recorded(() => streamAnswer(body.body));
+    const { client, ends } = recordEvents(() => streamAnswer(body.body));
     const stream = streamChat(client, question);
     const failed = catchError(stream.result());
     await body.wanted();
@@ -354,7 +354,7 @@ describe("the events of a call", () => {
     expect(ends()).toMatchObject([{ outcome: "stopped", error }]);
 
     const controller = new AbortController();
-    const silent = recorded(() => {
+    const silent = recordEvents(() => {
       controller.abort();
       return new Promise<Response>(() => {});
     });
@@ -369,7 +369,7 @@ describe("headers", () => {
   /** A client that notes what its `headers` is called with, and sends the call's id. */
   function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
     const given: CallInfo[] = [];
-    const all = recorded(answer, {
+    const all = recordEvents(answer, {
       ...options,
       headers: (request) => {
         given.push(request);
@@ -433,7 +433,7 @@ describe("headers", () => {
 
 describe("subscribeToEvents", () => {
   const answer = () => Response.json(completion);
-  const seenBy = (client: Client) => {
+  const createListener = (client: Client) => {
     const seen: ClientEvent[] = [];
     return { seen, unsubscribe: subscribeToEvents(client, (event) => seen.push(event)) };
   };
@@ -442,16 +442,16 @@ describe("subscribeToEvents", () => {
     const order: string[] = [];
     const { client } = clientOf(answer, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
     subscribeToEvents(client, ({ type }) => order.push(`early ${type}`));
-    const early = seenBy(client);
+    const early = createListener(client);
     await completeChat(client, question);
-    const late = seenBy(client);
+    const late = createListener(client);
     expect(order.slice(0, 2)).toEqual(["onEvent request", "early request"]);
-    expect(typesOf(early.seen)).toEqual(["request", "response", "end"]);
+    expect(listTypes(early.seen)).toEqual(["request", "response", "end"]);
     early.unsubscribe();
     early.unsubscribe();
     await completeChat(client, question);
     expect(early.seen).toHaveLength(3);
-    expect(typesOf(late.seen)).toEqual(["request", "response", "end"]);
+    expect(listTypes(late.seen)).toEqual(["request", "response", "end"]);
   });
 
   test("calls a listener twice that is subscribed twice, and once after one unsubscribes", async () => {
@@ -494,7 +494,7 @@ describe("subscribeToEvents", () => {
     subscribeToEvents(client, () => {
       throw new Error("in a listener");
     });
-    const { seen } = seenBy(client);
+    const { seen } = createListener(client);
     expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
     vi.unstubAllGlobals();
     expect(seen).toHaveLength(3);
@@ -503,7 +503,7 @@ describe("subscribeToEvents", () => {
 
   test("works for copies of a client, as the stores make them", async () => {
     const { client } = clientOf(answer);
-    const { seen } = seenBy(client);
+    const { seen } = createListener(client);
     await completeChat({ ...client }, question);
     expect(seen).toHaveLength(3);
   });
@@ -511,12 +511,12 @@ describe("subscribeToEvents", () => {
   test("subscribes and unsubscribes in constant time with any number of listeners", () => {
     const { client } = clientOf(answer, { onEvent: () => {} });
     const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
-    const { seen, unsubscribe } = seenBy(client);
+    const { seen, unsubscribe } = createListener(client);
     // a list that is searched would take minutes
     for (const each of leave.reverse()) each();
     client.warn({ path: "a", message: "is ignored", rule: "test.many" });
     unsubscribe();
-    expect(typesOf(seen)).toEqual(["warning"]);
+    expect(listTypes(seen)).toEqual(["warning"]);
   });
 });
 
@@ -603,14 +603,14 @@ test("Events and the headers function get the settings of the request, and no te
     asked.push(request);
     return {};
   };
-  const { client, events } = recorded(() => Response.json(completion), { headers });
+  const { client, events } = recordEvents(() => Response.json(completion), { headers });
   const settings = { temperature: 0.5, max_tokens: 9, stop: ["END"] };
   await completeChat(client, { ...question, ...settings });
   expect([...asked, ...events].map((event) => event?.settings)).toEqual(
     Array.from({ length: 4 }, () => settings),
   );
   events.length = 0;
-  const { client: streaming, events: streamed } = recorded(() => streamAnswer(DONE));
+  const { client: streaming, events: streamed } = recordEvents(() => streamAnswer(DONE));
   await catchError(streamChat(streaming, question).result());
   expect(streamed[0]?.settings).toEqual({ stream: true });
 });

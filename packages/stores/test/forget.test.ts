@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
 import { until } from "./support/chat.js";
-import { left, openPage, request } from "./support/scoped-pages.js";
+import { listStored, openPage, request } from "./support/scoped-pages.js";
 
 /** A storage whose writes wait while they are held, but for the notice of a tab. */
-function slowWrites(inner: RecordStorage) {
+function createSlowStorage(inner: RecordStorage) {
   let held: Promise<void> | undefined;
   let release: () => void = () => {};
   const storage: RecordStorage = {
@@ -34,10 +34,10 @@ describe("Signing out", () => {
       openPage(storage),
     ] as const;
     for (const page of [ann, bob, nobody]) await page.use();
-    expect(await left(storage, "ann")).not.toEqual([]);
+    expect(await listStored(storage, "ann")).not.toEqual([]);
     expect(await signOut(ann.client)).toEqual({ unsent: 0, errors: [] });
     await settled();
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
     expect([ann.texts(), ann.list.getSnapshot()]).toEqual([[], []]);
     for (const [page, scope] of [
       [bob, "bob"],
@@ -45,7 +45,7 @@ describe("Signing out", () => {
     ] as const) {
       expect(page.texts()).toEqual([`question of ${scope}`, "Hi"]);
       expect(page.list.getSnapshot()).toHaveLength(1);
-      expect((await left(storage, scope)).length).toBeGreaterThan(3);
+      expect((await listStored(storage, scope)).length).toBeGreaterThan(3);
     }
   });
 
@@ -58,7 +58,7 @@ describe("Signing out", () => {
       { unsent: 0, errors: [] },
     ]);
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
   test("stops a streaming response, which is not written later", async () => {
@@ -72,7 +72,7 @@ describe("Signing out", () => {
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
     expect((await turn).outcome).toBe("stopped");
     await settled();
-    expect([await left(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
+    expect([await listStored(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
   });
 
   test("reaches the other tabs of the user, which stop and remove their records", async () => {
@@ -86,13 +86,13 @@ describe("Signing out", () => {
     await signOut(one.client);
     expect((await turn).outcome).toBe("stopped");
     await settled();
-    expect([two.texts(), two.list.getSnapshot(), await left(storage, "ann")]).toEqual([[], [], []]);
+    expect([two.texts(), two.list.getSnapshot(), await listStored(storage, "ann")]).toEqual([[], [], []]);
   });
 
   test("also removes records that a slow write of this or another tab adds later", async () => {
     const inner = memoryStorage();
     for (const isOwn of [true, false]) {
-      const slow = slowWrites(inner);
+      const slow = createSlowStorage(inner);
       const writer = openPage(slow.storage, "ann");
       await writer.use();
       slow.hold();
@@ -106,7 +106,7 @@ describe("Signing out", () => {
       slow.release();
       await forgetting;
       await settled();
-      expect(await left(inner, "ann")).toEqual([]);
+      expect(await listStored(inner, "ann")).toEqual([]);
       writer.chat.close();
     }
   });
@@ -130,7 +130,7 @@ describe("Signing out", () => {
     answer();
     await creating;
     await settled();
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
   test("leaves the app's collections and other users alone if the client has no user", async () => {
@@ -140,8 +140,8 @@ describe("Signing out", () => {
     await nobody.use();
     await storage.write("chats-of-the-app", new Map([["a", 1]]));
     await signOut(nobody.client);
-    expect(await left(storage)).toEqual([]);
-    expect((await left(storage, "ann")).length).toBeGreaterThan(3);
+    expect(await listStored(storage)).toEqual([]);
+    expect((await listStored(storage, "ann")).length).toBeGreaterThan(3);
     expect((await storage.read("chats-of-the-app")).size).toBe(1);
   });
 
@@ -160,7 +160,7 @@ describe("Signing out", () => {
     expect((await signOut(client)).errors).toMatchObject([{ name: "InvalidStateError" }]);
     isIll = false;
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await left(inner, "ann")).toEqual([]);
+    expect(await listStored(inner, "ann")).toEqual([]);
   });
 
   test("removes known records from a storage without drop, and reports that others may be left", async () => {
@@ -174,7 +174,7 @@ describe("Signing out", () => {
       { message: expect.stringContaining("drop") },
     ]);
     await settled();
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
   test("clears a given storage that this page has not used", async () => {
@@ -182,7 +182,7 @@ describe("Signing out", () => {
     await openPage(storage, "ann").use();
     const { client } = clientOf(() => new Response(), { user: "ann" });
     expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
   test("removes nothing that is written afterwards, even if its own notice arrives late", async () => {
@@ -206,7 +206,7 @@ describe("Signing out", () => {
     for (const arrive of late) arrive();
     await settled();
     expect(texts()).toEqual(["Hello again", "Hello"]);
-    expect(await left(storage, "ann")).not.toEqual([]);
+    expect(await listStored(storage, "ann")).not.toEqual([]);
   });
 
   test("leaves a chat that works like a new chat", async () => {

@@ -16,7 +16,7 @@ function openPage({
   answered = () => Promise.resolve(),
   daysOf = (_name: string): number => 1,
 } = {}) {
-  const day = openDay();
+  const day = openPageForADay();
   const bodies: { urls: string[] }[] = [];
   const { client, requests } = clientOf(
     async (request) => {
@@ -47,7 +47,7 @@ function openPage({
 }
 
 /** A clock whose long waits end when the test lets time pass. */
-function openDay() {
+function openPageForADay() {
   const waiting = new Set<() => void>();
   onTestFinished(() => void vi.useRealTimers());
   const clock = {

@@ -20,7 +20,7 @@ const refusal = (status: number) =>
   );
 
 /** A promise, and what fulfils it. */
-function deferred<Value>() {
+function createDeferred<Value>() {
   let fulfil!: (value: Value) => void;
   const promise = new Promise<Value>((resolve) => {
     fulfil = resolve;
@@ -29,8 +29,14 @@ function deferred<Value>() {
 }
 
 /** A store whose gateway answers when the test says so; `arrived(1)` is when the first request is there. */
-function live(options: Options | (() => Options) = { model }, clientOptions: Partial<ClientOptions> = {}) {
-  const calls = [1, 2, 3].map(() => ({ arrival: deferred<void>(), answer: deferred<Response>() }));
+function createLiveStore(
+  options: Options | (() => Options) = { model },
+  clientOptions: Partial<ClientOptions> = {},
+) {
+  const calls = [1, 2, 3].map(() => ({
+    arrival: createDeferred<void>(),
+    answer: createDeferred<Response>(),
+  }));
   const call = (nth: number) => calls[nth - 1] as (typeof calls)[number];
   const { client, requests } = clientOf((_, nth) => {
     call(nth).arrival.fulfil();
@@ -55,7 +61,7 @@ function live(options: Options | (() => Options) = { model }, clientOptions: Par
 }
 
 /** Everything that the callbacks were reported. */
-function witness() {
+function createWitness() {
   const reported: string[] = [];
   return {
     reported,
@@ -67,7 +73,7 @@ function witness() {
 describe("an image store", () => {
   test("sends nothing before generate, then the request with the model and its parameters", async () => {
     const params = { size: "2048x2048", watermark: false } as const;
-    const { store, requests, state, bodies, answers } = live({ model, params });
+    const { store, requests, state, bodies, answers } = createLiveStore({ model, params });
     expect(state()).toEqual({ status: "idle", failedCount: 0 });
     const before = Date.now();
     const generated = store.generate({ ...reef, watermark: true });
@@ -90,7 +96,7 @@ describe("an image store", () => {
   });
 
   test("changes twice for a request, and keeps its state object in between", async () => {
-    const { store, state, statuses, arrived, answers } = live();
+    const { store, state, statuses, arrived, answers } = createLiveStore();
     const generated = store.generate(reef);
     const pending = state();
     await arrived(1);
@@ -101,7 +107,7 @@ describe("an image store", () => {
   });
 
   test("keeps the images of a sequence in order, including failed images, and counts the failed ones", async () => {
-    const { store, state, answers } = live();
+    const { store, state, answers } = createLiveStore();
     const generated = store.generate({ ...reef, sequential_image_generation: "auto" });
     await answers(1, answer(first, withheld, second));
     await generated;
@@ -113,8 +119,8 @@ describe("an image store", () => {
   });
 
   test("sends a double click once, and rejects the second request", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, requests, answers } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, requests, answers } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate(wreck)).toMatchObject({
@@ -129,8 +135,8 @@ describe("an image store", () => {
   });
 
   test("checks before it sends, and returns the issues", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, statuses, requests } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, statuses, requests } = createLiveStore({ model, ...callbacks });
     // @ts-expect-error a size of the other model
     const refused = await store.generate({ ...reef, size: "1024x1024" });
     const expected = {
@@ -220,8 +226,8 @@ describe("images that failed", () => {
   ])(
     "after HTTP %i have the billing %s; the request is sent once, and the last images stay",
     async (status, billing) => {
-      const { reported, ...callbacks } = witness();
-      const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
+      const { reported, ...callbacks } = createWitness();
+      const { store, state, requests, statuses, answers } = createLiveStore({ model, ...callbacks });
       const made = store.generate(reef);
       await answers(1, answer(first, withheld));
       const { data } = await made;
@@ -249,7 +255,7 @@ describe("images that failed", () => {
   );
 
   test("are requested again by generate(variables)", async () => {
-    const { store, state, bodies, answers } = live({ model, params: { seed: 7 } });
+    const { store, state, bodies, answers } = createLiveStore({ model, params: { seed: 7 } });
     const generated = store.generate(reef);
     await answers(1, refusal(500));
     await generated;
@@ -283,7 +289,7 @@ describe("images that failed", () => {
 
   test("were not sent if the apiKey function fails, and the thrown value becomes an error", async () => {
     const headers = () => Promise.reject("signed out");
-    const { store, requests } = live({ model }, { headers });
+    const { store, requests } = createLiveStore({ model }, { headers });
     const { error } = await store.generate(reef);
     expect(error).toMatchObject({ name: "ConfigurationError", cause: "signed out" });
     expect(error?.message).toContain("signed out");
@@ -293,8 +299,8 @@ describe("images that failed", () => {
 
 describe("stop", () => {
   test("ends the request at once as an error that may be billed, and ignores a late response", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, statuses, answers, arrived } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, statuses, answers, arrived } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     await arrived(1);
     store.stop();
@@ -317,7 +323,7 @@ describe("stop", () => {
   });
 
   test("aborts the request", async () => {
-    const sent = deferred<Request>();
+    const sent = createDeferred<Request>();
     const { client } = clientOf((request) => {
       sent.fulfil(request);
       return new Promise(() => {});
@@ -331,7 +337,7 @@ describe("stop", () => {
   });
 
   test("reports that nothing is billed before the request is sent, and after a rejection", async () => {
-    const early = live();
+    const early = createLiveStore();
     void early.store.generate(reef);
     early.store.stop();
     await settled();
@@ -343,9 +349,9 @@ describe("stop", () => {
     expect(early.state()).toMatchObject({ error: nothing });
     expect(early.requests).toHaveLength(0);
 
-    const retried = deferred<void>();
+    const retried = createDeferred<void>();
     const onEvent: ClientOptions["onEvent"] = ({ type }) => type === "retry" && retried.fulfil();
-    const limited = live({ model }, { clock: stoppedClock(), onEvent });
+    const limited = createLiveStore({ model }, { clock: stoppedClock(), onEvent });
     void limited.store.generate(reef);
     await limited.answers(1, refusal(429));
     await retried.promise;
@@ -363,7 +369,7 @@ describe("stop", () => {
     [502, "maybe", "may bill"],
   ])("knows the billing of a %i before its body has arrived: %s", async (status, billing, message) => {
     const words = openBody();
-    const { store, state, answers } = live({ model });
+    const { store, state, answers } = createLiveStore({ model });
     void store.generate(reef);
     await answers(1, new Response(words.body, { status }));
     await settled();
@@ -387,8 +393,8 @@ describe("stop", () => {
   });
 
   test("does nothing without a request in flight", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, statuses } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, statuses } = createLiveStore({ model, ...callbacks });
     store.stop();
     await settled();
     expect([state().status, statuses, reported]).toEqual(["idle", [], []]);
@@ -397,7 +403,7 @@ describe("stop", () => {
 
 describe("reset", () => {
   test("deletes the state", async () => {
-    const { store, state, answers } = live();
+    const { store, state, answers } = createLiveStore();
     const generated = store.generate(reef);
     await answers(1, answer(first, withheld));
     await generated;
@@ -406,8 +412,8 @@ describe("reset", () => {
   });
 
   test("ends the request in flight, and reports it only to its caller", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, answers, arrived } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, answers, arrived } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     await arrived(1);
     store.reset();
@@ -423,8 +429,8 @@ describe("reset", () => {
 
 describe('whenBusy: "replace"', () => {
   test("ends the request in flight, and its late response does not change the new request", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, requests, statuses, answers, arrived } = live({
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, requests, statuses, answers, arrived } = createLiveStore({
       model,
       whenBusy: "replace",
       ...callbacks,
@@ -451,8 +457,8 @@ describe('whenBusy: "replace"', () => {
   });
 
   test("keeps the request in flight if the new one breaks a rule", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, answers } = live({ model, whenBusy: "replace", ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, answers } = createLiveStore({ model, whenBusy: "replace", ...callbacks });
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({

@@ -10,7 +10,7 @@ import { until } from "./support/chat.js";
 afterEach(restoreModules);
 
 /** Creates a page without these modules, whose gateway is `answer`. */
-async function pageWithout(
+async function openPageWithout(
   modules: readonly string[],
   answer: (request: Request) => Response | Promise<Response>,
 ) {
@@ -38,7 +38,7 @@ const anything = checkOnly(() => true);
 describe("a chat whose code for failures can't be loaded", () => {
   test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
     const answers = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
-    const { createChatStore, client, requests } = await pageWithout(
+    const { createChatStore, client, requests } = await openPageWithout(
       ["core/src/transport/repeat"],
       () => answers.shift() as Response,
     );
@@ -52,7 +52,7 @@ describe("a chat whose code for failures can't be loaded", () => {
 /** The events of a kept answer, whose first connection ends behind the first of them. */
 const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
 
-function keptAnswer({ method, headers }: Request): Response {
+function serveStoredStream({ method, headers }: Request): Response {
   if (method === "DELETE") return new Response(null, { status: 204 });
   const answer = streamAnswer(
     method === "POST" ? addIds(kept.slice(0, 1)) : addIds(kept, Number(headers.get("last-event-id"))),
@@ -63,9 +63,9 @@ function keptAnswer({ method, headers }: Request): Response {
 
 describe("a resumable stream that breaks off", () => {
   test("It can still be resumed after a reload without chat/structured-output, and retry() returns the value", async () => {
-    const { createChatStore, memoryStorage, client, requests } = await pageWithout(
+    const { createChatStore, memoryStorage, client, requests } = await openPageWithout(
       ["chat/structured-output"],
-      keptAnswer,
+      serveStoredStream,
     );
     const storage = memoryStorage();
     const draft = { role: "assistant", content: "", streamId: "s-1" };
@@ -115,7 +115,7 @@ describe("a chat whose own code can't be loaded", () => {
 
   /** A chat with a storage that has sent a message in a page without a module. */
   async function storedChat(module: string) {
-    const page = await pageWithout([module], () => streamAnswer(textAnswer("Hello")));
+    const page = await openPageWithout([module], () => streamAnswer(textAnswer("Hello")));
     const storage = page.memoryStorage();
     const chat = page.createChatStore(page.client, { model, id: "a", storage });
     chat.subscribe(() => {});
@@ -125,7 +125,7 @@ describe("a chat whose own code can't be loaded", () => {
   }
 
   test("A response with tool calls stays without chat/tool-calls, and no tool runs", async () => {
-    const { createChatStore, defineTool, client, requests } = await pageWithout(["chat/tool-calls"], () =>
+    const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/tool-calls"], () =>
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
     const execute = vi.fn();
@@ -151,7 +151,7 @@ describe("a chat whose own code can't be loaded", () => {
   ])(
     "A message that is not sent without the code for %s stays, and retry() sends it",
     async (part, module) => {
-      const { createChatStore, client, requests } = await pageWithout([module], () =>
+      const { createChatStore, client, requests } = await openPageWithout([module], () =>
         streamAnswer(textAnswer("{}")),
       );
       const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
@@ -176,7 +176,7 @@ describe("a chat whose own code can't be loaded", () => {
 
 test("A video is listed without storage/record-writer-later, and stored with the next video", async () => {
   const ids = ["t-1", "t-2"];
-  const { createVideoTaskList, memoryStorage, client, events, ...core } = await pageWithout(
+  const { createVideoTaskList, memoryStorage, client, events, ...core } = await openPageWithout(
     ["storage/record-writer-later"],
     () => Response.json({ id: ids.shift(), model: "beta3.0-video", created_at: 1 }),
   );
@@ -193,8 +193,9 @@ test("A video is listed without storage/record-writer-later, and stored with the
 
 describe("a user who signs out when storage/forget can't be loaded", () => {
   test("signOut() returns the error, and removes all records once the code loads", async () => {
-    const { createChatStore, memoryStorage, signOut, client } = await pageWithout(["storage/forget"], () =>
-      streamAnswer(textAnswer("Hello")),
+    const { createChatStore, memoryStorage, signOut, client } = await openPageWithout(
+      ["storage/forget"],
+      () => streamAnswer(textAnswer("Hello")),
     );
     const storage = memoryStorage();
     const chat = createChatStore(client, { model, id: "a", storage });
@@ -206,7 +207,7 @@ describe("a user who signs out when storage/forget can't be loaded", () => {
   });
 
   test("Another tab that can't load the code reports this, and its error is handled", async () => {
-    const { createChatStore, memoryStorage, client, events } = await pageWithout(["storage/forget"], () =>
+    const { createChatStore, memoryStorage, client, events } = await openPageWithout(["storage/forget"], () =>
       streamAnswer(textAnswer("Hello")),
     );
     const storage = memoryStorage();

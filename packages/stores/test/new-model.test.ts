@@ -8,7 +8,7 @@ import { clientOf, DONE, frame, streamAnswer } from "../../core/test/support/gat
 const messages = [{ role: "user" as const, content: "Hello" }];
 const newer = { model: "zeta-9", messages, depth: "deep" };
 
-function gateway() {
+function createGateway() {
   return clientOf((request) => {
     const { pathname } = new URL(request.url);
     if (pathname === "/v1/images/generations")
@@ -22,14 +22,14 @@ function gateway() {
 
 const way = "(send one that is not listed with `{ checks: false }`)";
 
-type Verb = (client: ReturnType<typeof gateway>["client"], request: never, options?: object) => unknown;
+type Verb = (client: ReturnType<typeof createGateway>["client"], request: never, options?: object) => unknown;
 test.each<[string, Verb]>([
   ["streamChat", (client, request, options) => streamChat(client, request, options).result()],
   ["completeChat", completeChat],
   ["generateImages", generateImages],
   ["createVideoTask", createVideoTask],
 ])("%s suggests { checks: false } for an unknown model", async (_, call) => {
-  const { client, requests } = gateway();
+  const { client, requests } = createGateway();
   await expect(async () => call(client, newer as never)).rejects.toMatchObject({
     issues: [{ path: "model", message: expect.stringContaining(way) }],
   });
@@ -39,7 +39,7 @@ test.each<[string, Verb]>([
 });
 
 test("a chat store suggests checks: false for an unknown model, and sends the model with it", async () => {
-  const { client, requests } = gateway();
+  const { client, requests } = createGateway();
   const refused = createChatStore(client, { model: "zeta-9" as "delta-5.3" });
   await refused.send("Hello").catch(() => {});
   expect(refused.getSnapshot().error?.message).toContain(way);
@@ -52,7 +52,7 @@ test("a chat store suggests checks: false for an unknown model, and sends the mo
 });
 
 test("an image store suggests checks: false for an unknown model, and sends the model with it", async () => {
-  const { client, requests } = gateway();
+  const { client, requests } = createGateway();
   const refused = createImageStore(client, { model: "zeta-9" as "gamma-image-5-0-260128" });
   expect((await refused.generate({ prompt: "A reef" })).error?.message).toContain(way);
   expect(requests).toHaveLength(0);
@@ -62,7 +62,7 @@ test("an image store suggests checks: false for an unknown model, and sends the 
 });
 
 test("a video store suggests checks: false for an unknown model, and sends the model with it", async () => {
-  const { client, requests } = gateway();
+  const { client, requests } = createGateway();
   const video = createVideoTaskStore(client);
   const refused = await video.create({ model: "zeta-9" } as never);
   expect(refused.error?.message).toContain(way);

@@ -15,7 +15,7 @@ const failing = (status: number, code = "busy") =>
   Response.json({ error: { message: "no", code } }, { status });
 
 /** Headers of a client for which a request waits, between `wait` and `goOn`. */
-function waitingHeaders() {
+function createWaitingHeaders() {
   let onWait: (() => void) | undefined;
   return {
     headers: () => {
@@ -104,7 +104,7 @@ describe("an image store behind a proxy with idempotency()", () => {
     "gets lost images and pays once if the user called %s before the repetition was sent",
     async (verb) => {
       const { page, sent, keys, lose } = openOnce(() => images.clone(), once);
-      const { headers, wait, goOn } = waitingHeaders();
+      const { headers, wait, goOn } = createWaitingHeaders();
       const store = createImageStore(page({ headers }), { model: "gamma-image-5-0-260128" });
       lose();
       await store.generate(reef);
@@ -146,7 +146,7 @@ describe("an asset store behind a proxy with idempotency()", () => {
       ...once,
       gateway: { assetLookup: async () => ({ Status: "Active" }) },
     });
-    const { headers, wait, goOn } = waitingHeaders();
+    const { headers, wait, goOn } = createWaitingHeaders();
     const store = createAssetStore(page({ headers }), { groupId: "g" });
     lose();
     await store.create("https://files.test/reef.png");
@@ -302,7 +302,7 @@ describe("a video behind a proxy with idempotency()", () => {
 
   test("is paid once if its store was reset before the repetition was sent", async () => {
     const { page, sent, keys, lose } = openOnce(film, once);
-    const { headers, wait, goOn } = waitingHeaders();
+    const { headers, wait, goOn } = createWaitingHeaders();
     const client = page({ headers });
     const storage = memoryStorage();
     const video = createVideoTaskStore(client, { storage });

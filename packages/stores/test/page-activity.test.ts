@@ -17,7 +17,7 @@ const lost = () => {
 const refused = () => Response.json({ error: { message: "no gateway" } }, { status: 502 });
 
 /** A page of a browser, and a server that answers polls with `answer`. */
-function browserPage(options: VideoTaskStoreOptions = {}) {
+function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
   const navigator = { onLine: true };
@@ -76,7 +76,7 @@ const offline = { fetchStatus: "paused", pauseReason: "offline", nextPollAt: und
 
 describe("a page whose browser has no network", () => {
   test("polls a server that responds despite that", async () => {
-    const { network, attach, clock, video, polls } = browserPage();
+    const { network, attach, clock, video, polls } = openBrowserPage();
     await network(false);
     await attach();
     await clock.advance(10 * MINUTE);
@@ -88,7 +88,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("polls until a poll reaches no server, and at once when the network is back", async () => {
-    const { network, attach, clock, video, server, polls } = browserPage();
+    const { network, attach, clock, video, server, polls } = openBrowserPage();
     await attach();
     const { answer } = server;
     server.answer = lost;
@@ -103,7 +103,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("tries again once a minute, when it is shown again, and after refetch", async () => {
-    const { network, attach, show, clock, video, server, polls } = browserPage();
+    const { network, attach, show, clock, video, server, polls } = openBrowserPage();
     await attach();
     const { answer } = server;
     server.answer = lost;
@@ -129,7 +129,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("does not count as offline after an error response or an earlier failure", async () => {
-    const { network, attach, clock, video, server, polls } = browserPage();
+    const { network, attach, clock, video, server, polls } = openBrowserPage();
     server.answer = lost;
     await attach();
     await network(false);
@@ -144,14 +144,14 @@ describe("a page whose browser has no network", () => {
   });
 
   test("A hidden page polls only with pollInBackground, and until a poll reaches no server", async () => {
-    const first = browserPage();
+    const first = openBrowserPage();
     await first.attach();
     await first.network(false);
     await first.show("hidden");
     expect(first.video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
     await first.clock.advance(10 * MINUTE);
     expect(first.polls()).toBe(1);
-    const second = browserPage({ pollInBackground: true });
+    const second = openBrowserPage({ pollInBackground: true });
     await second.attach();
     await second.network(false);
     await second.show("hidden");
@@ -163,7 +163,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("leaves no timer or listener behind", async () => {
-    const { network, attach, clock, server, polls } = browserPage();
+    const { network, attach, clock, server, polls } = openBrowserPage();
     await attach();
     server.answer = lost;
     await network(false);
@@ -177,7 +177,7 @@ describe("a page whose browser has no network", () => {
 
   test("uses only the app's own presence", async () => {
     const present: Presence = { absence: undefined, subscribe: () => () => {} };
-    const { network, attach, clock, video, server } = browserPage({ presence: present });
+    const { network, attach, clock, video, server } = openBrowserPage({ presence: present });
     await attach();
     server.answer = lost;
     await network(false);
@@ -186,7 +186,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("polls assets in the same way", async () => {
-    const { client, network, clock, server, polls } = browserPage();
+    const { client, network, clock, server, polls } = openBrowserPage();
     await network(false);
     server.answer = () => Response.json({ Id: "a-1", Status: "Processing" });
     const asset = createAssetStore(client);

@@ -25,7 +25,7 @@ const refusal = (code: string, status = 403) => {
 const developed = (answer: () => Response, options: Partial<ClientOptions> = {}) =>
   clientOf(answer, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
 /** Prints one more line, which comes after all that were printed before it. */
-async function printOfAnother(): Promise<void> {
+async function printAnother(): Promise<void> {
   const { message, answer } = refusal("model_not_allowed");
   vi.unstubAllEnvs();
   await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
@@ -40,7 +40,7 @@ test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_
       const chat = createChatStore(developed(answer), { model: "delta-5.3" });
       expect(await chat.send("Hello")).toMatchObject({ error: { message } });
     }
-    await printOfAnother();
+    await printAnother();
     expect(lines().slice(0, -1)).toEqual([`@sluice/core: APIError: ${message}`]);
   },
 );
@@ -83,7 +83,7 @@ test.each([
 ])("prints nothing about errors that users cause: %s", async (_, code, status) => {
   const { answer } = refusal(code, status);
   await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });
 
@@ -98,7 +98,7 @@ test("prints nothing about a file that a user has chosen", async () => {
   expect(await store.create({ model: "beta3.0-video", input: { prompt: "A reef" } })).toMatchObject({
     error: { name: "ValidationError", issues: [issue] },
   });
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });
 
@@ -107,7 +107,7 @@ test("prints nothing if a user sends twice before the response arrives", async (
   const chat = createChatStore(developed(answer), { model: "delta-5.3" });
   const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
   expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });
 
@@ -118,6 +118,6 @@ test("prints nothing in production, or if `onEvent` receives the mistake", async
   await send(developed(answer, { onEvent: () => {} }));
   vi.stubEnv("NODE_ENV", "production");
   await send(developed(answer));
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });

@@ -56,7 +56,7 @@ function openTab() {
 }
 
 /** Resolves when a store shows what is wanted. A second of the clock passes in many turns. */
-async function shows<State>(
+async function waitForState<State>(
   { clock }: Pick<ReturnType<typeof openTab>, "clock">,
   store: Store<State>,
   isWanted: (state: State) => boolean,
@@ -72,24 +72,28 @@ async function shows<State>(
 const isOver = ({ status }: { readonly status: string }) => status === "success";
 
 /** Makes one of everything in a tab, and expects each to succeed with one request. */
-async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
+async function useEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
   const { client, posts } = tab;
   const task = createVideoTaskStore(client, { storage });
   void task.create(video);
-  await shows(tab, task, isOver);
+  await waitForState(tab, task, isOver);
   const asset = createAssetStore(client, { groupId: "group-1" });
   void asset.create("https://cdn.test/hero.png");
-  await shows(tab, asset, isOver);
+  await waitForState(tab, asset, isOver);
   const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
   void images.generate({ prompt: "A reef at dawn" });
-  await shows(tab, images, isOver);
+  await waitForState(tab, images, isOver);
   const chat = createChatStore(client, {
     id: "chat",
     model: "delta-5.3",
     storage: storage ?? memoryStorage(),
   });
   void chat.send("Hello");
-  await shows(tab, chat, ({ status, messages }) => status === "ready" && messages[1]?.outcome === "complete");
+  await waitForState(
+    tab,
+    chat,
+    ({ status, messages }) => status === "ready" && messages[1]?.outcome === "complete",
+  );
   chat.close();
   expect(posts()).toHaveLength(5);
 }
@@ -106,11 +110,11 @@ describe("Web Locks that", () => {
   ])("%s let each tab work separately, which is reported once", async (_, locks) => {
     vi.stubGlobal("navigator", { locks });
     const tab = openTab();
-    await makeEverything(tab);
+    await useEverything(tab);
     expect(tab.limits()).toEqual(["web-locks"]);
     expect(tab.failures()).toEqual([]);
     const other = openTab();
-    await makeEverything(other);
+    await useEverything(other);
     expect(other.limits()).toEqual(["web-locks"]);
   });
 
@@ -121,7 +125,7 @@ describe("Web Locks that", () => {
       },
     });
     const tab = openTab();
-    await makeEverything(tab);
+    await useEverything(tab);
     expect(tab.limits()).toEqual(["web-locks"]);
     expect(tab.failures()).toEqual([]);
   });
@@ -143,13 +147,13 @@ describe("Web Locks that", () => {
     const tab = openTab();
     const task = createVideoTaskStore(tab.client);
     void task.create(video);
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
     expect([tab.posts().length, requests.length]).toEqual([1, 0]);
     answer({});
     await settled();
     const again = createVideoTaskStore(tab.client);
     void again.create(video);
-    await shows(tab, again, isOver);
+    await waitForState(tab, again, isOver);
     expect([tab.posts().length, requests.length > 0]).toEqual([2, true]);
     expect(tab.limits()).toEqual(["web-locks"]);
   });
@@ -183,7 +187,7 @@ describe("Web Locks that", () => {
     await tab.clock.advance(1);
     await settled();
     expect([tab.posts().length, tab.limits()]).toEqual([1, ["web-locks"]]);
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
   });
 
   test("are held by another tab are waited for without a limit", async () => {
@@ -204,7 +208,7 @@ describe("Web Locks that", () => {
     await tab.clock.advance(3_600_000);
     expect(task.getSnapshot()).toMatchObject({ status: "pending", task: undefined });
     grant();
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
     expect(tab.limits()).toEqual([]);
   });
 });
@@ -213,7 +217,7 @@ test("A platform without Web Locks and channels supports all stores, and reports
   vi.stubGlobal("navigator", undefined);
   vi.stubGlobal("BroadcastChannel", undefined);
   const tab = openTab();
-  await makeEverything(tab);
+  await useEverything(tab);
   expect([tab.limits(), tab.failures()]).toEqual([[], []]);
 });
 
@@ -251,7 +255,7 @@ test("A refused lock is reported at once, and the manager is not used again", as
   for (const id of ["t-1", "t-2"]) {
     const task = createVideoTaskStore(tab.client);
     task.attach(id);
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
     expect(tab.limits()).toEqual(["web-locks"]);
   }
   expect(requests).toBe(1);
@@ -279,7 +283,7 @@ test("A manager that refuses a later query is reported, and is not used again", 
   for (const tab of [openTab(), openTab()]) {
     const storage = memoryStorage();
     await storage.write("video-tasks", new Map([["a", entry]]));
-    await shows(
+    await waitForState(
       tab,
       createVideoTaskList(tab.client, { storage }),
       ([first]) => first?.state === "unconfirmed",
@@ -291,7 +295,7 @@ test("A manager that refuses a later query is reported, and is not used again", 
 });
 
 describe("a BroadcastChannel that", () => {
-  const channelThat = (constructed: () => void, postMessage: () => void) =>
+  const stubChannel = (constructed: () => void, postMessage: () => void) =>
     class extends EventTarget {
       constructor() {
         super();
@@ -303,12 +307,12 @@ describe("a BroadcastChannel that", () => {
       close() {}
     };
   test.each([
-    ["can't be made", channelThat(denied, () => {})],
-    ["refuses messages", channelThat(() => {}, denied)],
+    ["can't be made", stubChannel(denied, () => {})],
+    ["refuses messages", stubChannel(() => {}, denied)],
   ])("%s lets each tab work separately, which is reported once", async (_, channel) => {
     vi.stubGlobal("BroadcastChannel", channel);
     const tab = openTab();
-    await makeEverything(tab);
+    await useEverything(tab);
     expect(tab.limits()).toEqual(["broadcast-channel"]);
   });
 
@@ -331,7 +335,7 @@ describe("a BroadcastChannel that", () => {
     task.attach("t-1");
     for (const data of [null, 5, "news", {}, { type: "hello" }, { type: "other" }, []])
       for (const channel of channels) channel.dispatchEvent(new MessageEvent("message", { data }));
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
   });
 });
 
@@ -340,7 +344,7 @@ describe("a browser's storage that", () => {
     error = refusal();
   }
   /** An `indexedDB` whose `open` ends so. */
-  const indexedDBThat = (open: (() => unknown) | undefined) => {
+  const stubIndexedDB = (open: (() => unknown) | undefined) => {
     vi.stubGlobal("indexedDB", open && { open });
     vi.stubGlobal("IDBRequest", FakeRequest);
     return indexedDBStorage({ name: `refused-${Math.random()}` });
@@ -351,9 +355,9 @@ describe("a browser's storage that", () => {
     return request;
   };
   test.each([
-    ["throws on open (IndexedDB)", "indexed-db", () => indexedDBThat(denied)],
-    ["fails to open (IndexedDB)", "indexed-db", () => indexedDBThat(failing)],
-    ["is absent (IndexedDB)", "indexed-db", () => indexedDBThat(undefined)],
+    ["throws on open (IndexedDB)", "indexed-db", () => stubIndexedDB(denied)],
+    ["fails to open (IndexedDB)", "indexed-db", () => stubIndexedDB(failing)],
+    ["is absent (IndexedDB)", "indexed-db", () => stubIndexedDB(undefined)],
     ["can't be reached (localStorage)", "web-storage", () => webStorage(denied)],
     ["is absent (localStorage)", "web-storage", () => webStorage(() => null as never)],
   ] as const)(
@@ -361,7 +365,7 @@ describe("a browser's storage that", () => {
     async (_, feature, storageThat) => {
       const tab = openTab();
       const storage = storageThat();
-      await makeEverything(tab, storage);
+      await useEverything(tab, storage);
       expect(tab.limits()).toEqual([feature]);
       expect(tab.failures()).toEqual([]);
       expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
@@ -370,9 +374,9 @@ describe("a browser's storage that", () => {
 
   test("never responds (IndexedDB) is waited for 3 seconds", async () => {
     const tab = openTab();
-    await makeEverything(
+    await useEverything(
       tab,
-      indexedDBThat(() => new FakeRequest()),
+      stubIndexedDB(() => new FakeRequest()),
     );
     expect(tab.failures()[0]).toMatchObject({ error: { name: "TimeoutError" } });
     expect(tab.limits()).toEqual([]);
@@ -381,7 +385,7 @@ describe("a browser's storage that", () => {
   test("is full is reported once for the chat and once for the videos, until there is space", async () => {
     const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
     const tab = openTab();
-    await makeEverything(tab, { ...memoryStorage(), write: full });
+    await useEverything(tab, { ...memoryStorage(), write: full });
     expect(tab.failures()).toHaveLength(2);
     expect(tab.limits()).toEqual([]);
   });
@@ -409,6 +413,6 @@ describe("a browser's storage that", () => {
     await tab.clock.advance(3000);
     expect([list.getSnapshot().length, tab.failures().length]).toEqual([0, 1]);
     answer();
-    await shows(tab, list, ([entry]) => entry?.task?.state === "succeeded");
+    await waitForState(tab, list, ([entry]) => entry?.task?.state === "succeeded");
   });
 });

@@ -12,7 +12,7 @@ const nothing = () => {};
 const silence = new Promise<never>(nothing);
 
 /** Runs all cases on a storage in memory that is changed, and returns the errors by title. */
-async function broken(change: Change, more: Partial<StorageContract> = {}) {
+async function createBroken(change: Change, more: Partial<StorageContract> = {}) {
   const kept = memoryStorage();
   const create = () => ({ ...kept, ...change(kept) });
   // most mistakes are noticed by a notice that does not come
@@ -29,7 +29,7 @@ const writing = (change: (changes: Map<string, unknown>) => Map<string, unknown>
 };
 
 /** A storage whose collections are objects in memory, as a first draft has them. */
-function drafted(values: "live" | "copied"): Change {
+function createDrafted(values: "live" | "copied"): Change {
   const collections: Record<string, Record<string, unknown>> = {};
   return () => ({
     read: async (name) => new Map(Object.entries(collections[name] ?? {})),
@@ -105,8 +105,8 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
       },
     }),
   ],
-  ["takes an object for a map, and keeps live values", "keeps a record as it was", drafted("live")],
-  ["has no record with the name of a prototype", "takes any text as a key", drafted("copied")],
+  ["takes an object for a map, and keeps live values", "keeps a record as it was", createDrafted("live")],
+  ["has no record with the name of a prototype", "takes any text as a key", createDrafted("copied")],
   [
     "takes A for a",
     "takes any text as a key",
@@ -228,7 +228,7 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
   ],
   [
     "reports what it has refused",
-    "reports nothing of a write that it refuses",
+    "reports nothing about a rejected write",
     (kept) => ({
       async write(name, changes) {
         const taken = [...changes].filter(([, record]) => typeof record !== "bigint");
@@ -325,7 +325,7 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
   ],
 ];
 test.each(mutants)("The contract notices a storage that %s", async (_, noticed, change, more) => {
-  const errors = await broken(change, more);
+  const errors = await createBroken(change, more);
   expect(Object.keys(errors)).toContainEqual(expect.stringContaining(noticed));
 });
 

@@ -10,7 +10,7 @@ afterEach(() => vi.unstubAllGlobals());
 type Illness = "full" | "closed" | "hanging" | undefined;
 
 /** A storage that falls ill and recovers. `writes` has the keys of each write that it was asked for. */
-function illStorage() {
+function createFailingStorage() {
   const kept = memoryStorage();
   const writes: string[][] = [];
   const disk = {
@@ -41,7 +41,7 @@ function illStorage() {
 }
 
 /** A page with a chat over a storage. Each question is answered by "to " and its text. */
-function pageOf(storage: RecordStorage, clock = stoppedClock()) {
+function openPage(storage: RecordStorage, clock = stoppedClock()) {
   const events: string[] = [];
   const { client, requests } = clientOf(
     async (request) => {
@@ -72,8 +72,8 @@ function pageOf(storage: RecordStorage, clock = stoppedClock()) {
 }
 
 /** The texts that a page shows after a reload. */
-async function reloaded(storage: RecordStorage): Promise<readonly string[]> {
-  const { chat, texts } = pageOf(storage);
+async function reload(storage: RecordStorage): Promise<readonly string[]> {
+  const { chat, texts } = openPage(storage);
   await until(chat, ({ isRestoring }) => !isRestoring);
   return texts();
 }
@@ -84,8 +84,8 @@ describe("A chat whose storage fails", () => {
   test.each<[Illness]>([["full"], ["closed"], ["hanging"]])(
     "has all of its messages after a reload, if the storage was %s and works again",
     async (illness) => {
-      const { disk, storage } = illStorage();
-      const page = pageOf(storage);
+      const { disk, storage } = createFailingStorage();
+      const page = openPage(storage);
       await page.ask("a");
       disk.illness = illness;
       await page.ask("b", "c");
@@ -96,26 +96,26 @@ describe("A chat whose storage fails", () => {
       // a write that hangs holds up the next one for 3 s
       if (illness === "hanging") await page.clock.advance(3000);
       expect(page.unsaved()).toBe(0);
-      expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
+      expect(await reload(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
       expect(page.events).toEqual(["failure", "recovered"]);
     },
   );
 
   test("writes unsaved messages when the storage recovers, without a new message", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     disk.illness = "full";
     await page.ask("a", "b");
     await page.clock.advance(600_000);
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
   test("writes unsaved messages when the chat is closed, or later when the storage recovers", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     disk.illness = "closed";
     await page.ask("a");
     const before = disk.writes.length;
@@ -124,15 +124,15 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(disk.writes.length).toBeGreaterThan(before);
-    expect(await reloaded(disk.kept)).toEqual(turns("a"));
+    expect(await reload(disk.kept)).toEqual(turns("a"));
   });
 
   test("writes unsaved messages at page unload without waiting, and rejected messages separately", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await page.ask("a poison");
     disk.illness = "full";
     await page.ask("b", "c");
@@ -143,14 +143,14 @@ describe("A chat whose storage fails", () => {
     expect(disk.writes.map(({ length }) => length)).toEqual([5, 2]);
     await settled();
     // of the answer that is refused there is an earlier copy
-    expect(await reloaded(disk.kept)).toEqual(["", ...turns("b", "c")]);
+    expect(await reload(disk.kept)).toEqual(["", ...turns("b", "c")]);
   });
 
   test("writes the last text at page unload even if an earlier write hangs", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     await page.ask("a");
     disk.illness = "hanging";
     void page.chat.send("b");
@@ -159,12 +159,12 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     window.dispatchEvent(new Event("pagehide"));
     await settled();
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
   test("shows no unsaved message while writes succeed", async () => {
-    const { storage } = illStorage();
-    const page = pageOf(storage);
+    const { storage } = createFailingStorage();
+    const page = openPage(storage);
     const seen = new Set<number>();
     page.chat.subscribe(() => seen.add(page.unsaved()));
     await page.ask("a", "b");
@@ -173,14 +173,14 @@ describe("A chat whose storage fails", () => {
   });
 
   test("retries a message that the storage always rejects, with one event, few writes and without delaying the others", async () => {
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await page.ask("a", "poison", "c");
     expect(page.unsaved()).toBe(2);
     expect(page.events).toEqual(["failure of one", "failure of one"]);
     // of the answer there is an earlier copy
-    expect(await reloaded(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
+    expect(await reload(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
     disk.writes.length = 0;
     await page.clock.advance(3_600_000);
     // an hour: once a minute, in at most five parts
@@ -197,12 +197,12 @@ describe("A chat whose storage fails", () => {
     await page.clock.advance(120_000);
     expect(page.unsaved()).toBe(0);
     expect(page.events.at(-1)).toBe("recovered");
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
   });
 
   test("needs few writes in a long outage with any number of messages", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     disk.illness = "closed";
     page.chat.setMessages(
@@ -217,24 +217,24 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toHaveLength(2000);
+    expect(await reload(disk.kept)).toHaveLength(2000);
   });
 
   test("writes accepted messages behind many rejected ones", async () => {
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     const content = Array.from({ length: 60 }, (_, nth) => (nth < 50 ? `poison ${nth}` : `${nth}`));
     page.chat.setMessages(content.map((text) => ({ role: "user", content: text })));
     await page.clock.advance(600_000);
     expect(page.unsaved()).toBe(50);
-    expect(await reloaded(disk.kept)).toEqual(content.slice(50));
+    expect(await reload(disk.kept)).toEqual(content.slice(50));
   });
 
   test("does not restore a message that was removed while the storage failed", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     await page.ask("a", "b");
     disk.illness = "full";
     page.chat.reset();
@@ -242,14 +242,14 @@ describe("A chat whose storage fails", () => {
     expect(page.unsaved()).toBe(4);
     disk.illness = undefined;
     await page.clock.advance(10_000);
-    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, []]);
+    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, []]);
   });
 
   test("shows the stored records as soon as a failing storage can be read", async () => {
-    const { disk, storage } = illStorage();
-    await pageOf(storage).ask("a");
+    const { disk, storage } = createFailingStorage();
+    await openPage(storage).ask("a");
     disk.reads = "failing";
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     await page.clock.advance(300_000);
     expect(page.texts()).toEqual([]);
@@ -260,7 +260,7 @@ describe("A chat whose storage fails", () => {
 });
 
 /** A storage that hangs. What it was asked for waits in it, and is done later, one after the other. */
-function hangingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
+function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
   const kept = memoryStorage();
   const waiting: (() => Promise<void>)[] = [];
   const disk = {
@@ -299,8 +299,8 @@ describe("A chat whose storage stalls for hours", () => {
 
   test("sends few writes, shows unsaved messages, and stores all soon after the storage recovers", async () => {
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 5000 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 5000 });
+    const page = openPage(storage, clock);
     await page.ask("a", "b");
     await clock.advance(hours(7));
     await page.ask("c");
@@ -310,14 +310,14 @@ describe("A chat whose storage stalls for hours", () => {
     await clock.advance(180_000);
     await woken;
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b", "c"));
     expect(page.events).toEqual(["failure", "recovered"]);
   });
 
   test("does not send more writes if the user continues to chat", async () => {
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
+    const page = openPage(storage, clock);
     const questions = Array.from({ length: 60 }, (_, nth) => `${nth}`);
     for (const question of questions) {
       await page.ask(question);
@@ -328,15 +328,15 @@ describe("A chat whose storage stalls for hours", () => {
     const woken = disk.wake();
     await clock.advance(30_000);
     await woken;
-    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns(...questions)]);
+    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, turns(...questions)]);
   });
 
   test("writes unsaved messages at page unload despite the pause", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
+    const page = openPage(storage, clock);
     await page.ask("a");
     await clock.advance(hours(1));
     await page.ask("b");
@@ -345,12 +345,12 @@ describe("A chat whose storage stalls for hours", () => {
     const woken = disk.wake();
     await clock.advance(1000);
     await woken;
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
   test("tries again after growing waits if the storage has lost the pending writes", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     disk.illness = "hanging";
     await page.ask("a");
     await page.clock.advance(hours(1));
@@ -359,17 +359,17 @@ describe("A chat whose storage stalls for hours", () => {
     disk.illness = undefined;
     await page.clock.advance(hours(2));
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a"));
+    expect(await reload(disk.kept)).toEqual(turns("a"));
     // works as before
     await page.ask("b");
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
   test("does not restore a message that was removed while a write of it hung", async () => {
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
+    const page = openPage(storage, clock);
     await page.ask("a");
     await clock.advance(hours(1));
     page.chat.reset();
@@ -377,7 +377,7 @@ describe("A chat whose storage stalls for hours", () => {
     const woken = disk.wake();
     await clock.advance(10_000);
     await woken;
-    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns("b")]);
+    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, turns("b")]);
   });
 });
 
@@ -395,14 +395,14 @@ test("The real end of a response that its tab could not write wins over the gues
   ]) {
     const storage = memoryStorage();
     await storage.write("chat/a", new Map<string, unknown>([["1", question]]));
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     for (const record of order) {
       await storage.write("chat/a", new Map([["2", record]]));
       await settled();
     }
     expect(page.texts()).toEqual(["Hello", "Whole"]);
-    expect(await reloaded(storage)).toEqual(["Hello", "Whole"]);
+    expect(await reload(storage)).toEqual(["Hello", "Whole"]);
   }
 });
 
@@ -424,7 +424,7 @@ describe("A list of videos whose storage fails", () => {
   };
 
   test("has every paid task after a reload, if the storage recovers", async () => {
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     const page = open(storage);
     disk.illness = "full";
     await page.create();
@@ -435,7 +435,7 @@ describe("A list of videos whose storage fails", () => {
   });
 
   test("shows the stored records as soon as a failing storage can be read", async () => {
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     await open(storage).create();
     disk.reads = "failing";
     const page = open(storage);
@@ -446,7 +446,7 @@ describe("A list of videos whose storage fails", () => {
   });
 
   test("A list shows its stored tasks even if the first read timed out and then failed", async () => {
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     await open(storage).create();
     let fail = (_: unknown): void => {};
     const hanging = () =>
@@ -466,7 +466,7 @@ describe("A list of videos whose storage fails", () => {
   test("writes unsaved tasks at page unload", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     const page = open(storage);
     disk.illness = "full";
     await page.create();
@@ -477,7 +477,7 @@ describe("A list of videos whose storage fails", () => {
   });
 
   test("sends a request within 3 s even if two earlier writes hang", async () => {
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     const page = open(storage);
     disk.illness = "hanging";
     const [first, second] = [page.create(), page.create()];

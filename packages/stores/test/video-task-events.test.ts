@@ -29,7 +29,7 @@ const END = "event: end\ndata: {}\n\n";
 type Answer = () => Response | Promise<Response>;
 
 /** A watched task; questions and event streams have their own answers, the last ones for ever. */
-function watched(
+function watchTask(
   polls: readonly Answer[],
   streams: readonly Answer[],
   options: WatchOptions<VideoTask> = {},
@@ -86,7 +86,7 @@ const events = (...texts: string[]) => streamAnswer(texts.join(""));
 describe("if a proxy offers events", () => {
   test("changes are pushed to the end, and nothing is polled meanwhile", async () => {
     const body = openBody();
-    const { next, requested, emitted, tasks, requests } = watched(
+    const { next, requested, emitted, tasks, requests } = watchTask(
       [() => offering(queued)],
       [() => streamAnswer(body.body)],
       { headers: { "x-team": "reef" } },
@@ -104,14 +104,14 @@ describe("if a proxy offers events", () => {
   });
 
   test("events are requested only if the proxy offers them, and not after a final response", async () => {
-    const plain = watched([() => Response.json(queued), () => Response.json(success)], []);
+    const plain = watchTask([() => Response.json(queued), () => Response.json(success)], []);
     await plain.next();
     const over = plain.next();
     await plain.pause();
     expect(await over).toBe("succeeded");
     expect(plain.requested).toEqual(["poll 0", "poll 15"]);
 
-    const final = watched([() => offering(success)], []);
+    const final = watchTask([() => offering(success)], []);
     expect([await final.next(), (await final.tasks.next()).done]).toEqual(["succeeded", true]);
     expect(final.requested).toEqual(["poll 0"]);
   });
@@ -123,7 +123,7 @@ describe("if a proxy offers events", () => {
       rawStatus: (raw as { data: { status: string } }).data.status,
       raw,
     });
-    const { tasks } = watched(
+    const { tasks } = watchTask(
       [() => offering(queued)],
       [() => events(pushed(running(10)))],
       {},
@@ -134,7 +134,7 @@ describe("if a proxy offers events", () => {
   });
 
   test("an older event changes neither progress nor state", async () => {
-    const { next } = watched(
+    const { next } = watchTask(
       [() => offering(running(50))],
       [() => events(pushed(queued), pushed(running(30)), pushed(running(70)), pushed(success))],
     );
@@ -146,7 +146,7 @@ describe("if a proxy offers events", () => {
   });
 
   test("snapshots do not contain the API key", async () => {
-    const { tasks } = watched(
+    const { tasks } = watchTask(
       [() => offering(queued)],
       [() => events(pushed(envelope({ status: "FAILURE", fail_reason: "no credit on sk-secret-key" })))],
       {},
@@ -171,7 +171,7 @@ describe("polling continues at the usual interval", () => {
     ["are no JSON", () => events("event: task\ndata: {\n\n")],
     ["show no task", () => events(pushed({ code: "success", data: { status: 5 } }))],
   ])("when events %s", async (_, answer) => {
-    const { next, pause, requested } = watched([() => offering(queued), () => offering(success)], [answer]);
+    const { next, pause, requested } = watchTask([() => offering(queued), () => offering(success)], [answer]);
     expect(await next()).toBe("queued");
     const over = next();
     await pause();
@@ -181,7 +181,7 @@ describe("polling continues at the usual interval", () => {
 
   test("Polling continues when the event stream breaks off, and no change is lost", async () => {
     const body = openBody();
-    const { next, pause, requested, emitted } = watched(
+    const { next, pause, requested, emitted } = watchTask(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
       [() => streamAnswer(body.body)],
     );
@@ -202,7 +202,7 @@ describe("polling continues at the usual interval", () => {
 
   test("Polling continues when the event stream is silent", async () => {
     const body = openBody();
-    const { next, clock, requested, pause } = watched(
+    const { next, clock, requested, pause } = watchTask(
       [() => offering(queued), () => offering(success)],
       [() => streamAnswer(body.body)],
     );
@@ -221,7 +221,7 @@ describe("polling continues at the usual interval", () => {
 
   test("Events are requested again after a minute, if the task has changed", async () => {
     const polls = [0, 10, 20, 30, 40, 40, 50].map((percent) => () => offering(running(percent)));
-    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
+    const { next, pause, requested } = watchTask(polls, [() => events(), () => events(pushed(success))]);
     await next();
     for (let count = 0; count < 4; count += 1) {
       const polled = next();
@@ -242,7 +242,7 @@ describe("polling continues at the usual interval", () => {
 
   test("Events are not requested again after a response without a change", async () => {
     const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
-    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
+    const { next, pause, requested } = watchTask(polls, [() => events(), () => events(pushed(success))]);
     await next();
     const polled = next();
     for (let count = 0; count < 6; count += 1) await pause();
@@ -252,7 +252,7 @@ describe("polling continues at the usual interval", () => {
 
   test("A success without a URL is polled three more times, pushed or not", async () => {
     const noURL = envelope({ status: "SUCCESS" });
-    const { next, pause, tasks, requested } = watched(
+    const { next, pause, tasks, requested } = watchTask(
       [() => offering(queued), () => offering(noURL)],
       [() => events(pushed(noURL), END)],
     );
@@ -268,7 +268,7 @@ describe("watching ends during pushed changes", () => {
   /** A watch that listens, and has nothing to tell. */
   async function listening(options: WatchOptions<VideoTask> = {}) {
     const body = openBody();
-    const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
+    const watch = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], options);
     await watch.next();
     const over = catchError(watch.tasks.next());
     await body.wanted();
@@ -294,7 +294,7 @@ describe("watching ends during pushed changes", () => {
 
   test("Breaking the loop closes the connection and the timers", async () => {
     const body = openBody();
-    const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
+    const { tasks, next, clock } = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], {
       timeout: { totalMs: 100_000 },
     });
     await next();

@@ -36,7 +36,7 @@ function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {})
 }
 
 /** Resolves when the gateway has said that the task of a store failed. */
-function failed(video: VideoTaskStore): Promise<void> {
+function waitForFailure(video: VideoTaskStore): Promise<void> {
   return new Promise((resolve) => {
     const check = () => video.getSnapshot().task && resolve();
     video.subscribe(check);
@@ -45,7 +45,7 @@ function failed(video: VideoTaskStore): Promise<void> {
 }
 
 /** A storage whose writes wait until `answer` is called; `writing` resolve when the first and the second begin. */
-function slowStorage() {
+function createSlowStorage() {
   const kept = memoryStorage();
   let answer: () => void = () => {};
   const held = new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ describe("the id of a task that is billed", () => {
     const video = createVideoTaskStore(client, { storage });
     video.subscribe(() => {});
     expect(await video.create(request)).toMatchObject({ handle: { id, model: request.model } });
-    await failed(video);
+    await waitForFailure(video);
     expect(sent("GET")).toEqual([id]);
     expect(await listVideoTasks(openTab({}).client, { storage })).toMatchObject([
       { state: "created", handle: { id } },
@@ -120,7 +120,7 @@ describe("an entry of a video", () => {
 
   test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
-    const { storage, kept, writing, answer } = slowStorage();
+    const { storage, kept, writing, answer } = createSlowStorage();
     const video = createVideoTaskStore(client, { storage });
     const submitted = video.create(request);
     await writing[0];
@@ -148,7 +148,7 @@ describe("an entry of a video", () => {
 
   test("is sent after 3 seconds if the storage stalls, and written when it recovers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
-    const { storage, kept, writing, answer } = slowStorage();
+    const { storage, kept, writing, answer } = createSlowStorage();
     const submitted = createVideoTaskStore(client, { storage }).create(request);
     await writing[0];
     await clock.advance(2999);
@@ -193,7 +193,7 @@ test("the error of a failed video contains its handle, in a store and from watch
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});
   const { handle } = await video.create(request);
-  await failed(video);
+  await waitForFailure(video);
   const { error } = video.getSnapshot();
   expect(error).toMatchObject({ name: "TaskError", reason: "failed", handle });
   expect(await catchError(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
@@ -207,7 +207,7 @@ test("an unknown model is submitted, listed and watched", async () => {
   expect(await video.create(tomorrow, { checks: false })).toMatchObject({
     handle: { id: "7", model: "beta4.0-video" },
   });
-  await failed(video);
+  await waitForFailure(video);
   expect([sent("GET"), await listVideoTasks(client, {})]).toMatchObject([
     ["7"],
     [{ model: "beta4.0-video" }],

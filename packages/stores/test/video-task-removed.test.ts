@@ -7,7 +7,7 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" }, p
 let pages = 0;
 
 /** A task that the proxy reports once, and the list that has it. */
-async function listed(offers: string, status = "IN_PROGRESS") {
+async function openList(offers: string, status = "IN_PROGRESS") {
   const { client, requests } = clientOf(
     ({ method, url }) => {
       if (method === "DELETE") return new Response(null, { status: 204 });
@@ -49,14 +49,14 @@ const deletions = (requests: readonly Request[]) =>
 test.each(["IN_PROGRESS", "SUCCESS"])(
   "a proxy that watches tasks is told of a removed task, and its webhook reports it: %s",
   async (status) => {
-    const { requests, remove } = await listed("video-events, video-watch", status);
+    const { requests, remove } = await openList("video-events, video-watch", status);
     remove();
     await expect.poll(() => deletions(requests)).toEqual(["/v1/video/generations/t-1/events"]);
   },
 );
 
 test("the proxy is also told by a page that has only restored the task", async () => {
-  const { storage, leave } = await listed("video-events, video-watch", "SUCCESS");
+  const { storage, leave } = await openList("video-events, video-watch", "SUCCESS");
   leave();
   const { client, requests } = clientOf(() => new Response(null, { status: 204 }));
   const list = createVideoTaskList(client, { storage });
@@ -69,11 +69,11 @@ test("the proxy is also told by a page that has only restored the task", async (
 });
 
 test("a removed task causes no request to another gateway", async () => {
-  const { requests, remove } = await listed("video-events");
+  const { requests, remove } = await openList("video-events");
   const before = requests.length;
   remove();
   // a later request of the same page, before which it would have been sent
-  const { requests: later, remove: removeLater } = await listed("video-events, video-watch");
+  const { requests: later, remove: removeLater } = await openList("video-events, video-watch");
   removeLater();
   await expect.poll(() => deletions(later)).toHaveLength(1);
   expect(requests).toHaveLength(before);

@@ -38,7 +38,7 @@ const refusal = (status: number) => () =>
   Response.json({ error: { message: `refused with ${status}` } }, { status });
 
 /** A page's presence, as the test says. */
-function presenceOf() {
+function createPresence() {
   let absence: Absence | undefined;
   const listeners = new Set<() => void>();
   const presence: Presence = {
@@ -65,7 +65,7 @@ afterEach(() => {
 });
 
 /** A page whose queries are answered by `steps`, the last one for ever; creates by `create`. */
-function page(
+function openPage(
   steps: readonly (() => Response | Promise<Response>)[],
   {
     create = () => receipt(),
@@ -80,7 +80,7 @@ function page(
     } = {},
 ) {
   const clock = stoppedClock();
-  const { presence, becomes, listening } = presenceOf();
+  const { presence, becomes, listening } = createPresence();
   const queries: string[] = [];
   const creates: Request[] = [];
   const clientOptions: Partial<ClientOptions> = {
@@ -110,7 +110,7 @@ function page(
 }
 
 /** A create that is answered when the test says; `sent` resolves as soon as it has been sent. */
-function heldCreate() {
+function holdCreate() {
   let tell: () => void = () => {};
   let arrive: (response: Response) => void = () => {};
   const sent = new Promise<void>((resolve) => {
@@ -137,7 +137,7 @@ test("sixty video tasks in one page start in turn, and are polled ten times in a
     if (queries.length === 200) tell();
     return running("10%")();
   };
-  const { clock, queries, open, watch } = page([answer], { intervalMs: 1000 });
+  const { clock, queries, open, watch } = openPage([answer], { intervalMs: 1000 });
   const stores = Array.from({ length: 60 }, (_, nth) => {
     const store = open();
     watch(store);
@@ -157,7 +157,7 @@ test("sixty video tasks in one page start in turn, and are polled ten times in a
 
 test("a task that loses its subscriber before its turn is polled by another tab, while the others still wait", async () => {
   const baseURL = `https://gateway-${Math.random()}.test`;
-  const [here, there] = [page([running("10%")], { baseURL }), page([running("20%")], { baseURL })];
+  const [here, there] = [openPage([running("10%")], { baseURL }), openPage([running("20%")], { baseURL })];
   const opened = Array.from({ length: 60 }, (_, nth) => {
     const store = here.open();
     const leave = here.watch(store);
@@ -182,7 +182,11 @@ test("a task that loses its subscriber before its turn is polled by another tab,
 describe("a video task", () => {
   test("is created once, polled every 15 seconds, and calls onSuccess once", async () => {
     const reported: string[] = [];
-    const { open, watch, clock, queries, creates, becomes } = page([running("10%"), running("60%"), success]);
+    const { open, watch, clock, queries, creates, becomes } = openPage([
+      running("10%"),
+      running("60%"),
+      success,
+    ]);
     const video = open({ onSuccess: (done) => reported.push(done.url) });
     expect(video.getSnapshot()).toMatchObject({ status: "idle", phase: undefined, fetchStatus: "idle" });
     watch(video);
@@ -215,7 +219,7 @@ describe("a video task", () => {
   });
 
   test("is created once for a double click, and for clicks while it is in flight", async () => {
-    const { open, watch, creates } = page([running("10%")]);
+    const { open, watch, creates } = openPage([running("10%")]);
     const video = open();
     watch(video);
     const clicks = [video.create(request), video.create(request)];
@@ -226,7 +230,7 @@ describe("a video task", () => {
   });
 
   test("is rejected with whenBusy reject while another is in flight, and the store does not change", async () => {
-    const { open, watch, creates } = page([running("10%")]);
+    const { open, watch, creates } = openPage([running("10%")]);
     const video = open({ whenBusy: "reject" });
     watch(video);
     const first = video.create(request);
@@ -245,7 +249,7 @@ describe("a video task", () => {
   test("is rejected with the field of a broken rule, before it is sent or stored", async () => {
     const storage = memoryStorage();
     const errors: Error[] = [];
-    const { open, creates, client } = page([success], { storage });
+    const { open, creates, client } = openPage([success], { storage });
     const video = open({ storage, onError: (error) => errors.push(error) });
     const state = await video.create({ ...request, parameters: { duration: 99 } } as never);
     expect(state).toMatchObject({
@@ -269,7 +273,7 @@ describe("a video task", () => {
 
   test("is shown as unconfirmed if it may exist, stays in the list, and is never sent again", async () => {
     const storage = memoryStorage();
-    const { open, client, clock, creates } = page([success], {
+    const { open, client, clock, creates } = openPage([success], {
       storage,
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
@@ -284,20 +288,20 @@ describe("a video task", () => {
       { state: "unconfirmed", label: "Reef", error: { billing: "maybe" } },
     ]);
     // after a reload too
-    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { name: "ConnectionError", billing: "maybe" } },
     ]);
   });
 
   test("may exist if the response can't be read or does not arrive in time", async () => {
-    const unread = page([success], { create: () => Response.json({}) });
+    const unread = openPage([success], { create: () => Response.json({}) });
     expect(await unread.open().create(request)).toMatchObject({ error: { name: "ResponseError" } });
     expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
   test("leaves no entry after a rejected request", async () => {
     const storage = memoryStorage();
-    const { open, client } = page([success], { storage, create: refusal(400) });
+    const { open, client } = openPage([success], { storage, create: refusal(400) });
     expect(await open({ storage }).create(request)).toMatchObject({
       status: "error",
       error: { status: 400 },
@@ -306,7 +310,7 @@ describe("a video task", () => {
   });
 
   test("shows the reason of its failure", async () => {
-    const { open, watch } = page([failure]);
+    const { open, watch } = openPage([failure]);
     const video = open();
     watch(video);
     await video.create(request);
@@ -327,7 +331,7 @@ describe("a video task", () => {
   });
 
   test("continues after failed polls, and shows the failure of the last poll", async () => {
-    const { open, watch, clock } = page([refusal(500), refusal(429), success]);
+    const { open, watch, clock } = openPage([refusal(500), refusal(429), success]);
     const video = open();
     watch(video);
     await video.create(request);
@@ -349,7 +353,7 @@ describe("a video task", () => {
   });
 
   test("ends as an error if polling is not allowed, and refetch polls again", async () => {
-    const { open, watch, becomes, queries } = page([refusal(401), success]);
+    const { open, watch, becomes, queries } = openPage([refusal(401), success]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -368,7 +372,7 @@ describe("a video task", () => {
   });
 
   test("shows only its error after it ended by failures", async () => {
-    const { open, watch, clock } = page([refusal(500), refusal(401)]);
+    const { open, watch, clock } = openPage([refusal(500), refusal(401)]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -379,7 +383,7 @@ describe("a video task", () => {
   });
 
   test("is polled at once by refetch, its progress never goes back, and polling ends with it", async () => {
-    const { open, watch, clock, queries } = page([running("60%"), running("40%")]);
+    const { open, watch, clock, queries } = openPage([running("60%"), running("40%")]);
     const video = open();
     video.attach("t-1");
     video.refetch();
@@ -398,7 +402,7 @@ describe("a video task", () => {
   });
 
   test("is not polled if it is attached after the last subscriber has unsubscribed", async () => {
-    const { open, watch, queries } = page([running("10%")]);
+    const { open, watch, queries } = openPage([running("10%")]);
     const video = open();
     watch(video)();
     video.attach("t-1");
@@ -407,7 +411,7 @@ describe("a video task", () => {
   });
 
   test("is polled again when a subscriber comes back", async () => {
-    const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
+    const { open, watch, clock, queries } = openPage([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
     video.attach("t-1");
@@ -420,7 +424,7 @@ describe("a video task", () => {
   });
 
   test("is not polled after its end, even when the page is hidden and shown again", async () => {
-    const { open, watch, becomes, clock, queries } = page([running("10%"), success]);
+    const { open, watch, becomes, clock, queries } = openPage([running("10%"), success]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -433,7 +437,7 @@ describe("a video task", () => {
   });
 
   test("is not polled while the page is hidden or offline, shows this, and is polled at once after that", async () => {
-    const { open, watch, becomes, clock, queries } = page([
+    const { open, watch, becomes, clock, queries } = openPage([
       running("10%"),
       running("20%"),
       running("30%"),
@@ -474,7 +478,7 @@ describe("a video task", () => {
   });
 
   test("shows a pause if it is first shown on a hidden page, even after detach and refetch", async () => {
-    const { open, watch, becomes, queries } = page([running("10%")]);
+    const { open, watch, becomes, queries } = openPage([running("10%")]);
     const video = open();
     becomes("hidden");
     watch(video);
@@ -489,7 +493,7 @@ describe("a video task", () => {
 
   test("is no longer paused when another tab has seen its end", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const [shown, hidden] = [page([success], { baseURL }), page([running("10%")], { baseURL })];
+    const [shown, hidden] = [openPage([success], { baseURL }), openPage([running("10%")], { baseURL })];
     const [here, there] = [shown.open(), hidden.open()];
     hidden.becomes("hidden");
     hidden.watch(there);
@@ -505,7 +509,7 @@ describe("a video task", () => {
 
   test("is paused if the page is hidden during a response, and polled again after that", async () => {
     let hide = () => {};
-    const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {
+    const { open, watch, becomes, queries } = openPage([running("10%"), running("20%")], {
       gateway: {
         parseVideoTask(json, handle) {
           hide();
@@ -527,7 +531,7 @@ describe("a video task", () => {
   });
 
   test("is polled in the background with pollInBackground, but not offline", async () => {
-    const { open, watch, becomes, clock, queries } = page([running("10%"), running("20%")]);
+    const { open, watch, becomes, clock, queries } = openPage([running("10%"), running("20%")]);
     const video = open({ pollInBackground: true });
     watch(video);
     video.attach("t-1");
@@ -542,7 +546,7 @@ describe("a video task", () => {
 
   test("calls onCreate with its handle, then onSuccess or onError with the state", async () => {
     const reported: unknown[] = [];
-    const { open, watch } = page([success]);
+    const { open, watch } = openPage([success]);
     const video = open({
       onCreate: ({ id }) => reported.push(id),
       onSuccess: (task, state) => reported.push(state.status, state.data === task),
@@ -557,7 +561,7 @@ describe("a video task", () => {
   });
 
   test("is polled at the interval of intervalMs", async () => {
-    const { open, watch, clock, queries } = page([running("10%"), running("90%"), success]);
+    const { open, watch, clock, queries } = openPage([running("10%"), running("90%"), success]);
     const video = open({ intervalMs: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });
     watch(video);
     video.attach("t-1");
@@ -573,7 +577,7 @@ describe("a video task", () => {
 
   test("has one poll loop for all stores, and one store calls back", async () => {
     const reported: string[] = [];
-    const { open, watch, queries, clock } = page([running("10%"), success]);
+    const { open, watch, queries, clock } = openPage([running("10%"), success]);
     // the first has nobody to tell
     const stores = [open(), ...["a", "b", "c"].map((name) => open({ onSuccess: () => reported.push(name) }))];
     for (const store of stores) {
@@ -590,7 +594,7 @@ describe("a video task", () => {
   });
 
   test("is polled for one more second after the last subscriber, and not twice after a remount", async () => {
-    const { open, watch, clock, queries, listening } = page([running("10%"), running("20%")]);
+    const { open, watch, clock, queries, listening } = openPage([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
     video.attach("t-1");
@@ -609,7 +613,7 @@ describe("a video task", () => {
   });
 
   test("continues at the gateway after detach, which keeps the state, and after reset, which forgets it", async () => {
-    const { open, watch, clock, queries } = page([running("10%")]);
+    const { open, watch, clock, queries } = openPage([running("10%")]);
     const video = open();
     const leave = watch(video);
     await video.create(request);
@@ -628,7 +632,7 @@ describe("a video task", () => {
 
   test("calls onError in one store each time polling is not allowed", async () => {
     const reported: string[] = [];
-    const { open, watch } = page([refusal(401), refusal(403), failure]);
+    const { open, watch } = openPage([refusal(401), refusal(403), failure]);
     const stores = [
       open({ onSuccess: () => reported.push("none") }),
       ...["a", "b"].map((name) => open({ onError: (error) => reported.push(`${name} ${error.name}`) })),
@@ -647,8 +651,8 @@ describe("a video task", () => {
   });
 
   test("is forgotten by a reset during its creation, but stays in the list", async () => {
-    const { create, sent, arrive } = heldCreate();
-    const { open, client } = page([success], { create });
+    const { create, sent, arrive } = holdCreate();
+    const { open, client } = openPage([success], { create });
     const video = open();
     const submitted = video.create(request);
     await sent;
@@ -675,7 +679,7 @@ describe("the check of the client's uploader", () => {
 
   test("runs once before the entry is stored or sent, even for a double click", async () => {
     const { check, signals, end } = heldCheck();
-    const { open, creates, client } = page([success], { check });
+    const { open, creates, client } = openPage([success], { check });
     const video = open();
     const clicks = [video.create(request), video.create(request)];
     await settled();
@@ -691,7 +695,7 @@ describe("the check of the client's uploader", () => {
     const errors: unknown[] = [];
     const onError = ({ name }: Error) => errors.push(name);
     let check: NonNullable<MediaUploader["check"]> = () => [issue];
-    const { open, creates, client } = page([success], { onError, check: (...given) => check(...given) });
+    const { open, creates, client } = openPage([success], { onError, check: (...given) => check(...given) });
     expect(await open().create(request)).toMatchObject({
       status: "error",
       phase: undefined,
@@ -714,7 +718,7 @@ describe("the check of the client's uploader", () => {
       seen.push(checked);
       return [issue];
     };
-    const { open, creates } = page([success], { check });
+    const { open, creates } = openPage([success], { check });
     const video = open();
     expect(await video.create({ ...request, parameters: { duration: 99 } } as never)).toMatchObject({
       error: { issues: [{ path: "parameters.duration" }] },
@@ -728,7 +732,7 @@ describe("the check of the client's uploader", () => {
   test("is stopped by reset: nothing is sent or reported, and the next request is independent", async () => {
     const reported: unknown[] = [];
     const { check, signals, end } = heldCheck();
-    const { open, creates, client } = page([success], {
+    const { open, creates, client } = openPage([success], {
       check,
       onError: (error) => reported.push(error),
     });
@@ -753,14 +757,14 @@ describe("the check of the client's uploader", () => {
 describe("stored video tasks", () => {
   test("are restored after a reload, including finished tasks, and continue by their handle", async () => {
     const storage = memoryStorage();
-    const first = page([running("40%")], { storage });
+    const first = openPage([running("40%")], { storage });
     const video = first.open({ storage });
     first.watch(video);
     await video.create(request, { label: "Reef" });
     await shows(video, isResting);
     await settled();
 
-    const second = page([success], { storage });
+    const second = openPage([success], { storage });
     const list = createVideoTaskList(second.client, { storage, presence: second.presence });
     second.watch(list);
     await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
@@ -770,7 +774,7 @@ describe("stored video tasks", () => {
     await settled();
 
     expect(JSON.stringify([...(await storage.read("video-tasks")).values()])).not.toContain('"raw"');
-    const third = page([refusal(500)], { storage });
+    const third = openPage([refusal(500)], { storage });
     expect(await listVideoTasks(third.client, { storage })).toMatchObject([
       { task: { state: "succeeded", url } },
     ]);
@@ -789,12 +793,12 @@ describe("stored video tasks", () => {
     expect(reported).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
-    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toEqual([]);
   });
 
   test("are polled while the list has subscribers", async () => {
     const storage = memoryStorage();
-    const { client, presence, open, watch, clock, queries } = page([running("10%")], { storage });
+    const { client, presence, open, watch, clock, queries } = openPage([running("10%")], { storage });
     await open({ storage }).create(request);
     const list = createVideoTaskList(client, { storage, presence, intervalMs: 2000 });
     const leave = watch(list);
@@ -808,7 +812,7 @@ describe("stored video tasks", () => {
   });
 
   test("are not polled after they were removed", async () => {
-    const { client, presence, open, watch, clock, queries } = page([running("10%")]);
+    const { client, presence, open, watch, clock, queries } = openPage([running("10%")]);
     await open().create(request);
     const list = createVideoTaskList(client, { presence });
     watch(list);
@@ -824,7 +828,7 @@ describe("stored video tasks", () => {
       "video-tasks",
       new Map([["k", { key: "k", model: request.model, submittedAt: 1, state: "submitting", revision: 1 }]]),
     );
-    const { client } = page([success], { storage });
+    const { client } = openPage([success], { storage });
     expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { billing: "maybe", message: expect.stringContaining("may exist") } },
     ]);
@@ -841,7 +845,7 @@ describe("stored video tasks", () => {
         order.push(`write ${[...changes.values()].map((record) => (record as { state: string }).state)}`);
       },
     };
-    const { open } = page([success], {
+    const { open } = openPage([success], {
       storage: noting,
       create: () => {
         order.push("create");
@@ -878,7 +882,7 @@ describe("stored video tasks", () => {
         return storage.write(collection, changes);
       },
     };
-    const { client, presence, open, watch, clock } = page(
+    const { client, presence, open, watch, clock } = openPage(
       [running("10%"), running("10%"), refusal(401), running("10%")],
       { storage: counting },
     );
@@ -906,7 +910,7 @@ describe("stored video tasks", () => {
     const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
     const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
     await storage.write("video-tasks", new Map([["k", kept]]));
-    const { open, watch, client, clock, queries } = page([refusal(404)], { storage });
+    const { open, watch, client, clock, queries } = openPage([refusal(404)], { storage });
     await listVideoTasks(client, { storage });
     const video = open({ storage });
     watch(video);
@@ -919,7 +923,7 @@ describe("stored video tasks", () => {
 
   test("are removed when another page removes them, and an older copy is ignored", async () => {
     const storage = memoryStorage();
-    const { client, presence, watch } = page([running("10%")], { storage });
+    const { client, presence, watch } = openPage([running("10%")], { storage });
     const list = createVideoTaskList(client, { storage, presence });
     watch(list);
     await settled();
@@ -953,7 +957,7 @@ describe("stored video tasks", () => {
       const write = (changes: object) =>
         storage.write("video-tasks", new Map([["k", { ...entry, ...changes }]]));
       await write({ task, revision });
-      const opened = page([running("20%"), refusal(404)], { storage });
+      const opened = openPage([running("20%"), refusal(404)], { storage });
       const list = createVideoTaskList(opened.client, { storage, presence: opened.presence });
       opened.watch(list);
       await shows(list, (tasks) => tasks[0]?.task !== undefined);
@@ -1036,7 +1040,7 @@ describe("stored video tasks", () => {
         kept("young", Date.now() + 60_000),
       ]),
     );
-    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { key: "young" },
       { key: "fresh" },
     ]);
@@ -1052,10 +1056,10 @@ describe("stored video tasks", () => {
       watch: (collection, listener) =>
         storage.watch(collection, (changes) => void late.push(() => listener(changes))),
     };
-    const left = page([running("10%")], { storage: slow });
+    const left = openPage([running("10%")], { storage: slow });
     const leftList = createVideoTaskList(left.client, { storage: slow, presence: left.presence });
     left.watch(leftList);
-    const right = page([running("10%")], { storage });
+    const right = openPage([running("10%")], { storage });
     const rightList = createVideoTaskList(right.client, { storage, presence: right.presence });
     right.watch(rightList);
     await settled();
@@ -1067,10 +1071,10 @@ describe("stored video tasks", () => {
 
   test("are shown as submitting while another tab creates them", async () => {
     const storage = memoryStorage();
-    const { create, sent, arrive } = heldCreate();
-    const submitted = page([success], { storage, create }).open({ storage }).create(request);
+    const { create, sent, arrive } = holdCreate();
+    const submitted = openPage([success], { storage, create }).open({ storage }).create(request);
     await sent;
-    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { state: "submitting" },
     ]);
     arrive(receipt());
@@ -1089,15 +1093,15 @@ describe("stored video tasks", () => {
         ["e", { key: "e", model: "m", submittedAt: 1, state: "unconfirmed" }],
       ]),
     );
-    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toEqual([]);
   });
 });
 
 describe("a task in two tabs", () => {
   test("ends in both when one of them gets the final response", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), success], { baseURL });
-    const right = page([success], { baseURL });
+    const left = openPage([running("10%"), success], { baseURL });
+    const right = openPage([success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1116,8 +1120,8 @@ describe("a task in two tabs", () => {
 
   test("ends in a tab whose own poll failed, without the error of that poll", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([refusal(401)], { baseURL });
-    const right = page([running("10%"), success], { baseURL });
+    const left = openPage([refusal(401)], { baseURL });
+    const right = openPage([running("10%"), success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1132,8 +1136,8 @@ describe("a task in two tabs", () => {
 
   test("is polled by the leader, updates the other, and gets a new leader when the first is closed", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), running("20%")], { baseURL });
-    const right = page([running("50%"), success], { baseURL });
+    const left = openPage([running("10%"), running("20%")], { baseURL });
+    const right = openPage([running("50%"), success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     const leave = left.watch(one);
     one.attach("t-1");
@@ -1158,8 +1162,8 @@ describe("a task in two tabs", () => {
 
   test("is polled by the visible tab when the other is hidden", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%")], { baseURL });
-    const right = page([running("50%")], { baseURL });
+    const left = openPage([running("10%")], { baseURL });
+    const right = openPage([running("50%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1175,8 +1179,8 @@ describe("a task in two tabs", () => {
 
   test("is polled at once by the leader when the other tab refetches", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), running("20%")], { baseURL });
-    const right = page([running("50%")], { baseURL });
+    const left = openPage([running("10%"), running("20%")], { baseURL });
+    const right = openPage([running("50%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1191,8 +1195,8 @@ describe("a task in two tabs", () => {
 
   test("is polled at once when the leader itself refetches, which then waits for the lock again", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), running("60%")], { baseURL });
-    const right = page([running("50%"), running("60%")], { baseURL });
+    const left = openPage([running("10%"), running("60%")], { baseURL });
+    const right = openPage([running("50%"), running("60%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1210,8 +1214,8 @@ describe("a task in two tabs", () => {
 
   test("does not show fetching in a tab that refetched and so released the lock", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), () => new Promise(() => {})], { baseURL });
-    const right = page([running("50%")], { baseURL });
+    const left = openPage([running("10%"), () => new Promise(() => {})], { baseURL });
+    const right = openPage([running("50%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");

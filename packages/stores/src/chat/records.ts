@@ -141,7 +141,7 @@ export function isUnfinished(message: ChatMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
-const LEFT = "the page was left before the call had a result";
+const LEFT = "the page was closed before the call had a result";
 
 /** Ends the running calls that can't be resumed, in a response with calls that can. */
 export function closeLostCalls(message: ChatMessage): ChatMessage {

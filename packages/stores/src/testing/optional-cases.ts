@@ -6,91 +6,91 @@ const PASS_MS = 100;
 
 /** Cases of the optional functions of a storage. */
 export const optionalCases: Cases = {
-  "passes records to the watchers of other instances, and keeps none": requireMethod(
+  "passes records to the watchers of other instances, and stores none": requireMethod(
     "pass",
-    async ({ open, name, watch }, mine) => {
-      const [yours, collection] = [await open(), name()];
-      const watching = watch(yours, collection);
+    async ({ open, name, watch }, first) => {
+      const [second, collection] = [await open(), name()];
+      const watching = watch(second, collection);
       // repeated, because `pass` may lose records
       const passing = setInterval(
-        () => mine.pass?.(collection, createRecords({ a: { text: "Hel" } })),
+        () => first.pass?.(collection, createRecords({ a: { text: "Hel" } })),
         PASS_MS,
       );
       await watching.until("a", { text: "Hel" }).finally(() => clearInterval(passing));
-      for (const storage of [mine, yours])
-        assertSame(await storage.read(collection), new Map(), "what is kept");
+      for (const storage of [first, second])
+        assertSame(await storage.read(collection), new Map(), "the stored records");
     },
   ),
-  "drops a collection with all below it, and no other one": requireMethod(
+  "drops a collection and the collections below it, and no others": requireMethod(
     "drop",
-    async ({ open, name }, mine) => {
-      const [yours, collection] = [await open(), name("_")];
+    async ({ open, name }, first) => {
+      const [second, collection] = [await open(), name("_")];
       const below = ["", "/", "/a", "/a/b"].map((rest) => collection + rest);
       const beside = ["s", "0", "-/a", ".", "%"].map((rest) => collection + rest);
       // names that an SQL pattern would match as well
       beside.push(`${collection.slice(0, -1)}x/a`, collection.toUpperCase(), `/${collection}`);
-      for (const each of [...below, ...beside]) await mine.write(each, createRecords({ a: each, b: each }));
-      await mine.drop?.(collection);
-      for (const each of below) assertSame(await yours.read(each), new Map(), `records of ${each}`);
-      for (const each of beside) assertSame((await yours.read(each)).size, 2, `records of ${each}`);
-      await mine.drop?.(collection);
-      await yours.write(collection, createRecords({ a: "again" }));
-      assertSame(await mine.read(collection), createRecords({ a: "again" }), "records after the drop");
+      for (const each of [...below, ...beside]) await first.write(each, createRecords({ a: each, b: each }));
+      await first.drop?.(collection);
+      for (const each of below) assertSame(await second.read(each), new Map(), `records of ${each}`);
+      for (const each of beside) assertSame((await second.read(each)).size, 2, `records of ${each}`);
+      await first.drop?.(collection);
+      await second.write(collection, createRecords({ a: "again" }));
+      assertSame(await first.read(collection), createRecords({ a: "again" }), "records after the drop");
     },
   ),
   "reports each dropped record as removed": requireMethod(
     "drop",
-    async ({ open, name, watch, options }, mine) => {
+    async ({ open, name, watch, options }, first) => {
       if (options.isWatched === false) return "`isWatched` is false";
-      const [yours, collection] = [await open(), name()];
-      await mine.write(`${collection}/a`, createRecords({ one: 1, other: 1 }));
-      const watching = watch(yours, `${collection}/a`);
-      await mine.drop?.(collection);
+      const [second, collection] = [await open(), name()];
+      await first.write(`${collection}/a`, createRecords({ one: 1, other: 1 }));
+      const watching = watch(second, `${collection}/a`);
+      await first.drop?.(collection);
       await Promise.all([watching.until("one", undefined), watching.until("other", undefined)]);
     },
   ),
-  "gives a lock to one of those that want it at once, by name": requireMethod(
+  "gives a lock to one of several instances that request it at once, by name": requireMethod(
     "lock",
-    async ({ open, name }, mine) => {
-      const all = [mine, await open(), await open()];
+    async ({ open, name }, first) => {
+      const all = [first, await open(), await open()];
       const [one, other] = [name(), name()];
       const locks = await Promise.all(all.map((storage) => storage.lock?.(one)));
       assertSame(locks.filter((lock) => lock).length, 1, "the number of holders");
       for (const storage of all) assertSame(await storage.lock?.(one), undefined, "a lock that is held");
-      assertSame((await mine.lock?.(other)) !== undefined, true, "the lock of another name");
+      assertSame((await first.lock?.(other)) !== undefined, true, "the lock of another name");
       await locks.find((lock) => lock)?.release();
       assertSame((await all[2]?.lock?.(one)) !== undefined, true, "the lock after its release");
     },
   ),
-  "writes by a lock while it is held, and not after another instance has it": requireMethod(
+  "writes through a lock while it is held, and not after another instance has acquired it": requireMethod(
     "lock",
-    async ({ open, name }, mine) => {
-      const [yours, lockName, collection] = [await open(), name(), name()];
-      const lock = await mine.lock?.(lockName);
-      await lock?.write(collection, createRecords({ a: "mine" }));
-      assertSame(await yours.read(collection), createRecords({ a: "mine" }), "the record");
+    async ({ open, name }, first) => {
+      const [second, lockName, collection] = [await open(), name(), name()];
+      const lock = await first.lock?.(lockName);
+      await lock?.write(collection, createRecords({ a: "first" }));
+      assertSame(await second.read(collection), createRecords({ a: "first" }), "the record");
       await lock?.release();
       await lock?.release();
-      const next = await yours.lock?.(lockName);
-      await next?.write(collection, createRecords({ a: "yours" }));
+      const next = await second.lock?.(lockName);
+      await next?.write(collection, createRecords({ a: "second" }));
       await expectRejection(
         Promise.resolve(lock?.write(collection, createRecords({ a: "late" }))),
         "a late write",
       );
-      assertSame(await yours.read(collection), createRecords({ a: "yours" }), "the record of the holder");
+      assertSame(await second.read(collection), createRecords({ a: "second" }), "the record of the holder");
     },
   ),
-  "ends the lock of an instance that has crashed": requireMethod(
+  "releases the lock of a crashed instance": requireMethod(
     "lock",
     async ({ name, options, inTime, open }) => {
       const { create, crash } = options;
       if (!crash) return "the option `crash` is not given";
-      const [lockName, yours] = [name(), await open()];
-      const mine = await create();
-      assertSame((await inTime("lock", async () => mine.lock?.(lockName))) !== undefined, true, "the lock");
-      assertSame(await yours.lock?.(lockName), undefined, "the lock that is held");
-      await crash(mine);
-      assertSame((await yours.lock?.(lockName)) !== undefined, true, "the lock after the crash");
+      const [lockName, second] = [name(), await open()];
+      const first = await create();
+      assertSame((await inTime("lock", async () => first.lock?.(lockName))) !== undefined, true, "the lock");
+      assertSame(await second.lock?.(lockName), undefined, "the lock that is held");
+      await crash(first);
+      assertSame((await second.lock?.(lockName)) !== undefined, true, "the lock after the crash");
     },
   ),
 };

@@ -29,100 +29,100 @@ const WITHOUT_JSON = [1n, circle, () => {}, Symbol("s"), { toJSON: () => undefin
 
 /** Cases of reading and writing. */
 export const recordCases: Cases = {
-  async "gives each instance what one of them wrote, by collection"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    assertSame(await mine.read(collection), new Map(), "a collection that was never written");
-    await mine.write(collection, createRecords({ a: { text: "Hello" }, b: 1 }));
-    for (const storage of [mine, yours, await open()])
+  async "returns the records of a collection to every instance"({ open, name }) {
+    const [first, second, collection] = [await open(), await open(), name()];
+    assertSame(await first.read(collection), new Map(), "a collection that was never written");
+    await first.write(collection, createRecords({ a: { text: "Hello" }, b: 1 }));
+    for (const storage of [first, second, await open()])
       assertSame(
         await storage.read(collection),
         createRecords({ a: { text: "Hello" }, b: 1 }),
         "the records",
       );
-    assertSame(await yours.read(name()), new Map(), "another collection");
+    assertSame(await second.read(name()), new Map(), "another collection");
   },
-  async "changes and removes the records that a write names, and no other one"({ open, name }) {
-    const [mine, yours, collection, other] = [await open(), await open(), name(), name()];
-    await mine.write(collection, createRecords({ a: 1, b: 1, c: 1 }));
-    await mine.write(other, createRecords({ a: 1 }));
-    await yours.write(collection, createRecords({ a: 2, b: undefined, d: 2, never: undefined }));
-    await mine.write(collection, new Map());
-    assertSame(await mine.read(collection), createRecords({ a: 2, c: 1, d: 2 }), "the records");
-    assertSame(await mine.read(other), createRecords({ a: 1 }), "another collection");
+  async "changes and removes the records that a write names, and no others"({ open, name }) {
+    const [first, second, collection, other] = [await open(), await open(), name(), name()];
+    await first.write(collection, createRecords({ a: 1, b: 1, c: 1 }));
+    await first.write(other, createRecords({ a: 1 }));
+    await second.write(collection, createRecords({ a: 2, b: undefined, d: 2, never: undefined }));
+    await first.write(collection, new Map());
+    assertSame(await first.read(collection), createRecords({ a: 2, c: 1, d: 2 }), "the records");
+    assertSame(await first.read(other), createRecords({ a: 1 }), "another collection");
   },
   async "reads each value as its JSON"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+    const [first, second, collection] = [await open(), await open(), name()];
     const values = [...VALUES, ...FORMS];
-    await mine.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
-    const read = await yours.read(collection);
+    await first.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
+    const read = await second.read(collection);
     for (const [nth, [, expected]] of values.entries())
       assertSame(read.get(`${nth}`), expected, `value ${nth}`);
   },
-  async "takes any text as a key and as a collection"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    await mine.write(collection, new Map(TEXTS.map((key) => [key, { key }])));
-    assertSame(await yours.read(collection), new Map(TEXTS.map((key) => [key, { key }])), "the keys");
+  async "accepts any text as a key and as a collection"({ open, name }) {
+    const [first, second, collection] = [await open(), await open(), name()];
+    await first.write(collection, new Map(TEXTS.map((key) => [key, { key }])));
+    assertSame(await second.read(collection), new Map(TEXTS.map((key) => [key, { key }])), "the keys");
     const key = name();
-    for (const text of TEXTS) await mine.write(text, new Map([[key, text]]));
+    for (const text of TEXTS) await first.write(text, new Map([[key, text]]));
     for (const text of TEXTS)
       assertSame(
-        (await yours.read(text)).get(key),
+        (await second.read(text)).get(key),
         text,
         `the record in the collection ${JSON.stringify(text)}`,
       );
   },
-  async "keeps a record as it was at the call, and gives each reader a copy"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "stores a record as it was at the call, and returns copies"({ open, name }) {
+    const [first, second, collection] = [await open(), await open(), name()];
     const record = { text: "before" };
     const changes = createRecords({ a: record });
-    const written = mine.write(collection, changes);
+    const written = first.write(collection, changes);
     record.text = "after";
     changes.clear();
     await written;
-    for (const storage of [mine, yours]) {
+    for (const storage of [first, second]) {
       const read = await storage.read(collection);
       assertSame(read, createRecords({ a: { text: "before" } }), "the record");
       (read.get("a") as typeof record).text = "changed by its reader";
     }
   },
-  async "keeps the writes of one instance in the order of the calls"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "applies the writes of one instance in the order of the calls"({ open, name }) {
+    const [first, second, collection] = [await open(), await open(), name()];
     // at page unload, a page writes without waiting for earlier writes
     await Promise.all(
-      Array.from({ length: 20 }, (_, nth) => mine.write(collection, createRecords({ a: nth, [nth]: nth }))),
+      Array.from({ length: 20 }, (_, nth) => first.write(collection, createRecords({ a: nth, [nth]: nth }))),
     );
-    const read = await yours.read(collection);
+    const read = await second.read(collection);
     assertSame([read.get("a"), read.size], [19, 21], "the last record, and the number of records");
   },
-  async "rejects a record without JSON with a TypeError, and keeps all as it was"({ open, name }) {
-    const [mine, collection] = [await open(), name()];
-    await mine.write(collection, createRecords({ a: 1, b: 1 }));
+  async "rejects a record without JSON with a TypeError, and changes nothing"({ open, name }) {
+    const [first, collection] = [await open(), name()];
+    await first.write(collection, createRecords({ a: 1, b: 1 }));
     for (const record of WITHOUT_JSON) {
       const changes = createRecords({ a: 2, b: record, c: 2 });
-      const error = await expectRejection(mine.write(collection, changes), "a write without JSON");
+      const error = await expectRejection(first.write(collection, changes), "a write without JSON");
       assertSame((error as Error)?.name, "TypeError", `the name of the error (${error})`);
     }
-    assertSame(await mine.read(collection), createRecords({ a: 1, b: 1 }), "the records");
+    assertSame(await first.read(collection), createRecords({ a: 1, b: 1 }), "the records");
   },
-  async "shows all records of a write or none to an instance that reads meanwhile"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "shows all records of a write or none to a concurrent read"({ open, name }) {
+    const [first, second, collection] = [await open(), await open(), name()];
     const keys = Array.from({ length: 10 }, (_, nth) => `${nth}`);
     let isWriting = true;
     const writing = (async () => {
-      for (let n = 0; n < 10; n += 1) await mine.write(collection, new Map(keys.map((key) => [key, n])));
+      for (let n = 0; n < 10; n += 1) await first.write(collection, new Map(keys.map((key) => [key, n])));
     })().finally(() => {
       isWriting = false;
     });
     const reading = (async () => {
       while (isWriting) {
-        const found = [...(await yours.read(collection)).values()];
+        const found = [...(await second.read(collection)).values()];
         const expected = keys.map(() => found[0]);
         assertSame(found, found.length > 0 ? expected : [], "records of one write");
       }
     })();
     await Promise.all([writing, reading]);
   },
-  async "loses nothing where several instances write different records at once"({ open, name }) {
+  async "loses no record if several instances write at once"({ open, name }) {
     const [writers, collection] = [[await open(), await open(), await open()], name()];
     const keyOf = (writer: number, nth: number) => `${writer} ${nth}`;
     await Promise.all(
@@ -138,21 +138,21 @@ export const recordCases: Cases = {
       assertSame(await storage.read(collection), new Map(expected), "the records");
   },
   async "reads 10,000 records of one collection"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+    const [first, second, collection] = [await open(), await open(), name()];
     const all = Array.from({ length: 10_000 }, (_, nth) => [`${nth}`, { nth }] as const);
-    for (const part of splitEntries(all)) await mine.write(collection, part);
-    assertSame(await yours.read(collection), new Map(all), "the records");
+    for (const part of splitEntries(all)) await first.write(collection, part);
+    assertSame(await second.read(collection), new Map(all), "the records");
   },
-  async "leaves out a damaged record, and reads the others"({ open, name, options: { damage } }) {
+  async "ignores a damaged record, and reads the others"({ open, name, options: { damage } }) {
     if (!damage) return "the option `damage` is not given";
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    await mine.write(collection, createRecords({ a: 1, b: 1 }));
+    const [first, second, collection] = [await open(), await open(), name()];
+    await first.write(collection, createRecords({ a: 1, b: 1 }));
     await damage(collection, "a");
-    assertSame(await yours.read(collection), createRecords({ b: 1 }), "the records");
-    await yours.write(collection, createRecords({ a: 2 }));
-    assertSame(await mine.read(collection), createRecords({ a: 2, b: 1 }), "the records after a write");
+    assertSame(await second.read(collection), createRecords({ b: 1 }), "the records");
+    await second.write(collection, createRecords({ a: 2 }));
+    assertSame(await first.read(collection), createRecords({ a: 2, b: 1 }), "the records after a write");
   },
-  async "rejects in time where it can't be reached, and throws nothing"({ name, inTime, options }) {
+  async "rejects in time if it can't be reached, and throws nothing"({ name, inTime, options }) {
     const { createUnreachable } = options;
     if (!createUnreachable) return "the option `createUnreachable` is not given";
     const storage = await createUnreachable();

@@ -4,78 +4,80 @@ const UNWATCHED = "`isWatched` is false: the storage reports nothing of other in
 
 /** Cases of `watch`. A storage may report the instance's own writes, too. */
 export const watchCases: Cases = {
-  "reports what another instance writes and removes, in this collection alone": requireWatch(
+  "reports writes and removals of other instances, only in its collection": requireWatch(
     async ({ open, name, watch }) => {
-      const [mine, yours, collection] = [await open(), await open(), name()];
-      await yours.write(collection, createRecords({ before: 1 }));
-      const watching = watch(mine, collection);
-      await yours.write(name(), createRecords({ foreign: 1 }));
-      await yours.write(collection, createRecords({ a: { text: "Hello" }, b: null }));
+      const [first, second, collection] = [await open(), await open(), name()];
+      await second.write(collection, createRecords({ before: 1 }));
+      const watching = watch(first, collection);
+      await second.write(name(), createRecords({ other: 1 }));
+      await second.write(collection, createRecords({ a: { text: "Hello" }, b: null }));
       await watching.until("b", null);
       assertSame(watching.seen.get("a"), { text: "Hello" }, "the record");
-      await yours.write(collection, createRecords({ a: undefined, b: 2 }));
+      await second.write(collection, createRecords({ a: undefined, b: 2 }));
       await watching.until("a", undefined);
       await watching.until("b", 2);
-      assertSame(watching.seen.has("foreign"), false, "a report of another collection");
+      assertSame(watching.seen.has("other"), false, "a report of another collection");
     },
   ),
-  "reports to an instance that writes, too, and its own writes as they are or not at all": requireWatch(
+  "reports also to an instance that writes, and its own writes unchanged or not at all": requireWatch(
     async ({ open, name, watch }) => {
-      const [mine, yours, collection] = [await open(), await open(), name()];
-      const watching = watch(mine, collection);
-      await mine.write(collection, createRecords({ own: { text: "mine" } }));
-      await yours.write(collection, createRecords({ a: 1 }));
+      const [first, second, collection] = [await open(), await open(), name()];
+      const watching = watch(first, collection);
+      await first.write(collection, createRecords({ own: { text: "first" } }));
+      await second.write(collection, createRecords({ a: 1 }));
       await watching.until("a", 1);
-      if (watching.seen.has("own")) assertSame(watching.seen.get("own"), { text: "mine" }, "its own write");
-      await yours.write(collection, createRecords({ own: "theirs" }));
+      if (watching.seen.has("own")) assertSame(watching.seen.get("own"), { text: "first" }, "its own write");
+      await second.write(collection, createRecords({ own: "theirs" }));
       await watching.until("own", "theirs");
     },
   ),
   "reports the writes of one instance in their order": requireWatch(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const watching = watch(mine, collection);
-    await Promise.all(Array.from({ length: 20 }, (_, n) => yours.write(collection, createRecords({ a: n }))));
-    await yours.write(collection, createRecords({ end: true }));
+    const [first, second, collection] = [await open(), await open(), name()];
+    const watching = watch(first, collection);
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => second.write(collection, createRecords({ a: n }))),
+    );
+    await second.write(collection, createRecords({ end: true }));
     await watching.until("end", true);
     assertSame(watching.seen.get("a"), 19, "the last record");
   }),
-  "reports nothing of a write that it refuses": requireWatch(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const watching = watch(mine, collection);
+  "reports nothing about a rejected write": requireWatch(async ({ open, name, watch }) => {
+    const [first, second, collection] = [await open(), await open(), name()];
+    const watching = watch(first, collection);
     await expectRejection(
-      yours.write(collection, createRecords({ refused: 1, b: 1n })),
+      second.write(collection, createRecords({ rejected: 1, b: 1n })),
       "a write without JSON",
     );
-    await yours.write(collection, createRecords({ a: 1 }));
+    await second.write(collection, createRecords({ a: 1 }));
     await watching.until("a", 1);
-    assertSame(watching.seen.has("refused"), false, "a report of what was refused");
+    assertSame(watching.seen.has("rejected"), false, "a report of the rejected write");
   }),
-  "ends the watch that is ended, also twice, and no other one": requireWatch(
+  "ends only the watch that is stopped, even if it is stopped twice": requireWatch(
     async ({ open, name, watch }) => {
-      const [mine, yours, collection] = [await open(), await open(), name()];
-      const [ended, other] = [watch(mine, collection), watch(mine, collection)];
-      await yours.write(collection, createRecords({ a: 1 }));
+      const [first, second, collection] = [await open(), await open(), name()];
+      const [ended, other] = [watch(first, collection), watch(first, collection)];
+      await second.write(collection, createRecords({ a: 1 }));
       await Promise.all([ended.until("a", 1), other.until("a", 1)]);
       ended.stop();
       ended.stop();
       const reports = ended.reports();
-      await yours.write(collection, createRecords({ a: 2 }));
+      await second.write(collection, createRecords({ a: 2 }));
       await other.until("a", 2);
       other.stop();
-      const again = watch(mine, collection);
-      await yours.write(collection, createRecords({ a: 3 }));
+      const again = watch(first, collection);
+      await second.write(collection, createRecords({ a: 3 }));
       await again.until("a", 3);
       assertSame(ended.reports(), reports, "reports after the end");
     },
   ),
-  "gives each watcher records of its own": requireWatch(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const stop = mine.watch(collection, (changes) => {
+  "gives each watcher its own copy of the records": requireWatch(async ({ open, name, watch }) => {
+    const [first, second, collection] = [await open(), await open(), name()];
+    const stop = first.watch(collection, (changes) => {
       const record = changes.get("a") as { n: number } | undefined;
       if (record) record.n += 1;
     });
-    const watching = watch(mine, collection);
-    await yours.write(collection, createRecords({ a: { n: 1 } }));
+    const watching = watch(first, collection);
+    await second.write(collection, createRecords({ a: { n: 1 } }));
     await watching.until("a", { n: 1 }).finally(stop);
   }),
 };

@@ -2,7 +2,7 @@ import { indexedDBStorage, signOut, webStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { clientOf } from "../../../core/test/support/gateway.js";
 import { until } from "../support/chat.js";
-import { left, openPage } from "../support/scoped-pages.js";
+import { listStored, openPage } from "../support/scoped-pages.js";
 
 describe("Signing out in a browser", () => {
   afterEach(() => localStorage.clear());
@@ -23,9 +23,9 @@ describe("Signing out in a browser", () => {
       // another page, which has used no storage yet
       const { client } = clientOf(() => new Response(), { user: "ann" });
       expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-      expect(await left(storage, "ann")).toEqual([]);
+      expect(await listStored(storage, "ann")).toEqual([]);
       for (const scope of ["ann/x", "annabel"])
-        expect((await left(storage, scope)).length).toBeGreaterThan(3);
+        expect((await listStored(storage, scope)).length).toBeGreaterThan(3);
       expect(Object.keys(localStorage).filter((name) => /"ann\\?"/.test(name))).toEqual([]);
     },
   );

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** A storage with one record, and its connection. */
-async function connected(name = newName()) {
+async function openConnection(name = newName()) {
   const open = vi.spyOn(indexedDB, "open");
   const storage = indexedDBStorage({ name });
   await storage.write("chat", records({ a: 1 }));
@@ -57,7 +57,7 @@ const ends: Readonly<Record<string, (connection: IDBDatabase, name: string) => u
 
 describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) => {
   test("is replaced, and reads continue", async () => {
-    const { storage, connection, name, open } = await connected();
+    const { storage, connection, name, open } = await openConnection();
     end(connection, name);
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
@@ -65,7 +65,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
   });
 
   test("is replaced once by several operations, in their order", async () => {
-    const { storage, connection, name, open } = await connected();
+    const { storage, connection, name, open } = await openConnection();
     end(connection, name);
     await Promise.all([
       storage.write("chat", records({ a: 2, b: 2 })),
@@ -77,7 +77,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
   });
 
   test("is replaced, and a removal succeeds", async () => {
-    const { storage, connection, name } = await connected();
+    const { storage, connection, name } = await openConnection();
     end(connection, name);
     await storage.drop?.("chat");
     expect((await storage.read("chat")).size).toBe(0);
@@ -86,7 +86,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
 
 describe("an IndexedDB connection that dies", () => {
   test("repeats a write that failed with UnknownError, once", async () => {
-    const { storage, open } = await connected();
+    const { storage, open } = await openConnection();
     failWrite("UnknownError");
     await storage.write("chat", records({ a: 2 }));
     expect(await storage.read("chat")).toEqual(records({ a: 2 }));
@@ -94,7 +94,7 @@ describe("an IndexedDB connection that dies", () => {
   });
 
   test("rejects if the new connection fails too, and works at the next use", async () => {
-    const { storage } = await connected();
+    const { storage } = await openConnection();
     refuseTransaction("UnknownError");
     refuseTransaction("UnknownError");
     await expect(storage.write("chat", records({ a: 2 }))).rejects.toMatchObject({ name: "UnknownError" });
@@ -103,7 +103,7 @@ describe("an IndexedDB connection that dies", () => {
   });
 
   test("does not repeat a write after a later write of the same record", async () => {
-    const { storage } = await connected();
+    const { storage } = await openConnection();
     failWrite("UnknownError");
     const writes = ["early", "late"].map((a) => storage.write("chat", records({ a })));
     expect(await Promise.allSettled(writes)).toMatchObject([
@@ -114,7 +114,7 @@ describe("an IndexedDB connection that dies", () => {
   });
 
   test("does not repeat a write that does not fit", async () => {
-    const { storage, open } = await connected();
+    const { storage, open } = await openConnection();
     failWrite("QuotaExceededError");
     await expect(storage.write("chat", records({ a: 2 }))).rejects.toMatchObject({
       name: "QuotaExceededError",
@@ -124,7 +124,7 @@ describe("an IndexedDB connection that dies", () => {
   });
 
   test("does not block a deletion of the database, and creates it again", async () => {
-    const { storage, name } = await connected();
+    const { storage, name } = await openConnection();
     refuseTransaction("UnknownError");
     await storage.read("chat");
     await settled(indexedDB.deleteDatabase(`${name}/1`));

@@ -7,7 +7,7 @@ import {
   testContract,
   testWebStorage,
   UNREACHABLE,
-  watcherOf,
+  watchAll,
 } from "../support/storages.js";
 
 const newName = () => `test-${crypto.randomUUID()}`;
@@ -53,7 +53,7 @@ describe("webStorage, watching", () => {
   test("reports writes and removals of other pages, in its collection only", async () => {
     const page = otherPage();
     const [mine, yours] = [webStorage(() => localStorage), webStorage(() => page.localStorage)];
-    const { next, stop } = watcherOf(mine, "chat");
+    const { next, stop } = watchAll(mine, "chat");
     await mine.write("chat", records({ a: "my own" }));
     await yours.write("task", records({ a: 1 }));
     page.localStorage.setItem("token", "secret");
@@ -68,8 +68,8 @@ describe("webStorage, watching", () => {
   test("ends only for the caller that ends it", async () => {
     const yours = webStorage(otherPage().localStorage);
     const [stopped, open] = [
-      watcherOf(webStorage(localStorage), "chat"),
-      watcherOf(webStorage(localStorage), "chat"),
+      watchAll(webStorage(localStorage), "chat"),
+      watchAll(webStorage(localStorage), "chat"),
     ];
     stopped.stop();
     await yours.write("chat", records({ a: 1 }));
@@ -81,8 +81,8 @@ describe("webStorage, watching", () => {
   test("separates the two storages of a page, and ignores clear()", async () => {
     const page = otherPage();
     const [local, session] = [
-      watcherOf(webStorage(localStorage), "chat"),
-      watcherOf(webStorage(sessionStorage), "chat"),
+      watchAll(webStorage(localStorage), "chat"),
+      watchAll(webStorage(sessionStorage), "chat"),
     ];
     await webStorage(page.localStorage).write("chat", records({ a: "local" }));
     expect(await local.next()).toEqual([["a", "local"]]);
@@ -158,7 +158,7 @@ describe("indexedDBStorage", () => {
   test("keeps the old records if the platform stops a write, and reports nothing", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const { next, stop } = watcherOf(yours, "chat");
+    const { next, stop } = watchAll(yours, "chat");
     await mine.write("chat", records({ a: 1, b: 1 }));
     vi.spyOn(IDBTransaction.prototype, "commit").mockImplementationOnce(function (this: IDBTransaction) {
       this.abort();
@@ -181,7 +181,7 @@ describe("indexedDBStorage", () => {
   test("never receives its own messages, with or without a watch", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const [first, second] = [watcherOf(mine, "chat"), watcherOf(mine, "chat")];
+    const [first, second] = [watchAll(mine, "chat"), watchAll(mine, "chat")];
     await mine.write("chat", records({ a: "my own" }));
     await yours.write("chat", records({ a: "yours" }));
     expect(await first.next()).toEqual([["a", "yours"]]);
@@ -193,7 +193,7 @@ describe("indexedDBStorage", () => {
   test("passes records to the watchers of other pages, and stores none", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const { next, stop } = watcherOf(yours, "chat");
+    const { next, stop } = watchAll(yours, "chat");
     mine.pass?.("chat", records({ a: { text: "Hel" } }));
     expect(await next()).toEqual([["a", { text: "Hel" }]]);
     expect([...(await mine.read("chat"))]).toEqual([]);

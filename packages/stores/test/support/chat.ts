@@ -3,7 +3,7 @@ import { type ChatState, type ChatStoreOptions, createChatStore } from "@sluice/
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 
 /** A chat whose gateway gives `answers` one after the other; the last one again and again. */
-export function chatOf(answers: readonly string[], options: Partial<ChatStoreOptions> = {}) {
+export function createChat(answers: readonly string[], options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const { client, requests } = clientOf(
     (_, nth) => streamAnswer(answers[Math.min(nth, answers.length) - 1] ?? ""),
@@ -16,7 +16,7 @@ export function chatOf(answers: readonly string[], options: Partial<ChatStoreOpt
 }
 
 /** A chat whose answers come as the test sends them: `connections[0]` is the first. */
-export function liveChat(options: Partial<ChatStoreOptions> = {}) {
+export function createLiveChat(options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 8 }, openBody);
   const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {

@@ -35,7 +35,7 @@ export function openPage(storage: RecordStorage, scope?: string) {
 }
 
 /** Texts of everything that is in a memory storage under the names that a user's client and all others use. */
-export async function left(storage: RecordStorage, scope?: string): Promise<string[]> {
+export async function listStored(storage: RecordStorage, scope?: string): Promise<string[]> {
   const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
   const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
   const read = await Promise.all(names.map((name) => storage.read(prefix + name)));

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 type StorageContract = Parameters<typeof storageTests>[0];
 
 /** Web Storage where there is none, with as much room as browsers give: about 5 million characters. */
-export function storageOfMap() {
+export function createMapStorage() {
   const items = new Map<string, string>();
   let names: string[] | undefined;
   let size = 0;
@@ -45,7 +45,7 @@ const denied = () => {
 export const records = (object: Record<string, unknown>) => new Map(Object.entries(object));
 
 /** Changes that a watcher gets: `seen` so far, and `next` waits for each in turn. */
-export function watcherOf(storage: RecordStorage, collection: string) {
+export function watchAll(storage: RecordStorage, collection: string) {
   const { readable, writable } = new TransformStream<unknown, unknown>(undefined, { highWaterMark: 100 });
   const [reader, writer] = [readable.getReader(), writable.getWriter()];
   const seen: unknown[] = [];

@@ -4,7 +4,7 @@ import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/te
 import { until } from "./chat.js";
 
 /** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
-export function page(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+export function openTab(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 4 }, openBody);
   const events: ClientEvent[] = [];
@@ -23,8 +23,8 @@ export function page(storage: RecordStorage, options: Partial<ChatStoreOptions> 
 }
 
 /** Opens a page as a component does, and waits until it shows what was kept. */
-export async function shown(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
-  const opened = page(storage, options);
+export async function readStored(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+  const opened = openTab(storage, options);
   opened.chat.subscribe(() => {});
   await until(opened.chat, ({ isRestoring }) => !isRestoring);
   return opened;

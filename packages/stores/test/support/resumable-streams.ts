@@ -25,13 +25,13 @@ export const behind = (count: number, ending: Ending = "end"): Cut => ({
   bytes: bytesOf(answer.slice(0, count)),
   ending,
 });
-export async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+export async function readAll(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
   for await (const delta of stream) deltas.push(delta);
   return deltas;
 }
 
-export function streaming(
+export function streamAll(
   cuts: Parameters<typeof serveStored>[1],
   options: Partial<ClientOptions> = {},
   events = answer,
@@ -41,14 +41,14 @@ export function streaming(
 }
 
 export const whole = async () => {
-  const { stream } = streaming([]);
-  const deltas = await all(stream);
+  const { stream } = streamAll([]);
+  const deltas = await readAll(stream);
   const { timing: _, ...turn } = await stream.result();
   return { deltas, turn };
 };
 
 /** Cuts the answer twice: at each `step`th byte, and then at any byte. */
-export async function expectWholeAfterCuts(step: number) {
+export async function expectCompleteAfterCuts(step: number) {
   const expected = await whole();
   const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
@@ -59,8 +59,8 @@ export async function expectWholeAfterCuts(step: number) {
       ending: endings[(bytes + nth) % 2] as Ending,
     }));
     const clock = stoppedClock();
-    const { stream, attempts } = streaming(cuts, { clock });
-    expect(await clock.advanceUntil(all(stream), 1000)).toEqual(expected.deltas);
+    const { stream, attempts } = streamAll(cuts, { clock });
+    expect(await clock.advanceUntil(readAll(stream), 1000)).toEqual(expected.deltas);
     const { timing: _, ...turn } = await stream.result();
     expect(turn).toEqual(expected.turn);
     expect(attempts().filter((one) => one === "POST")).toEqual(["POST"]);
