@@ -12,7 +12,7 @@ afterEach(() => {
   for (const leave of leaves.splice(0)) leave();
 });
 
-/** An asset store on a gateway whose lookups say `statuses`, the last one for ever. */
+/** Creates an asset store whose lookups return `statuses`; the last one is repeated. */
 function createStore(
   statuses: readonly string[],
   {
@@ -172,7 +172,7 @@ describe("an asset", () => {
     const progress: unknown[] = [];
     store.subscribe(() => progress.push(store.getSnapshot().progress));
     const state = await store.create(source);
-    // nor is the file read before
+    // the file is not read before, either
     expect(progress.every((seen) => seen === undefined)).toBe(true);
     expect(state).toMatchObject({ status: "error", error: { name: "ValidationError", issues: [{ path }] } });
     await settled();
@@ -238,7 +238,7 @@ describe("an asset", () => {
       const onSuccess = ({ uri }: { uri: string }) => reported.push(`${name} ${uri}`);
       return createAssetStore(client, { presence: present, onSuccess });
     });
-    // the first has nobody to tell
+    // the first error has no subscriber
     const stores = [createAssetStore(client, { presence: present }), ...tellers];
     for (const store of stores) {
       leaves.push(store.subscribe(() => {}));
@@ -385,7 +385,7 @@ describe("an asset", () => {
 });
 
 describe("reset while an asset is being sent", () => {
-  /** A store whose create is answered when the test says; what it tells. */
+  /** Creates a store whose create waits for the test, with its callbacks. */
   function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
     const reported: string[] = [];
     const answers: ((answer: Response | Promise<Response>) => void)[] = [];
@@ -394,7 +394,7 @@ describe("reset while an asset is being sent", () => {
     const clock = stoppedClock();
     const { client, requests } = clientOf(
       ({ signal, url }) => {
-        // a lost answer makes the client ask for the offers of the proxy
+        // after a lost response the client requests the features of the proxy
         if (url.endsWith("/health")) return new Response(null, { status: 404 });
         signals.push(signal);
         arrivals.shift()?.();
@@ -496,7 +496,7 @@ describe("reset while an asset is being sent", () => {
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
     await clock.advance(60_000);
-    // the same where the refusal comes after the reset
+    // the same if the rejection arrives after the reset
     const second = arrived();
     const again = store.create(file());
     await second;

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** A function of an app that throws `message` whenever it is called. */
+/** Creates a function of an app that throws `message` at each call. */
 function createMistake(message: string): () => never {
   return () => {
     throw new Error(message);

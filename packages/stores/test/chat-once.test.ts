@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
 
-/** A chat over a storage that takes no record before the test says so. */
+/** Opens a chat over a storage that writes no record before the test says so. */
 function openChat(options: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const memory = memoryStorage();
@@ -88,7 +88,7 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
 );
 
 describe("The idempotency key of a response", () => {
-  /** Chats of devices that do not see each other: each has its own copy of what one of them has stored. */
+  /** Creates chats of devices that do not see each other. Each has its own copy of the stored records. */
   function devices(answer: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
     const { client, requests } = clientOf(() => answer(count++));

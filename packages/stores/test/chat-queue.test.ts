@@ -26,7 +26,7 @@ const guarded = defineTool({
 const pays = callAnswer({ a: ["pay", "{}"] });
 const hello = textAnswer("Hello");
 
-/** A chat with a queue over answers that come at once. */
+/** Creates a chat with a queue whose responses arrive at once. */
 function createQueuedChat(
   answers: readonly (string | (() => Response))[],
   options: Partial<ChatStoreOptions> = {},
@@ -44,7 +44,7 @@ function createQueuedChat(
   return { chat, requests, texts };
 }
 
-/** Number of requests whose question is `text`. */
+/** Counts the requests with the question `text`. */
 async function countSent(text: string, tabs: readonly { requests: readonly Request[] }[]): Promise<number> {
   const requests = tabs.flatMap((tab) => tab.requests.map((request) => request.clone().json()));
   return (await Promise.all(requests)).filter(({ messages }) => messages.at(-1).content === text).length;
@@ -145,7 +145,7 @@ describe("the queue of a stored chat", () => {
   const bytes = "R0lGODlhAQABAAAAACw=";
   const image = `data:image/gif;base64,${bytes}`;
 
-  /** A storage that a page left while its first answer came and others waited. */
+  /** Creates a storage whose page was closed during its first response, with queued messages. */
   async function left(...queued: (readonly [string, SendOptions["images"]?])[]) {
     const storage = memoryStorage();
     const id = `queue-${Math.random()}`;
@@ -266,7 +266,7 @@ describe("the queue of a stored chat", () => {
     for (const nth of [0, 1]) later.answer(nth, hello);
     expect(await retried).toMatchObject({ outcome: "complete" });
     await settled();
-    // it has no caller that could take it back
+    // its caller is gone, so that it stays queued
     const [two, ...others] = later.chat.getSnapshot().queued;
     expect([two?.content, others]).toEqual(["two", []]);
     expect(await later.chat.retry()).toMatchObject({
@@ -285,7 +285,7 @@ describe("the queue of a stored chat", () => {
     const records = await storage.read(`chat/${id}`);
     const [key = ""] = [...records.keys()].filter((key) => key.startsWith("/queued/"));
     const messageId = key.slice("/queued/".length);
-    // the message is in the thread, and its record is still in the queue
+    // the thread has the message, and the queue still has its record
     const message = { id: messageId, role: "user", content: "two", createdAt: Date.now() };
     await storage.write(`chat/${id}`, new Map([[messageId, { message, parent: null, revision: 0 }]]));
     const { chat } = await readStored(storage, { id, whenBusy });
@@ -389,7 +389,7 @@ describe("the queue of a chat in several tabs", () => {
 });
 
 describe("a queue whose storage is full", () => {
-  /** A storage that takes nothing from the tabs that use `full`, while `disk.isFull`. */
+  /** Creates a storage that rejects writes of tabs that use `full` while `disk.isFull`. */
   function createFullStorage() {
     const storage = memoryStorage();
     const disk = { isFull: false };
@@ -403,7 +403,7 @@ describe("a queue whose storage is full", () => {
     return { storage, id: `queue-${Math.random()}`, full, disk };
   }
 
-  /** Two tabs with a queued message of the first one. */
+  /** Opens two tabs with a queued message of the first tab. */
   async function twoTabs() {
     const { storage, id, full, disk } = createFullStorage();
     const left = await readStored(full, { id, whenBusy });
@@ -414,7 +414,7 @@ describe("a queue whose storage is full", () => {
     return { storage, id, disk, left, right, turns };
   }
 
-  /** Lets the second tab answer a question, after which it sends what is its own in the queue. */
+  /** Sends a question in the second tab, which then sends its own queued messages. */
   async function askElsewhere({ chat, answer }: Awaited<ReturnType<typeof readStored>>) {
     const turn = chat.send("three");
     await settled();
@@ -458,7 +458,7 @@ describe("a queue whose storage is full", () => {
   test("A message of a closed tab is sent by exactly one other tab, even if the storage rejects its removal", async () => {
     const { storage, id, full, disk } = createFullStorage();
     const first = await readStored(storage, { id, whenBusy });
-    // the tabs ask for the lock in this order
+    // the tabs request the lock in this order
     const [left, right] = [
       await readStored(full, { id, whenBusy }),
       await readStored(storage, { id, whenBusy }),

@@ -59,7 +59,7 @@ describe("a resumable stream", () => {
     expectCompleteAfterCuts(9));
 
   test("continues after any number of lost connections, as long as each one brings new data", async () => {
-    // each connection gives one more event
+    // each connection sends one more event
     const one = bytesOf([frame({ content: "a" })]) + 40;
     const { stream, attempts } = streamAll(
       Array.from({ length: 7 }, () => ({ bytes: one, ending: "drop" as const })),
@@ -86,7 +86,7 @@ describe("a resumable stream", () => {
     expect(attempts()).toEqual(["POST", "GET after 2"]);
   });
 
-  /** Each connection gives some events, and then a heartbeat in every half minute. */
+  /** Each connection sends some events, then a heartbeat every half minute. */
   function beating(parts: readonly (readonly string[])[]) {
     const clock = stoppedClock();
     const connections = parts.map(() => openBody());
@@ -237,7 +237,7 @@ describe("a response that cannot be resumed", () => {
     expect(await error).toMatchObject({ phase: "chunk", partial });
   });
 
-  /** An answer that is cut, and whose rest gets no headers. */
+  /** Creates a lost response whose next connection gets no headers. */
   function createUnheard(timeout: object) {
     const clock = stoppedClock();
     const { client, requests } = resumingClient(
@@ -371,7 +371,7 @@ describe("stopping a resumable stream", () => {
     expect(last?.url).toBe("https://gateway.test/v1/chat/streams/s-1");
     expect(last?.headers.get("authorization")).toBe("Bearer secret-key");
     expect(last?.headers.get("x-tenant")).toBe("t");
-    // some runtimes know neither
+    // some runtimes have neither
     const { credentials, keepalive } = new Request("https://gateway.test", {
       credentials: "include",
       keepalive: true,
@@ -455,7 +455,7 @@ describe("stopping a resumable stream", () => {
   });
 });
 
-/** A page that shows a chat kept in `storage`, behind a proxy that keeps its answers. */
+/** Opens a page with a chat in `storage`, behind a proxy with resumable streams. */
 function openPage(
   storage: RecordStorage,
   events: readonly string[],
@@ -471,7 +471,7 @@ function openPage(
   return { ...proxy, chat, clock, last, ended };
 }
 
-/** Records that a closed page left behind, in a storage that no tab uses. */
+/** Creates a storage with the records of a closed page, which no tab uses. */
 async function createLeftStorage(
   storage: RecordStorage,
   change: (message: ChatMessage) => object = (message) => message,
@@ -488,7 +488,7 @@ async function createLeftStorage(
   return { storage: copy, id };
 }
 
-/** A page that is left in the middle of an answer, two events of which have come. */
+/** Creates a storage whose page was closed after two events of a response. */
 async function createInterruptedStorage(
   events: readonly string[],
   change?: (message: ChatMessage) => object,
@@ -573,7 +573,7 @@ describe("a reloaded chat", () => {
     expect(after.last()).not.toHaveProperty("streamId");
     expect(after.chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     expect(after.attempts()).toEqual(["GET"]);
-    // what was shown never shrinks while it comes again
+    // the shown text never shrinks while it arrives again
     expect(texts.every((text) => text === undefined || text.startsWith("one two "))).toBe(true);
     await waitUntilIdle();
     expect(JSON.stringify([...(await left.storage.read(`chat/${left.id}`)).values()])).not.toContain(
@@ -617,7 +617,7 @@ describe("a reloaded chat", () => {
     const { chat, clock, last } = openPage(storage, counted, [{ bytes: 0, ending: "silence" }]);
     void chat.send("Hello");
     await waitUntilIdle();
-    // whatever makes the chat look again; in a page, to be left is enough
+    // triggers another read; in a page, `pagehide` is enough
     chat.switchBranch(last().id);
     await clock.advance(1000);
     await waitUntilIdle();
@@ -828,12 +828,12 @@ describe("a reloaded chat", () => {
   });
 });
 
-/** Waits for `count` requests. A part of the library that is loaded on demand takes some time of the real clock. */
+/** Waits for `count` requests. Code that is loaded on demand takes some time of the real clock. */
 async function waitForRequests(requests: readonly Request[], count: number): Promise<void> {
   await waitUntil(() => requests.length >= count);
 }
 
-/** Until nothing moves any more but by a clock; loading takes turns of the host's own. */
+/** Waits until only the clock can cause changes. Loading code takes several tasks. */
 async function waitUntilIdle(): Promise<void> {
   for (let nth = 0; nth < 10; nth += 1) await waitForTurn();
 }
@@ -842,7 +842,7 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
   const refused = (status: number) => () =>
     Response.json({ error: { message: "sign in", code: "expired" } }, { status });
 
-  /** A chat whose first answer is cut behind two events, and meets `refusals`. The rest is there for the next requests. */
+  /** Creates a chat whose first response is lost after two events and then gets `refusals`. Later requests get the rest. */
   function cut(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
     const given = [
       { bytes: new TextEncoder().encode(addIds(counted.slice(0, 2))).length, ending: "drop" as const },

@@ -8,7 +8,7 @@ import { readStored } from "./support/tabs.js";
 
 const model = "alpha-v4.1-flash";
 
-/** Kinds of failures, each with the outcome of a turn that fails in its first step and in a later one. */
+/** Kinds of failures, each with the outcome of a turn that fails in its first step and in a later step. */
 const failures = {
   "a connection that is refused": ["not-sent", "error"],
   "headers that throw": ["not-sent", "error"],
@@ -23,7 +23,7 @@ const failures = {
 } as const;
 type Failure = keyof typeof failures;
 
-/** A chat that answers in `steps` answers, with a call in each but the last, and fails once in one of them. */
+/** Creates a chat with several responses, a call in each but the last, and one failure. */
 function createFailingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
   let answered = 0;
   let isOver = failure === undefined;
@@ -100,7 +100,7 @@ function createFailingChat(failure: Failure | undefined, at: number, storage?: R
   }
 }
 
-/** Texts and results of a thread that answered its question in three steps. */
+/** Lists the texts and results of a thread with three steps. */
 const whole = [
   "Look",
   "Step 1. ",
@@ -133,7 +133,7 @@ describe("a turn of several steps", () => {
       const turn = await chat.send("Look");
       const isFirst = step === 1;
       expect(turn.outcome).toBe(failures[failure][isFirst ? 0 : 1]);
-      // all that the steps before have given is in the thread and in the turn
+      // the results of the earlier steps are in the thread and in the turn
       const before = whole.slice(0, 2 * step - 1);
       const cut = failure === "a cut" ? ["Well, "] : [];
       expect(listTexts(chat)).toEqual([...before, ...cut]);

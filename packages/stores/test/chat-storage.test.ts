@@ -7,7 +7,7 @@ import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/
 import { hasCall, until } from "./support/chat.js";
 import { openTab, readStored } from "./support/tabs.js";
 
-/** Records that a closed page left behind, in a storage that no tab uses. */
+/** Creates a storage with the records of a closed page, which no tab uses. */
 async function createLeftStorage(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
@@ -266,7 +266,7 @@ describe("a chat with a storage", () => {
       await settled();
       expect((await readStored(kept)).texts()).toEqual([...left, "g", "h"]);
     }
-    // the message that was missed arrives: what follows it goes back to its place
+    // the missing message arrives, and its successors follow it again
     const late = memoryStorage();
     const { texts } = await readStored(late);
     for (const [id, record] of [...records].reverse()) await late.write("chat/a", new Map([[id, record]]));
@@ -508,7 +508,7 @@ describe("a chat with a storage", () => {
     }
     expect(writes.length - before).toBeLessThanOrEqual(4);
     expect(writes.length - before).toBeGreaterThanOrEqual(2);
-    // the answer and where the thread ends, not what was written before
+    // the response and the leaf, not the records that were written before
     expect(writes.at(-1)?.size).toBe(2);
     chat.stop();
   });
@@ -525,7 +525,7 @@ describe("a chat with a storage", () => {
       const { chat, clock, connections } = await readStored(opened);
       void chat.send("Hello");
       const connection = connections[0] as (typeof connections)[number];
-      // a storage that hangs delays the request
+      // a stalled storage delays the request
       await clock.advanceUntil(connection.wanted(), 100);
       connection.send(frame({ content: "Half an ans" }));
       await connection.wanted();
@@ -570,7 +570,7 @@ describe("a chat with a storage", () => {
       },
     };
     const { chat, answer } = await readStored(counting);
-    // its messages, and the notice of a tab that forgets all
+    // its messages, and the notice of a sign-out
     expect(watchers).toBe(2);
     chat.close();
     expect(watchers).toBe(0);
@@ -609,7 +609,7 @@ describe("a chat with a storage", () => {
     const lost = chat.getSnapshot().messages.slice(1, 3);
     const failures = events.filter((event) => event.type === "storage-error");
     expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
-    // of the answer there is an earlier copy, of the question none
+    // the storage has an earlier copy of the response, but not of the question
     expect(texts()[1]).toBe("{}");
     expect((await readStored(storage)).texts()).toEqual(["one", "", "full", "three", "Hi"]);
   });

@@ -234,7 +234,7 @@ describe("a chat", () => {
   });
 
   test("lets the page render during a burst, at least every eight milliseconds", async () => {
-    // one millisecond passes between two deltas, and none while the host works
+    // the clock advances by one millisecond per delta, and not while the page renders
     let now = 0;
     const clock = { ...stoppedClock(), now: () => ++now };
     const deltas = 2000;

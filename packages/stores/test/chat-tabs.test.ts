@@ -11,7 +11,7 @@ afterEach(() => vi.unstubAllGlobals());
 const place = { inputSchema: { type: "object" } };
 const asked = defineTool({ name: "asked", ...place });
 
-/** Answers each pending action in every tab, as the effect of an app does for a client tool. */
+/** Responds to each pending action in every tab, as an app does for a client tool. */
 function respondToAll({ chat }: { chat: ChatStore }): void {
   chat.subscribe(() => {
     for (const { toolCallId } of chat.getSnapshot().pendingActions)
@@ -303,7 +303,7 @@ describe("a chat in several tabs", () => {
     expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
   });
 
-  /** The storages of two tabs over one, with what the first passes on. */
+  /** Creates the storages of two tabs over one storage, with the broadcasts of the first tab. */
   function passingStorages() {
     const kept = memoryStorage();
     let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
@@ -323,7 +323,7 @@ describe("a chat in several tabs", () => {
     const right: RecordStorage = {
       ...kept,
       watch(collection, listener) {
-        // the client listens for a tab that forgets all, too
+        // the client also listens for sign-outs
         if (collection.startsWith("chat/")) receive = listener;
         return kept.watch(collection, listener);
       },
@@ -408,7 +408,7 @@ describe("a chat in several tabs", () => {
     for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  /** A storage of another tab, which learns of the changes only when `deliver` is called. */
+  /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
   function lateStorage(kept: RecordStorage) {
     let notices: (() => void)[] | undefined;
     const late: RecordStorage = {
@@ -494,7 +494,7 @@ describe("a chat in several tabs", () => {
     await connection?.wanted();
     await right.clock.advance(1100);
     expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(0);
-    // the others are of its own writes
+    // the others report its own writes
     deliver(1);
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
@@ -527,7 +527,7 @@ describe("a chat in several tabs", () => {
     const { chat, texts } = await readStored(storage, { id });
     chat.reset();
     await settled();
-    // a far storage takes it late, and the tab that sent it is gone
+    // a remote storage writes it late, after its tab was closed
     await storeMessages(storage, id, [question, { role: "assistant", content: "Half and half" }]);
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
@@ -630,7 +630,7 @@ test("the lock of a first turn is requested before other tabs can read that the 
     },
   });
   const storage = memoryStorage();
-  // as a database: other tabs read nothing before it is written
+  // like a database: other tabs read only written records
   const write: RecordStorage["write"] = async (collection, records) => {
     await settled();
     if (JSON.stringify([...records.values()]).includes("assistant")) order.push("write");

@@ -6,7 +6,7 @@ import { createChat, createLiveChat, until } from "./support/chat.js";
 
 const answers = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
 
-/** The thread as texts, each behind that of its parent. */
+/** Describes the thread as texts, each after the text of its parent. */
 function describeTree(nodes: readonly ChatNode[]): string[] {
   const contents = new Map(nodes.map(({ id, message }) => [id, message.content]));
   return nodes.map(({ parentId, message }) =>

@@ -8,12 +8,12 @@ import { createChat, hasCall, until } from "./support/chat.js";
 
 type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 
-/** Occurs in the arguments and in the outputs of the tools, and may be in no event. */
+/** Text in the arguments and outputs of the tools, which no event may contain. */
 const canary = "canary-51c0";
 const asks = (name: string, text = `{"city":"${canary}"}`) => callAnswer({ "call-1": [name, text] });
 const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
 
-/** A chat whose gateway answers with one call and then with a text, and the events of its tools. */
+/** Creates a chat whose gateway responds with one call and then with text, and records the events of its tools. */
 function createToolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
   const all = createChat([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
   const events: ClientEvent[] = [];
@@ -43,7 +43,7 @@ describe("the events of a tool", () => {
     const types = events.map(({ type }) => type);
     expect(types.indexOf("tool-start")).toBe(types.indexOf("end") + 1);
     expect(types.lastIndexOf("request")).toBe(types.indexOf("tool-end") + 1);
-    // the call that asked for the tool is that of the same message
+    // the call with the tool call has the same message
     expect(events[0]).toMatchObject({ type: "request", messageId });
     expect(JSON.stringify(events)).not.toContain(canary);
   });
@@ -146,7 +146,7 @@ describe("the events of a tool", () => {
       v.object({}),
       v.checkAsync(() => {
         checks += 1;
-        // the second check is that of the run
+        // the second check belongs to the run
         return checks === 1 ? true : new Promise<boolean>((resolve) => (check = () => resolve(true)));
       }),
     );

@@ -22,7 +22,7 @@ const weather = defineTool({
 });
 const asksForRome = callAnswer({ a: ["weather", '{"city":"Rome"}'] }, { reasoning_content: "Let me look." });
 
-/** The tool calls of the last message that made any. */
+/** Lists the tool calls of the last message with calls. */
 function listCalls(chat: ChatStore) {
   return chat.getSnapshot().messages.findLast(({ toolCalls }) => toolCalls)?.toolCalls;
 }
@@ -172,7 +172,7 @@ describe("a chat with tools", () => {
       { role: "tool", tool_call_id: "a", content: '{"city":"Rome","celsius":21}' },
     ]);
     expect(requests).toHaveLength(2);
-    // no time limit of a tool or a request outlives it
+    // no timer of a tool or a request stays behind
     expect(clock.sleeping()).toBe(0);
   });
 
@@ -372,7 +372,7 @@ describe("a chat with tools", () => {
         frame({ tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: text } }] }),
       );
       await connection?.wanted();
-      // the chat loads this reader for its first call
+      // the chat loads this parser for its first call
       await import("@sluice/core/partial-json");
       await waitForTurn();
       await clock.advance(50);
@@ -615,7 +615,7 @@ describe("a tool call that needs approval", () => {
     finished.push(...(await Promise.all(turns)));
     expect(finished).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
-    // the same list, so that a component of it does not render again
+    // the same list, so that its component does not render again
     expect(chat.getSnapshot().pendingActions).toBe(nothing);
     expect(requests).toHaveLength(2);
     expect((await sent(1))?.slice(2)).toMatchObject([{ content: "deleted all" }, { content: "deleted tmp" }]);

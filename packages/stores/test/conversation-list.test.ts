@@ -4,7 +4,7 @@ import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
 import { until } from "./support/chat.js";
 
-/* The list without React: an app of any kind shows it. The tests of `useConversations` have all that it does. */
+/* The list without React. The tests of `useConversations` cover its other features. */
 
 const model = "delta-5.3";
 

@@ -42,7 +42,7 @@ const completion = {
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 
-/** A client whose gateway is `answer`, and the events of its calls. */
+/** Creates a client whose gateway is `answer`, and records the events of its calls. */
 function recordEvents(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
   const events: CallEvent[] = [];
   const { client, requests } = clientOf(answer, {
@@ -144,7 +144,7 @@ describe("the events of a call", () => {
 
   describe("end with", () => {
     const secret = "canary-7f3a";
-    /** Counts, and texts that a gateway may send beside them: no text is in an event. */
+    /** Counts, and texts that a gateway may send beside them. Events must not contain the texts. */
     const wide = {
       prompt_tokens: 3,
       completion_tokens: 5,
@@ -366,7 +366,7 @@ describe("the events of a call", () => {
 });
 
 describe("headers", () => {
-  /** A client that notes what its `headers` is called with, and sends the call's id. */
+  /** Creates a client that records the arguments of its `headers` and sends the call's id. */
   function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
     const given: CallInfo[] = [];
     const all = recordEvents(answer, {
@@ -512,7 +512,7 @@ describe("subscribeToEvents", () => {
     const { client } = clientOf(answer, { onEvent: () => {} });
     const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
     const { seen, unsubscribe } = createListener(client);
-    // a list that is searched would take minutes
+    // a linear search would take minutes
     for (const each of leave.reverse()) each();
     client.warn({ path: "a", message: "is ignored", rule: "test.many" });
     unsubscribe();
@@ -541,7 +541,7 @@ describe("a warning", () => {
   describe("without onEvent", () => {
     const issue = () => ({ path: "a.b", message: "is ignored", rule: `test.${Math.random()}` });
     let printed: ReturnType<typeof vi.spyOn>;
-    /** Resolves when a warning that was given last is printed: those before it have been, too. */
+    /** Prints another warning and waits for it, so that all earlier warnings are printed. */
     async function printOfAnother(): Promise<void> {
       const last = issue();
       createClient({ baseURL: "https://gateway.test" }).warn(last);

@@ -6,7 +6,7 @@ import { clientOf, frame, settled, waitUntil } from "../../core/test/support/gat
 import { until } from "./support/chat.js";
 import { listStored, openPage, request } from "./support/scoped-pages.js";
 
-/** A storage whose writes wait while they are held, but for the notice of a tab. */
+/** Creates a storage whose writes wait while they are held, except for the notice of a tab. */
 function createSlowStorage(inner: RecordStorage) {
   let held: Promise<void> | undefined;
   let release: () => void = () => {};

@@ -46,7 +46,7 @@ function openPage({
   return { store, requests, bodies, day, url: () => store.getSnapshot().data?.images[0]?.url };
 }
 
-/** A clock whose long waits end when the test lets time pass. */
+/** Opens a page with a clock whose long waits end when the test advances it. */
 function openPageForADay() {
   const waiting = new Set<() => void>();
   onTestFinished(() => void vi.useRealTimers());
@@ -121,7 +121,7 @@ test("a link that could not be renewed stays, and is tried again a minute later"
   day.pass(DAY_MS + 1000);
   const failedAt = Date.now();
   const [image] = store.getSnapshot().data?.images ?? [];
-  // `expect.poll` would move the clock at each look
+  // `expect.poll` would move the clock at each check
   await new Promise<void>((resolve) => {
     onTestFinished(store.subscribe(() => store.getSnapshot().data?.images[0] !== image && resolve()));
   });

@@ -19,7 +19,7 @@ const refusal = (status: number) =>
     { status, headers: { "retry-after": "20" } },
   );
 
-/** A promise, and what fulfils it. */
+/** Creates a promise with its resolver. */
 function createDeferred<Value>() {
   let fulfil!: (value: Value) => void;
   const promise = new Promise<Value>((resolve) => {
@@ -28,7 +28,7 @@ function createDeferred<Value>() {
   return { promise, fulfil };
 }
 
-/** A store whose gateway answers when the test says so; `arrived(1)` is when the first request is there. */
+/** Creates a store whose gateway responds when the test says so; `arrived(1)` resolves with the first request. */
 function createLiveStore(
   options: Options | (() => Options) = { model },
   clientOptions: Partial<ClientOptions> = {},
@@ -60,7 +60,7 @@ function createLiveStore(
   };
 }
 
-/** Everything that the callbacks were reported. */
+/** Creates callbacks that record their calls. */
 function createWitness() {
   const reported: string[] = [];
   return {

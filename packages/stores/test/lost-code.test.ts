@@ -5,11 +5,11 @@ import { addIds } from "../../core/test/support/kept.js";
 import { lose, restoreModules } from "../../core/test/support/lost-code.js";
 import { until } from "./support/chat.js";
 
-/* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
+/* A page loads some code on demand. If the network is gone by then, the page still shows the right state. */
 
 afterEach(restoreModules);
 
-/** Creates a page without these modules, whose gateway is `answer`. */
+/** Opens a page without these modules, whose gateway is `answer`. */
 async function openPageWithout(
   modules: readonly string[],
   answer: (request: Request) => Response | Promise<Response>,
@@ -49,7 +49,7 @@ describe("a chat whose code for failures can't be loaded", () => {
   });
 });
 
-/** The events of a kept answer, whose first connection ends behind the first of them. */
+/** Serves a resumable stream whose first connection ends after the first event. */
 const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
 
 function serveStoredStream({ method, headers }: Request): Response {
@@ -113,7 +113,7 @@ describe("a chat whose own code can't be loaded", () => {
     expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
   });
 
-  /** A chat with a storage that has sent a message in a page without a module. */
+  /** Opens a chat with a storage that has sent a message in a page without a module. */
   async function storedChat(module: string) {
     const page = await openPageWithout([module], () => streamAnswer(textAnswer("Hello")));
     const storage = page.memoryStorage();

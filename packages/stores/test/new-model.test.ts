@@ -3,7 +3,7 @@ import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice
 import { expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
 
-/* A model that is added tomorrow: each error says how to send it from where it appeared, and that works. */
+/* A model that is newer than this version: each error says how to send it, and that works. */
 
 const messages = [{ role: "user" as const, content: "Hello" }];
 const newer = { model: "zeta-9", messages, depth: "deep" };

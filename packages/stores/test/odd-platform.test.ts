@@ -19,7 +19,7 @@ import {
   streamAnswer,
 } from "../../core/test/support/gateway.js";
 
-/* Platforms and `fetch` functions that differ from the standard: each works, or says what is wrong and what to do. */
+/* Platforms and `fetch` functions that differ from the standard: each works, or fails with an error that names the fix. */
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -29,7 +29,7 @@ const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: words }, finish_reason: "stop" }],
 });
 
-/** A response whose body is any value, as functions in place of `fetch` make them. */
+/** Creates a response with any value as its body, as custom `fetch` functions do. */
 function createResponse(body: unknown, status = 200): Response {
   const response = new Response(null, { status });
   Object.defineProperty(response, "body", { value: body });
@@ -37,7 +37,7 @@ function createResponse(body: unknown, status = 200): Response {
 }
 
 async function* readPieces(text: string, made: (piece: string) => unknown) {
-  // one half of a character at a time, where it has two
+  // splits characters of two code units
   for (let at = 0; at < text.length; at += 1) yield made(text.charAt(at));
 }
 
@@ -53,7 +53,7 @@ function createStream(text: string, made: (piece: string) => unknown): ReadableS
 }
 
 const encoded = (piece: string) => new TextEncoder().encode(piece);
-/** Bytes of whole characters only: these pieces cut no character in two. */
+/** Encodes pieces that do not split a character. */
 const bodies: readonly (readonly [string, (text: string) => unknown])[] = [
   ["a stream of texts", (text) => createStream(text, (piece) => piece)],
   [
@@ -128,7 +128,7 @@ describe("A response whose body was read by other code", () => {
     expect(await catchError(generateImages(client, image))).toMatchObject(lost);
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error", error: lost });
-    // a refusal stays one
+    // an error response stays one
     const refused = clientOf(() => answer("{}", 400));
     expect(await catchError(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
     expect(refused.requests).toHaveLength(1);
@@ -167,7 +167,7 @@ test("A redirect with a stream of Node as its body is followed like any redirect
   expect(await catchError(streamChat(client, question).result())).toMatchObject({ status: 302 });
 });
 
-/** A client whose `fetch` needs nothing of the platform. */
+/** Creates a chat whose `fetch` does not depend on the platform. */
 function createChat(options: Partial<ClientOptions> = {}) {
   const sent: unknown[] = [];
   const client = createClient({

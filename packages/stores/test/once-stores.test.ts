@@ -14,7 +14,7 @@ const once = { retry: { limit: 0 } };
 const failing = (status: number, code = "busy") =>
   Response.json({ error: { message: "no", code } }, { status });
 
-/** Headers of a client for which a request waits, between `wait` and `goOn`. */
+/** Creates a `headers` function for which requests wait between `wait` and `goOn`. */
 function createWaitingHeaders() {
   let onWait: (() => void) | undefined;
   return {
@@ -23,7 +23,7 @@ function createWaitingHeaders() {
       onWait();
       return new Promise<never>(() => {});
     },
-    /** Lets the next requests wait. Resolves when one does. */
+    /** Makes the next requests wait. Resolves when one waits. */
     wait: () =>
       new Promise<void>((resolve) => {
         onWait = resolve;
@@ -222,7 +222,7 @@ describe("a video behind a proxy with idempotency()", () => {
     await expect.poll(() => sent.length).toBe(1);
     const left = memoryStorage();
     await left.write("video-tasks", await storage.read("video-tasks"));
-    // its locks are gone with it
+    // its locks are released with it
     kill();
     await killed;
     expect((await visit(left).video.create(reef)).handle).toMatchObject({ id: "t-1" });
@@ -243,7 +243,7 @@ describe("a video behind a proxy with idempotency()", () => {
     await entries();
     kill();
     await killed;
-    // a browser takes the locks of a page back a moment after its end
+    // a browser releases the locks of a page a moment after its end
     const isHeld = async () => {
       const { held = [] } = (await globalThis.navigator?.locks?.query()) ?? {};
       return held.some(({ name }) => name?.includes(String(keys[0])));

@@ -16,7 +16,7 @@ const lost = () => {
 };
 const refused = () => Response.json({ error: { message: "no gateway" } }, { status: 502 });
 
-/** A page of a browser, and a server that answers polls with `answer`. */
+/** Opens a page of a browser, whose server responds to polls with `answer`. */
 function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
@@ -57,7 +57,7 @@ function openBrowserPage(options: VideoTaskStoreOptions = {}) {
     video,
     attach,
     polls: () => polls,
-    /** The browser reports that it has a network, or none. */
+    /** Makes the browser report that it has a network or not. */
     network(onLine: boolean) {
       navigator.onLine = onLine;
       window.dispatchEvent(new Event(onLine ? "online" : "offline"));
@@ -120,7 +120,7 @@ describe("a page whose browser has no network", () => {
     await clock.advance(60 * MINUTE);
     expect(polls()).toBe(before + 60);
     expect(video.getSnapshot()).toMatchObject({ status: "pending", ...offline });
-    // a server on this machine was started again
+    // a server on this machine was restarted
     server.answer = answer;
     await clock.advance(MINUTE);
     expect(video.getSnapshot()).toMatchObject(polling);

@@ -3,7 +3,7 @@ import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 
-/* A store keeps its errors in its state, and a page shows them in a user's words: the message is for the developer. */
+/* A page shows the errors of a store in words for users. The printed message is for developers. */
 
 let printed: ReturnType<typeof vi.spyOn>;
 beforeEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 });
 const lines = () => printed.mock.calls.flat();
 
-/** Printed messages are remembered in a page: each test has its own. */
+/** Returns a new message for each test, because a page prints each message once. */
 let count = 0;
 const refusal = (code: string, status = 403) => {
   const message = `${code} ${++count}`;
@@ -24,7 +24,7 @@ const refusal = (code: string, status = 403) => {
 };
 const developed = (answer: () => Response, options: Partial<ClientOptions> = {}) =>
   clientOf(answer, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
-/** Prints one more line, which comes after all that were printed before it. */
+/** Prints one more line and waits for it, so that all earlier lines are printed. */
 async function printAnother(): Promise<void> {
   const { message, answer } = refusal("model_not_allowed");
   vi.unstubAllEnvs();

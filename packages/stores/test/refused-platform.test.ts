@@ -25,7 +25,7 @@ const silent = () => new Promise<never>(() => {});
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A tab of a gateway that answers everything at once. */
+/** Opens a tab whose gateway responds to every request at once. */
 function openTab() {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
@@ -55,7 +55,7 @@ function openTab() {
   return { client, clock, requests, limits, failures, posts };
 }
 
-/** Resolves when a store shows what is wanted. A second of the clock passes in many turns. */
+/** Waits until a store shows a state. Advances the clock by one second in small steps. */
 async function waitForState<State>(
   { clock }: Pick<ReturnType<typeof openTab>, "clock">,
   store: Store<State>,
@@ -71,7 +71,7 @@ async function waitForState<State>(
 
 const isOver = ({ status }: { readonly status: string }) => status === "success";
 
-/** Makes one of everything in a tab, and expects each to succeed with one request. */
+/** Uses every store in a tab, and expects each to succeed with one request. */
 async function useEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
   const { client, posts } = tab;
   const task = createVideoTaskStore(client, { storage });
@@ -290,7 +290,7 @@ test("A manager that refuses a later query is reported, and is not used again", 
     );
     expect(tab.limits()).toEqual(["web-locks"]);
   }
-  // the first one of the manager, and two about the lock of the task
+  // the first query of the manager, and two queries for the lock of the task
   expect(queries).toBe(3);
 });
 
@@ -343,7 +343,7 @@ describe("a browser's storage that", () => {
   class FakeRequest extends EventTarget {
     error = refusal();
   }
-  /** An `indexedDB` whose `open` ends so. */
+  /** Creates an `indexedDB` whose `open` ends with an event. */
   const stubIndexedDB = (open: (() => unknown) | undefined) => {
     vi.stubGlobal("indexedDB", open && { open });
     vi.stubGlobal("IDBRequest", FakeRequest);

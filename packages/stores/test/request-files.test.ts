@@ -10,7 +10,7 @@ const createVideo = (...media: readonly Blob[]) =>
     input: { prompt: "A reef", media: media.map((url) => ({ type: "reference_image" as const, url })) },
   }) as const;
 
-/** A page whose gateway takes everything. */
+/** Opens a page whose gateway accepts every request. */
 function openPage(uploads?: MediaUploader) {
   const { client, requests } = clientOf(
     (request) =>

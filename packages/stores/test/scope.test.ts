@@ -15,7 +15,7 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } 
 const film = { code: "success", data: { status: "SUCCESS", result_url: "https://files.test/anns.mp4" } };
 const forbidden = () => Response.json({ error: { message: "not yours" } }, { status: 403 });
 
-/** A page of a user: another one is another tab, or the same browser after another user has signed in. */
+/** Opens a page of a user. Another page is another tab, or the same browser after another user has signed in. */
 function openPage(scope: string | undefined, answer: () => Response = () => streamAnswer(textAnswer("Hi"))) {
   const baseURL = "https://gateway.test";
   return clientOf(answer, {
@@ -26,7 +26,7 @@ function openPage(scope: string | undefined, answer: () => Response = () => stre
   });
 }
 
-/** Resolves when a store shows what is waited for. */
+/** Waits until a store shows a state. */
 function waitForState<State>(store: Store<State>, isShown: (state: State) => boolean): Promise<State> {
   return new Promise((resolve) => {
     const check = () => isShown(store.getSnapshot()) && resolve(store.getSnapshot());

@@ -5,17 +5,17 @@ import { expect, test } from "vitest";
 
 type StorageContract = Parameters<typeof storageTests>[0];
 
-/* The contract of a storage notices what is wrong with one. */
+/* The contract detects broken storages. */
 
 type Change = (storage: RecordStorage) => Partial<RecordStorage>;
 const nothing = () => {};
 const silence = new Promise<never>(nothing);
 
-/** Runs all cases on a storage in memory that is changed, and returns the errors by title. */
+/** Runs all cases on a changed storage in memory, and returns the errors by title. */
 async function createBroken(change: Change, more: Partial<StorageContract> = {}) {
   const kept = memoryStorage();
   const create = () => ({ ...kept, ...change(kept) });
-  // most mistakes are noticed by a notice that does not come
+  // most mistakes are detected by a missing change event
   const cases = storageTests({ create, deadlineMs: 50, ...more });
   const ended = await Promise.allSettled(cases.map(({ run }) => run()));
   return Object.fromEntries(
@@ -23,12 +23,12 @@ async function createBroken(change: Change, more: Partial<StorageContract> = {})
   );
 }
 
-/** Writes by a change of what is to be written. */
+/** Changes the records of each write. */
 const writing = (change: (changes: Map<string, unknown>) => Map<string, unknown>): Change => {
   return (kept) => ({ write: async (name, changes) => kept.write(name, change(new Map(changes))) });
 };
 
-/** A storage whose collections are objects in memory, as a first draft has them. */
+/** Creates a storage whose collections are plain objects, as in a first draft. */
 function createDrafted(values: "live" | "copied"): Change {
   const collections: Record<string, Record<string, unknown>> = {};
   return () => ({

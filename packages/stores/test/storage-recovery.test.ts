@@ -9,7 +9,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 type Illness = "full" | "closed" | "hanging" | undefined;
 
-/** A storage that falls ill and recovers. `writes` has the keys of each write that it was asked for. */
+/** Creates a storage that fails and recovers. `writes` has the keys of each attempted write. */
 function createFailingStorage() {
   const kept = memoryStorage();
   const writes: string[][] = [];
@@ -17,7 +17,7 @@ function createFailingStorage() {
     kept,
     writes,
     illness: undefined as Illness,
-    /** Returns true for a record that is never taken. */
+    /** Returns true for a record that is always rejected. */
     refuses: (_: unknown): boolean => false,
     reads: "well" as "well" | "failing",
   };
@@ -40,7 +40,7 @@ function createFailingStorage() {
   return { disk, storage };
 }
 
-/** A page with a chat over a storage. Each question is answered by "to " and its text. */
+/** Opens a page with a chat over a storage. The response to each question is "to " and its text. */
 function openPage(storage: RecordStorage, clock = stoppedClock()) {
   const events: string[] = [];
   const { client, requests } = clientOf(
@@ -71,7 +71,7 @@ function openPage(storage: RecordStorage, clock = stoppedClock()) {
   return { chat, client, clock, events, requests, texts, unsaved, ask };
 }
 
-/** The texts that a page shows after a reload. */
+/** Lists the texts that a page shows after a reload. */
 async function reload(storage: RecordStorage): Promise<readonly string[]> {
   const { chat, texts } = openPage(storage);
   await until(chat, ({ isRestoring }) => !isRestoring);
@@ -93,7 +93,7 @@ describe("A chat whose storage fails", () => {
       expect(page.unsaved()).toBe(4);
       disk.illness = undefined;
       await page.ask("d", "e");
-      // a write that hangs holds up the next one for 3 s
+      // a stalled write delays the next one by 3 s
       if (illness === "hanging") await page.clock.advance(3000);
       expect(page.unsaved()).toBe(0);
       expect(await reload(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
@@ -139,10 +139,10 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     disk.writes.length = 0;
     window.dispatchEvent(new Event("pagehide"));
-    // a closing page does nothing later: all writes were begun
+    // all writes have begun, because a closing page does nothing later
     expect(disk.writes.map(({ length }) => length)).toEqual([5, 2]);
     await settled();
-    // of the answer that is refused there is an earlier copy
+    // the storage has an earlier copy of the rejected response
     expect(await reload(disk.kept)).toEqual(["", ...turns("b", "c")]);
   });
 
@@ -179,18 +179,18 @@ describe("A chat whose storage fails", () => {
     await page.ask("a", "poison", "c");
     expect(page.unsaved()).toBe(2);
     expect(page.events).toEqual(["failure of one", "failure of one"]);
-    // of the answer there is an earlier copy
+    // the storage has an earlier copy of the response
     expect(await reload(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
     disk.writes.length = 0;
     await page.clock.advance(3_600_000);
-    // an hour: once a minute, in at most five parts
+    // one hour: once a minute, in at most five batches
     expect(disk.writes.length).toBeLessThan(6 * 70);
     disk.writes.length = 0;
-    // right after one of them, the next is far away
+    // right after an attempt, the next one is far away
     while (disk.writes.length === 0) await page.clock.advance(1000);
     disk.writes.length = 0;
     await page.ask("d");
-    // the question and the answer; once more the answer whose earlier copy was read, and not the question without one
+    // the question and the response; then again the response, whose earlier copy was read
     expect(disk.writes.length).toBeLessThan(7);
     expect(disk.writes.flat()).not.toContain(page.chat.getSnapshot().messages[2]?.id);
     disk.refuses = () => false;
@@ -259,19 +259,19 @@ describe("A chat whose storage fails", () => {
   });
 });
 
-/** A storage that hangs. What it was asked for waits in it, and is done later, one after the other. */
+/** Creates a storage that stalls. Its pending operations run in order when it recovers. */
 function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
   const kept = memoryStorage();
   const waiting: (() => Promise<void>)[] = [];
   const disk = {
     kept,
-    /** Number of writes that it was asked for. */
+    /** Number of attempted writes. */
     asked: 0,
     hangs: true,
     get unanswered() {
       return waiting.length;
     },
-    /** Answers what waits, and all that is asked for from now on. */
+    /** Runs the pending operations, and all later ones at once. */
     async wake() {
       disk.hangs = false;
       while (waiting.length > 0) await waiting.shift()?.();
@@ -360,7 +360,7 @@ describe("A chat whose storage stalls for hours", () => {
     await page.clock.advance(hours(2));
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.kept)).toEqual(turns("a"));
-    // works as before
+    // the storage works as before
     await page.ask("b");
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.kept)).toEqual(turns("a", "b"));
@@ -481,7 +481,7 @@ describe("A list of videos whose storage fails", () => {
     const page = open(storage);
     disk.illness = "hanging";
     const [first, second] = [page.create(), page.create()];
-    // each waits for its first entry, and for the entry with its receipt
+    // each waits for its first entry, and for the entry with its handle
     await page.clock.advance(6000);
     expect((await Promise.all([first, second])).map(({ handle }) => handle?.id).sort()).toEqual([
       "film-1",

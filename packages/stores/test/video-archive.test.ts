@@ -18,7 +18,7 @@ const linkTo = (id: string) => `https://gateway.test/v1/media/${id}`;
 
 const headers = { "x-sluice-offers": "archive=2592000000" };
 
-/** A storage with a film for each id, whose links ended at `expiresAt`. */
+/** Creates a storage with a video for each id, whose links end at `expiresAt`. */
 async function createStorage(ids: readonly string[], expiresAt = Date.now() - 1000, more: object = {}) {
   const storage = memoryStorage();
   const films = ids.map((id) => {
@@ -39,7 +39,7 @@ async function createStorage(ids: readonly string[], expiresAt = Date.now() - 10
   return storage;
 }
 
-/** A page in front of a proxy that keeps the copies of `kept`. */
+/** Opens a page whose proxy stores copies of `kept`. */
 function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS) {
   const createCopy = (name: string) => ({
     name,

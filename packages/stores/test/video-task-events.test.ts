@@ -20,7 +20,7 @@ const queued = envelope({ status: "QUEUED" });
 const running = (percent: number) => envelope({ status: "IN_PROGRESS", progress: `${percent}%` });
 const success = envelope({ status: "SUCCESS", result_url: url });
 
-/** A proxy's answer, which offers events. */
+/** Creates a response of a proxy that offers events. */
 const offering = (json: object) =>
   Response.json(json, { headers: { "x-sluice-offers": "a-thing, video-events" } });
 const pushed = (json: object) => `id: 7\nevent: task\ndata: ${JSON.stringify(json)}\n\n`;
@@ -28,7 +28,7 @@ const END = "event: end\ndata: {}\n\n";
 
 type Answer = () => Response | Promise<Response>;
 
-/** A watched task; questions and event streams have their own answers, the last ones for ever. */
+/** Watches a task. Polls and event streams get their own responses; the last ones are repeated. */
 function watchTask(
   polls: readonly Answer[],
   streams: readonly Answer[],
@@ -69,7 +69,7 @@ function watchTask(
       const { state, progress } = (value ?? {}) as VideoTask;
       return progress === undefined ? state : `${state} ${progress}`;
     },
-    /** Waits until the watch pauses, and lets the pause pass. */
+    /** Waits until the watch pauses, and advances the clock to its end. */
     async pause() {
       passed += 1;
       await new Promise<void>((resolve) => {
@@ -265,7 +265,7 @@ describe("polling continues at the usual interval", () => {
 });
 
 describe("watching ends during pushed changes", () => {
-  /** A watch that listens, and has nothing to tell. */
+  /** Creates a watch that listens to a silent event stream. */
   async function listening(options: WatchOptions<VideoTask> = {}) {
     const body = openBody();
     const watch = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], options);
@@ -314,7 +314,7 @@ test("a store shows pushed changes, and no time for a next poll", async () => {
     { clock, random: () => 0.5 },
   );
   const store = createVideoTaskStore(client, { storage: memoryStorage() });
-  // an id of its own: the tabs of other tests in this process share what they know of theirs
+  // its own id, because tabs of other tests in this process share their state by id
   store.attach("t-pushed");
   const stop = store.subscribe(() => {});
   await body.wanted();

@@ -11,7 +11,7 @@ import { catchError, clientOf, settled, stoppedClock } from "../../core/test/sup
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
-/** A tab whose gateway answers each create with `receipt`, and each query with a failed task. */
+/** Opens a tab whose gateway responds to each create with `receipt`, and to each query with a failed task. */
 function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {}) {
   const clock = stoppedClock();
   const events: unknown[] = [];
@@ -35,7 +35,7 @@ function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {})
   return { client, clock, sent, events };
 }
 
-/** Resolves when the gateway has said that the task of a store failed. */
+/** Waits until the task of a store has failed. */
 function waitForFailure(video: VideoTaskStore): Promise<void> {
   return new Promise((resolve) => {
     const check = () => video.getSnapshot().task && resolve();
@@ -44,7 +44,7 @@ function waitForFailure(video: VideoTaskStore): Promise<void> {
   });
 }
 
-/** A storage whose writes wait until `answer` is called; `writing` resolve when the first and the second begin. */
+/** Creates a storage whose writes wait until `answer` is called; `writing` resolve when the first and the second write begin. */
 function createSlowStorage() {
   const kept = memoryStorage();
   let answer: () => void = () => {};
@@ -180,7 +180,7 @@ test("a page that was frozen while it read its videos shows them when it resumes
   const list = createVideoTaskList(client, { storage: { ...kept, read: () => reading } });
   list.subscribe(() => {});
   await settled();
-  // the timer of the wait and the answer of the storage come in one task
+  // the timeout and the result of the storage arrive in one task
   const waiting = clock.advanceToNext(3000);
   answer(records);
   await waiting;

@@ -6,19 +6,19 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" }, p
 
 let pages = 0;
 
-/** A task that the proxy reports once, and the list that has it. */
+/** Opens a list with a task that the proxy reports once. */
 async function openList(offers: string, status = "IN_PROGRESS") {
   const { client, requests } = clientOf(
     ({ method, url }) => {
       if (method === "DELETE") return new Response(null, { status: 204 });
-      // a stream of events that never comes
+      // an event stream that never begins
       if (url.endsWith("/events")) return new Promise(() => {});
       const data = { task_id: "t-1", status, result_url: "https://cdn.test/v.mp4" };
       const json =
         method === "POST" ? { id: "t-1", task_id: "t-1", status: "queued" } : { code: "success", data };
       return Response.json(json, { headers: { "x-sluice-offers": offers } });
     },
-    // a gateway of its own, since tabs of one gateway share a poller
+    // its own gateway, because tabs of one gateway share a poller
     { baseURL: `https://gateway-${++pages}.test` },
   );
   const storage = memoryStorage();
@@ -72,7 +72,7 @@ test("a removed task causes no request to another gateway", async () => {
   const { requests, remove } = await openList("video-events");
   const before = requests.length;
   remove();
-  // a later request of the same page, before which it would have been sent
+  // an earlier request would have been sent before this one
   const { requests: later, remove: removeLater } = await openList("video-events, video-watch");
   removeLater();
   await expect.poll(() => deletions(later)).toHaveLength(1);

@@ -37,7 +37,7 @@ const failure = () => task({ status: "FAILURE", fail_reason: "not allowed" });
 const refusal = (status: number) => () =>
   Response.json({ error: { message: `refused with ${status}` } }, { status });
 
-/** A page's presence, as the test says. */
+/** Creates the presence of a page, which the test controls. */
 function createPresence() {
   let absence: Absence | undefined;
   const listeners = new Set<() => void>();
@@ -46,7 +46,7 @@ function createPresence() {
       return absence;
     },
     subscribe(listener) {
-      // each subscription counts, also by the same listener
+      // each subscription counts, even with the same listener
       const own = () => listener();
       listeners.add(own);
       return () => void listeners.delete(own);
@@ -64,7 +64,7 @@ afterEach(() => {
   for (const leave of leaves.splice(0)) leave();
 });
 
-/** A page whose queries are answered by `steps`, the last one for ever; creates by `create`. */
+/** Opens a page whose queries get `steps`, the last one repeatedly, and whose creates get `create`. */
 function openPage(
   steps: readonly (() => Response | Promise<Response>)[],
   {
@@ -86,7 +86,7 @@ function openPage(
   const clientOptions: Partial<ClientOptions> = {
     clock,
     random: () => 0.5,
-    // a gateway of its own for each test: what pages share, they share by its address
+    // each test has its own gateway, because pages share state by its address
     baseURL: baseURL ?? `https://gateway-${Math.random()}.test`,
     ...(gateway && { gateway }),
     uploads: check && { upload: () => Promise.reject(new Error("no file is expected")), check },
@@ -109,7 +109,7 @@ function openPage(
   return { client, clock, queries, creates, becomes, listening, open, watch, presence };
 }
 
-/** A create that is answered when the test says; `sent` resolves as soon as it has been sent. */
+/** Holds the response of a create; `sent` resolves when the create is sent. */
 function holdCreate() {
   let tell: () => void = () => {};
   let arrive: (response: Response) => void = () => {};
@@ -210,7 +210,7 @@ describe("a video task", () => {
     });
     await settled();
     expect(reported).toEqual([url]);
-    // it is over: nothing brings the asking back
+    // the task is final: nothing restarts the polling
     becomes("hidden");
     becomes(undefined);
     await settled();
@@ -287,7 +287,7 @@ describe("a video task", () => {
     expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", label: "Reef", error: { billing: "maybe" } },
     ]);
-    // after a reload too
+    // also after a reload
     expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { name: "ConnectionError", billing: "maybe" } },
     ]);
@@ -359,7 +359,7 @@ describe("a video task", () => {
     video.attach("t-1");
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({ error: { status: 401 }, fetchStatus: "idle" });
-    // that the page comes back does not ask again
+    // showing the page again does not poll again
     becomes("hidden");
     becomes(undefined);
     await settled();
@@ -388,7 +388,7 @@ describe("a video task", () => {
     video.attach("t-1");
     video.refetch();
     await settled();
-    // nobody looks
+    // no subscriber
     expect(queries).toHaveLength(0);
     const leave = watch(video);
     await shows(video, isResting);
@@ -471,7 +471,7 @@ describe("a video task", () => {
       await shows(video, isResting);
     }
     expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", pauseReason: undefined });
-    // what changes nothing asks nothing
+    // an equal state sends no request
     becomes(undefined);
     await settled();
     expect(queries).toHaveLength(3);
@@ -578,7 +578,7 @@ describe("a video task", () => {
   test("has one poll loop for all stores, and one store calls back", async () => {
     const reported: string[] = [];
     const { open, watch, queries, clock } = openPage([running("10%"), success]);
-    // the first has nobody to tell
+    // the first error has no subscriber
     const stores = [open(), ...["a", "b", "c"].map((name) => open({ onSuccess: () => reported.push(name) }))];
     for (const store of stores) {
       watch(store);
@@ -666,7 +666,7 @@ describe("a video task", () => {
 describe("the check of the client's uploader", () => {
   const issue = { path: "input.media.0", message: "must be larger", rule: "media.first-frame.side" };
 
-  /** A check that ends when the test says. */
+  /** Creates a check that ends when the test says. */
   function heldCheck() {
     const signals: AbortSignal[] = [];
     const ends: ((issues: readonly (typeof issue)[]) => void)[] = [];
@@ -789,7 +789,7 @@ describe("stored video tasks", () => {
     });
     await settled();
     expect(third.queries).toHaveLength(0);
-    // that was reported before the reload
+    // this was reported before the reload
     expect(reported).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
@@ -866,7 +866,7 @@ describe("stored video tasks", () => {
     const video = createVideoTaskStore(client, { storage: broken });
     expect(await video.create(request)).toMatchObject({ handle: { id: "t-1" } });
     expect(await listVideoTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
-    // one for all writes, and one for the read
+    // one event for all writes, and one for the read
     expect(failures).toHaveLength(2);
     await listVideoTasks(client, { storage: broken });
     expect(failures).toHaveLength(2);
@@ -915,7 +915,7 @@ describe("stored video tasks", () => {
     const video = open({ storage });
     watch(video);
     video.attach("t-1");
-    // a task that was just made may be unknown for 30 seconds
+    // a new task may be unknown for 30 seconds
     const isOver = () => video.getSnapshot().status === "error";
     while (queries.length < 10 && !isOver()) await clock.advance(15_000);
     expect(video.getSnapshot().error).toMatchObject({ name: "TaskError", reason: "expired" });
@@ -952,7 +952,7 @@ describe("stored video tasks", () => {
     const failed = { id: "t-1", state: "failed", rawStatus: "FAILURE", reason: "not allowed" };
     const forgotten = { name: "APIError", message: "no such task" };
 
-    /** A page that shows its list; `write` is another tab. */
+    /** Opens a page that shows its list; `write` writes from another tab. */
     async function pageWith(task: object, revision: number, storage = memoryStorage()) {
       const write = (changes: object) =>
         storage.write("video-tasks", new Map([["k", { ...entry, ...changes }]]));
@@ -1112,7 +1112,7 @@ describe("a task in two tabs", () => {
     await left.clock.advance(15_000);
     await shows(two, ({ status }) => status === "success");
     await settled();
-    // the turn is the other's now, who has nothing left to ask
+    // the other tab leads now, and has nothing to poll
     await left.clock.advance(1000);
     await settled();
     expect([left.queries.length, right.queries.length]).toEqual([2, 0]);

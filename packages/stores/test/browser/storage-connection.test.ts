@@ -2,7 +2,7 @@ import { indexedDBStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { records } from "../support/storages.js";
 
-/* Browsers end the connections of a page: in the background, when they need room, when their database process ends. */
+/* Browsers close the connections of a page: in the background, when they need space, or when their database process ends. */
 
 const newName = () => `test-${crypto.randomUUID()}`;
 const settled = (request: IDBRequest) =>
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name as string);
 });
 
-/** A storage with one record, and its connection. */
+/** Opens a storage with one record, and its connection. */
 async function openConnection(name = newName()) {
   const open = vi.spyOn(indexedDB, "open");
   const storage = indexedDBStorage({ name });

@@ -18,7 +18,7 @@ const settled = <Result>(request: IDBRequest<Result>) =>
     request.onerror = () => reject(request.error);
   });
 
-/** The database as somebody else opens it, who steps aside for nobody. */
+/** Opens the database directly, and never closes it for another page. */
 const opened = (name: string, version: number) => settled(indexedDB.open(`${name}/1`, version));
 
 async function put(name: string, place: [collection: string, key: string], value: unknown): Promise<void> {
@@ -43,7 +43,7 @@ testContract(
 );
 
 describe("webStorage, watching", () => {
-  /** Another page of the same origin. */
+  /** Opens another page of the same origin. */
   function otherPage(): Window {
     const frame = document.createElement("iframe");
     document.body.append(frame);

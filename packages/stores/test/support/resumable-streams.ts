@@ -4,11 +4,11 @@ import { createRandom, DONE, event, question, stoppedClock } from "../../../core
 import { addIds, type Cut, type Ending, serveStored } from "../../../core/test/support/kept.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-/** A frame without what does not matter here: cuts are tried at each of its bytes. */
+/** Creates a short frame, because the tests lose the connection at each of its bytes. */
 export const short = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
   event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
 const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
-/** The events of one answer with thinking, text and a tool call. */
+/** The events of one response with reasoning, text and a tool call. */
 export const answer = [
   short({ reasoning_content: "Hm, \u{1f914}" }),
   short({ content: "Gr\u00fc" }),
@@ -20,7 +20,7 @@ export const answer = [
   DONE,
 ];
 export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
-/** Number of bytes after which a cut leaves `count` whole events. */
+/** Returns the cut after `count` complete events. */
 export const behind = (count: number, ending: Ending = "end"): Cut => ({
   bytes: bytesOf(answer.slice(0, count)),
   ending,
@@ -47,7 +47,7 @@ export const whole = async () => {
   return { deltas, turn };
 };
 
-/** Cuts the answer twice: at each `step`th byte, and then at any byte. */
+/** Loses the connection twice: at each `step`th byte, and then at a random byte. */
 export async function expectCompleteAfterCuts(step: number) {
   const expected = await whole();
   const random = createRandom(11);

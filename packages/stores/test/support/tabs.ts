@@ -3,7 +3,7 @@ import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 import { until } from "./chat.js";
 
-/** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
+/** Opens a page with a chat in `storage`. Another page over the same storage is another tab, or a reload. */
 export function openTab(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 4 }, openBody);
@@ -22,7 +22,7 @@ export function openTab(storage: RecordStorage, options: Partial<ChatStoreOption
   return { chat, clock, connections, requests, events, texts, answer };
 }
 
-/** Opens a page as a component does, and waits until it shows what was kept. */
+/** Opens a page as a component does, and waits until it shows the stored messages. */
 export async function readStored(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
   const opened = openTab(storage, options);
   opened.chat.subscribe(() => {});
