@@ -34,7 +34,7 @@ function createWaitingHeaders() {
   };
 }
 
-describe("an image store behind a proxy with idempotency()", () => {
+describe("an image store behind a proxy with idempotency", () => {
   const images = Response.json({ data: [{ url: "https://files.test/1.png" }] });
   const reef = { prompt: "A reef" };
 
@@ -119,7 +119,7 @@ describe("an image store behind a proxy with idempotency()", () => {
   );
 });
 
-describe("an asset store behind a proxy with idempotency()", () => {
+describe("an asset store behind a proxy with idempotency", () => {
   function opened() {
     const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
@@ -171,7 +171,7 @@ describe("an asset store behind a proxy with idempotency()", () => {
   });
 });
 
-describe("a video behind a proxy with idempotency()", () => {
+describe("a video behind a proxy with idempotency", () => {
   const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
   const film = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });

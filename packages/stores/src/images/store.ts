@@ -33,7 +33,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * `uploads`; if that fails, the request is `not-sent`.
    *
    * Retries work as in `generateImages`. If the response to a request was lost, the same request reuses its
-   * `idempotency-key`, and a proxy with `idempotency()` returns the first images. If another request is in flight and
+   * `idempotency-key`, and a proxy with idempotency returns the first images. If another request is in flight and
    * `whenBusy` is `reject`, nothing is sent and the state does not change: only the promise reports it.
    */
   generate(request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>): Promise<SettledImages<Model>>;

@@ -30,7 +30,7 @@ export interface VideoTaskEntry {
   readonly error?: Error;
   /**
    * Fingerprint of a request with an unknown result. The same request continues this entry with the same
-   * `idempotency-key`, so that a proxy with `idempotency()` returns the first task. Absent without a proxy.
+   * `idempotency-key`, so that a proxy with idempotency returns the first task. Absent without a proxy.
    */
   readonly fingerprint?: string;
 }

@@ -33,7 +33,7 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandl
    * that a double click pays once; `whenBusy` decides about its result.
    *
    * The request of an `unconfirmed` entry, or of an entry whose tab was closed before the response, continues that entry
-   * with its `idempotency-key`. A proxy with `idempotency()` then returns the first task.
+   * with its `idempotency-key`. A proxy with idempotency then returns the first task.
    *
    * The entry is stored before the request is sent. If the storage takes more than 3 s, the request is sent and the entry
    * is stored later.
