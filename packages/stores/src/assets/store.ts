@@ -17,7 +17,7 @@ import {
 } from "@sluice/core/internal";
 import { pickRequestOptions } from "../request-options.js";
 import { sendOnce } from "../tasks/send-once.js";
-import type { Creating, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
+import type { CreationReporter, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { getSharedWatch } from "../tasks/task-watch.js";
 
@@ -98,7 +98,8 @@ export function createAssetStore(
     createState: (state, asset): AssetState => ({ ...state, asset }),
   });
   const register = sendOnce(client, {
-    createRequest: (input: AssetInput, creating: Creating) => createRequest(client, input, read(), creating),
+    createRequest: (input: AssetInput, reporter: CreationReporter) =>
+      createRequest(client, input, read(), reporter),
     send: (caller, request: AssetRequest, sent) =>
       createAsset(caller, request, { ...sent, encoding: read().encoding }),
   });
@@ -106,9 +107,9 @@ export function createAssetStore(
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      return submit("uploading", (creating) => {
+      return submit("uploading", (reporter) => {
         const input = { source, name, groupId: groupId ?? read().groupId };
-        return register(input, pickRequestOptions(read()), creating);
+        return register(input, pickRequestOptions(read()), reporter);
       });
     },
   };
@@ -119,7 +120,7 @@ async function createRequest(
   client: Client,
   { source, name = findName(source), groupId = "" }: AssetInput,
   { prepare, encoding, checks }: AssetStoreOptions,
-  { signal, advance }: Creating,
+  { signal, advance }: CreationReporter,
 ): Promise<AssetRequest> {
   assertLookup(client, "an asset");
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;

@@ -89,24 +89,24 @@ function decide(
     case "start":
       return { state: { name: "placing" } };
     case "placed":
-      if (event.stored !== undefined) return reading(step, event.stored);
+      if (event.stored !== undefined) return toReading(step, event.stored);
       return event.hasOpenCalls && event.below !== undefined
-        ? calling(0, event.below)
-        : requesting(step, event.below);
+        ? toCalling(0, event.below)
+        : toRequesting(step, event.below);
     case "requested":
-      return reading(step, event.id);
+      return toReading(step, event.id);
     case "lost":
-      return requesting(step, event.below);
+      return toRequesting(step, event.below);
     case "responded": {
       const { id } = state as Extract<TurnState, { name: "responding" }>;
       if (!event.callsTools) return { state: READY, effect: { type: "end" } };
       return step < event.maxSteps
-        ? calling(step, id)
+        ? toCalling(step, id)
         : { state: READY, effect: { type: "end-at-limit", id, steps: step } };
     }
     case "settled": {
       const { id } = state as Extract<TurnState, { name: "calling" }>;
-      return event.isOver ? { state: READY, effect: { type: "end" } } : requesting(step + 1, id);
+      return event.isOver ? { state: READY, effect: { type: "end" } } : toRequesting(step + 1, id);
     }
     case "failed":
       return { state: READY, effect: { type: "end-failed", error: event.error } };
@@ -115,17 +115,17 @@ function decide(
   }
 }
 
-function requesting(step: number, below: string | undefined) {
+function toRequesting(step: number, below: string | undefined) {
   return {
     state: { name: "requesting", step, below },
     effect: { type: "request", below, isFirst: step === 1 },
   } as const;
 }
 
-function reading(step: number, id: string) {
+function toReading(step: number, id: string) {
   return { state: { name: "responding", step, id }, effect: { type: "read", id } } as const;
 }
 
-function calling(step: number, id: string) {
+function toCalling(step: number, id: string) {
   return { state: { name: "calling", step, id }, effect: { type: "call-tools", id } } as const;
 }

@@ -1,12 +1,12 @@
 import type { Client, RequestOptions } from "@sluice/core";
 import { cancelWith, canReuseKey, createRandomId, isEqual } from "@sluice/core/internal";
 import type { StoreRequestOptions } from "../request-options.js";
-import type { Creating } from "./task-state.js";
+import type { CreationReporter } from "./task-state.js";
 
 /** The two steps of a creation. */
 export interface Steps<Input, Request, Handle> {
   /** Creates the request, e.g. from a file. */
-  readonly createRequest: (input: Input, creating: Creating) => Promise<Request>;
+  readonly createRequest: (input: Input, reporter: CreationReporter) => Promise<Request>;
   readonly send: (client: Client, request: Request, options: RequestOptions) => Promise<Handle>;
 }
 
@@ -18,19 +18,19 @@ export interface Steps<Input, Request, Handle> {
 export function sendOnce<Input, Request, Handle>(
   client: Client,
   { createRequest, send }: Steps<Input, Request, Handle>,
-): (input: Input, options: StoreRequestOptions, creating: Creating) => Promise<Handle> {
+): (input: Input, options: StoreRequestOptions, reporter: CreationReporter) => Promise<Handle> {
   let lost: { readonly input: Input; readonly request: Request; readonly idempotencyKey: string } | undefined;
-  return async (input, options, creating) => {
-    const call = cancelWith(client, creating.signal);
-    creating.isReported = () => !call.isCancelled();
+  return async (input, options, reporter) => {
+    const call = cancelWith(client, reporter.signal);
+    reporter.isReported = () => !call.isCancelled();
     const repeated = lost && isEqual(lost.input, input) ? lost : undefined;
     const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
     let request = repeated?.request;
     if (repeated) lost = undefined;
     try {
-      request ??= await createRequest(input, creating);
-      creating.signal.throwIfAborted();
-      creating.advance({ phase: "creating" });
+      request ??= await createRequest(input, reporter);
+      reporter.signal.throwIfAborted();
+      reporter.advance({ phase: "creating" });
       return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
     } catch (error) {
       if (request && canReuseKey(error, call.billing())) lost = { input, request, idempotencyKey };

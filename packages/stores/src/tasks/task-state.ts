@@ -76,8 +76,8 @@ export interface Sending {
   readonly progress?: number;
 }
 
-/** A creation in progress. */
-export interface Creating {
+/** Reports the progress of a creation. */
+export interface CreationReporter {
   /** Aborts when the store forgets the task. */
   readonly signal: AbortSignal;
   /** Shows progress. */
@@ -110,6 +110,6 @@ export interface TaskControl<State, Handle> extends TaskStore<State, Handle> {
    */
   submit(
     first: Sending["phase"],
-    create: (creating: Creating) => Promise<Handle | undefined>,
+    create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State>;
 }

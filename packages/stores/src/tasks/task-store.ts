@@ -9,7 +9,7 @@ import {
 } from "@sluice/core/internal";
 import { registerForget } from "../storage/in-use.js";
 import type {
-  Creating,
+  CreationReporter,
   Sending,
   TaskControl,
   TaskState,
@@ -37,7 +37,11 @@ interface Creation<State> {
 }
 
 /** Creates the object that reports the progress of a creation while the store shows it. */
-function createCreating(creation: Creation<unknown>, isShown: () => boolean, onChange: () => void): Creating {
+function createReporter(
+  creation: Creation<unknown>,
+  isShown: () => boolean,
+  onChange: () => void,
+): CreationReporter {
   return {
     signal: creation.forgotten.signal,
     isReported: isShown,
@@ -73,7 +77,7 @@ export function createTaskStore<
       ? kind.toFailure(snapshot, addKnown(phase.handle))
       : undefined,
   );
-  const store = createStore(() => createShown(subscription.state), {
+  const store = createStore(() => createShownState(subscription.state), {
     clock: client.clock,
     client,
     onUse() {
@@ -93,7 +97,7 @@ export function createTaskStore<
     submit(first, create) {
       const state = store.getSnapshot();
       const ended = phase.creation?.ended;
-      if (ended || createShown(subscription.state).status === "pending")
+      if (ended || createShownState(subscription.state).status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
@@ -125,7 +129,7 @@ export function createTaskStore<
   };
 
   /** Creates the shown state from the phase and a state of the watch. */
-  function createShown(watched: WatchState<Task>): State {
+  function createShownState(watched: WatchState<Task>): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = watched;
     const { creation, refusal, handle } = phase;
     const data = snapshot && kind.toDone(snapshot);
@@ -141,12 +145,12 @@ export function createTaskStore<
   /** Waits for the end of a creation and reports it, even if the store has forgotten the creation. */
   async function endCreation(
     creation: Creation<State>,
-    create: (creating: Creating) => Promise<Handle | undefined>,
+    create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State> {
     const isShown = () => phase.creation === creation;
-    const creating = createCreating(creation, isShown, store.flush);
-    const created = await (async () => create(creating))().catch(toError);
-    const isReported = creating.isReported();
+    const reporter = createReporter(creation, isShown, store.flush);
+    const created = await (async () => create(reporter))().catch(toError);
+    const isReported = reporter.isReported();
     const isForgotten = !isShown();
     if (!isForgotten) end(created);
     queueMicrotask(() => {
@@ -171,8 +175,8 @@ export function createTaskStore<
   }
 
   function onUpdate(before: WatchState<Task>): void {
-    const { status } = createShown(before);
-    if (status === "pending") reportEnd(subscription.state, createShown(subscription.state), read);
+    const { status } = createShownState(before);
+    if (status === "pending") reportEnd(subscription.state, createShownState(subscription.state), read);
     store.flush();
   }
 

@@ -20,7 +20,7 @@ export interface WatchSubscription<Task, Handle> {
  * @param onUpdate called with the state before each change of the watch
  */
 export function createWatchSubscription<Task, Handle>(
-  watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>,
+  getWatch: (handle: Handle, known: WatchState<Task>) => Watch<Task>,
   onUpdate: (before: WatchState<Task>) => void,
 ): WatchSubscription<Task, Handle> {
   let state: WatchState<Task> = unwatched;
@@ -55,7 +55,7 @@ export function createWatchSubscription<Task, Handle>(
   function watch(handle: Handle): Watch<Task> {
     current = handle;
     if (subscription) return subscription.watch;
-    const watch = watchOf(handle, state);
+    const watch = getWatch(handle, state);
     if (isUsed) subscription = { watch, end: watch.subscribe(() => update(watch)) };
     // after subscribing, because the first subscriber starts the watch
     state = watch.getSnapshot();

@@ -11,7 +11,7 @@ export interface Watched {
   /** Number of reports so far. */
   readonly reports: () => number;
   /** Waits until the record of a key equals `record`. */
-  readonly until: (key: string, record: unknown) => Promise<void>;
+  readonly waitFor: (key: string, record: unknown) => Promise<void>;
   readonly stop: () => void;
 }
 
@@ -21,10 +21,10 @@ export interface CaseContext {
   /** Opens another instance. */
   readonly open: () => Promise<RecordStorage>;
   /** Creates the unique name of a collection. */
-  readonly name: (rest?: string) => string;
+  readonly createName: (rest?: string) => string;
   readonly watch: (storage: RecordStorage, collection: string) => Watched;
   /** Waits for a step. @throws {Error} if it is late, or if the call throws synchronously */
-  readonly inTime: <T>(what: string, step: () => Promise<T>) => Promise<T>;
+  readonly awaitStep: <T>(what: string, step: () => Promise<T>) => Promise<T>;
 }
 
 /** Cases by title. A case that does not apply returns the reason as text. */
@@ -36,49 +36,49 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
   const written = new Map<string, Set<string>>();
   const ends: (() => unknown)[] = [];
   try {
-    return await run({ options, open, name, watch, inTime });
+    return await run({ options, open, createName, watch, awaitStep });
   } finally {
     for (const end of ends) end();
     // ignores failures, because the case itself reports a storage that does not write
     for (const [collection, keys] of written)
       for (const part of splitEntries([...keys].map((key) => [key, undefined] as const)))
-        await inTime("the removal", async () => opened[0]?.write(collection, part)).catch(() => {});
+        await awaitStep("the removal", async () => opened[0]?.write(collection, part)).catch(() => {});
     for (const storage of opened) await options.close?.(storage);
   }
 
   async function open(): Promise<RecordStorage> {
-    const storage = await inTime("create", async () => options.create());
+    const storage = await awaitStep("create", async () => options.create());
     opened.push(storage);
     return {
-      ...writerOf(storage),
-      read: (collection) => inTime("read", () => storage.read(collection)),
+      ...createWriter(storage),
+      read: (collection) => awaitStep("read", () => storage.read(collection)),
       watch: (collection, listener, onRefusal) => storage.watch(collection, listener, onRefusal),
       ...(storage.pass && { pass: (collection, changes) => storage.pass?.(collection, changes) }),
       ...(storage.drop && {
-        drop: (collection) => inTime("drop", async () => storage.drop?.(collection)),
+        drop: (collection) => awaitStep("drop", async () => storage.drop?.(collection)),
       }),
       ...(storage.lock && {
-        lock: (name) => inTime("lock", async () => lockOf(await storage.lock?.(name))),
+        lock: (name) => awaitStep("lock", async () => createLock(await storage.lock?.(name))),
       }),
     };
   }
 
-  function writerOf(writer: Pick<RecordStorage, "write">): Pick<RecordStorage, "write"> {
+  function createWriter(writer: Pick<RecordStorage, "write">): Pick<RecordStorage, "write"> {
     return {
       write(collection, changes) {
         const keys = written.get(collection) ?? new Set();
         written.set(collection, keys);
         for (const key of changes.keys()) keys.add(key);
-        return inTime("write", () => writer.write(collection, changes));
+        return awaitStep("write", () => writer.write(collection, changes));
       },
     };
   }
 
-  function lockOf(lock: StorageLock | undefined): StorageLock | undefined {
+  function createLock(lock: StorageLock | undefined): StorageLock | undefined {
     if (!lock) return undefined;
-    const release = () => inTime("release", () => lock.release());
+    const release = () => awaitStep("release", () => lock.release());
     ends.push(() => void release().catch(() => {}));
-    return { ...writerOf(lock), release };
+    return { ...createWriter(lock), release };
   }
 
   function watch(storage: RecordStorage, collection: string): Watched {
@@ -91,9 +91,9 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
       for (const look of waiting) look();
     });
     ends.push(stop);
-    return { seen, reports: () => reports, until, stop };
+    return { seen, reports: () => reports, waitFor, stop };
 
-    async function until(key: string, record: unknown): Promise<void> {
+    async function waitFor(key: string, record: unknown): Promise<void> {
       const isThere = () => seen.has(key) && isSame(seen.get(key), record);
       const reported = () =>
         new Promise<void>((resolve) => {
@@ -101,11 +101,11 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
           waiting.add(look);
           look();
         });
-      await inTime(`the report of ${formatValue(key)} as ${formatValue(record)}`, reported);
+      await awaitStep(`the report of ${formatValue(key)} as ${formatValue(record)}`, reported);
     }
   }
 
-  async function inTime<T>(what: string, step: () => Promise<T>): Promise<T> {
+  async function awaitStep<T>(what: string, step: () => Promise<T>): Promise<T> {
     const { deadlineMs = 4000 } = options;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -128,7 +128,7 @@ function begin<T>(what: string, step: () => Promise<T>): Promise<T> {
   }
 }
 
-function name(rest = ""): string {
+function createName(rest = ""): string {
   return `test-${crypto.randomUUID()}${rest}`;
 }
 

@@ -8,23 +8,23 @@ const PASS_MS = 100;
 export const optionalCases: Cases = {
   "passes records to the watchers of other instances, and stores none": requireMethod(
     "pass",
-    async ({ open, name, watch }, first) => {
-      const [second, collection] = [await open(), name()];
+    async ({ open, createName, watch }, first) => {
+      const [second, collection] = [await open(), createName()];
       const watching = watch(second, collection);
       // repeated, because `pass` may lose records
       const passing = setInterval(
         () => first.pass?.(collection, createRecords({ a: { text: "Hel" } })),
         PASS_MS,
       );
-      await watching.until("a", { text: "Hel" }).finally(() => clearInterval(passing));
+      await watching.waitFor("a", { text: "Hel" }).finally(() => clearInterval(passing));
       for (const storage of [first, second])
         assertSame(await storage.read(collection), new Map(), "the stored records");
     },
   ),
   "drops a collection and the collections below it, and no others": requireMethod(
     "drop",
-    async ({ open, name }, first) => {
-      const [second, collection] = [await open(), name("_")];
+    async ({ open, createName }, first) => {
+      const [second, collection] = [await open(), createName("_")];
       const below = ["", "/", "/a", "/a/b"].map((rest) => collection + rest);
       const beside = ["s", "0", "-/a", ".", "%"].map((rest) => collection + rest);
       // names that an SQL pattern would match as well
@@ -40,20 +40,20 @@ export const optionalCases: Cases = {
   ),
   "reports each dropped record as removed": requireMethod(
     "drop",
-    async ({ open, name, watch, options }, first) => {
+    async ({ open, createName, watch, options }, first) => {
       if (options.isWatched === false) return "`isWatched` is false";
-      const [second, collection] = [await open(), name()];
+      const [second, collection] = [await open(), createName()];
       await first.write(`${collection}/a`, createRecords({ one: 1, other: 1 }));
       const watching = watch(second, `${collection}/a`);
       await first.drop?.(collection);
-      await Promise.all([watching.until("one", undefined), watching.until("other", undefined)]);
+      await Promise.all([watching.waitFor("one", undefined), watching.waitFor("other", undefined)]);
     },
   ),
   "gives a lock to one of several instances that request it at once, by name": requireMethod(
     "lock",
-    async ({ open, name }, first) => {
+    async ({ open, createName }, first) => {
       const all = [first, await open(), await open()];
-      const [one, other] = [name(), name()];
+      const [one, other] = [createName(), createName()];
       const locks = await Promise.all(all.map((storage) => storage.lock?.(one)));
       assertSame(locks.filter((lock) => lock).length, 1, "the number of holders");
       for (const storage of all) assertSame(await storage.lock?.(one), undefined, "a lock that is held");
@@ -64,8 +64,8 @@ export const optionalCases: Cases = {
   ),
   "writes through a lock while it is held, and not after another instance has acquired it": requireMethod(
     "lock",
-    async ({ open, name }, first) => {
-      const [second, lockName, collection] = [await open(), name(), name()];
+    async ({ open, createName }, first) => {
+      const [second, lockName, collection] = [await open(), createName(), createName()];
       const lock = await first.lock?.(lockName);
       await lock?.write(collection, createRecords({ a: "first" }));
       assertSame(await second.read(collection), createRecords({ a: "first" }), "the record");
@@ -82,12 +82,16 @@ export const optionalCases: Cases = {
   ),
   "releases the lock of a crashed instance": requireMethod(
     "lock",
-    async ({ name, options, inTime, open }) => {
+    async ({ createName, options, awaitStep, open }) => {
       const { create, crash } = options;
       if (!crash) return "the option `crash` is not given";
-      const [lockName, second] = [name(), await open()];
+      const [lockName, second] = [createName(), await open()];
       const first = await create();
-      assertSame((await inTime("lock", async () => first.lock?.(lockName))) !== undefined, true, "the lock");
+      assertSame(
+        (await awaitStep("lock", async () => first.lock?.(lockName))) !== undefined,
+        true,
+        "the lock",
+      );
       assertSame(await second.lock?.(lockName), undefined, "the lock that is held");
       await crash(first);
       assertSame((await second.lock?.(lockName)) !== undefined, true, "the lock after the crash");

@@ -29,8 +29,8 @@ const WITHOUT_JSON = [1n, circle, () => {}, Symbol("s"), { toJSON: () => undefin
 
 /** Cases of reading and writing. */
 export const recordCases: Cases = {
-  async "returns the records of a collection to every instance"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "returns the records of a collection to every instance"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     assertSame(await first.read(collection), new Map(), "a collection that was never written");
     await first.write(collection, createRecords({ a: { text: "Hello" }, b: 1 }));
     for (const storage of [first, second, await open()])
@@ -39,10 +39,10 @@ export const recordCases: Cases = {
         createRecords({ a: { text: "Hello" }, b: 1 }),
         "the records",
       );
-    assertSame(await second.read(name()), new Map(), "another collection");
+    assertSame(await second.read(createName()), new Map(), "another collection");
   },
-  async "changes and removes the records that a write names, and no others"({ open, name }) {
-    const [first, second, collection, other] = [await open(), await open(), name(), name()];
+  async "changes and removes the records that a write names, and no others"({ open, createName }) {
+    const [first, second, collection, other] = [await open(), await open(), createName(), createName()];
     await first.write(collection, createRecords({ a: 1, b: 1, c: 1 }));
     await first.write(other, createRecords({ a: 1 }));
     await second.write(collection, createRecords({ a: 2, b: undefined, d: 2, never: undefined }));
@@ -50,19 +50,19 @@ export const recordCases: Cases = {
     assertSame(await first.read(collection), createRecords({ a: 2, c: 1, d: 2 }), "the records");
     assertSame(await first.read(other), createRecords({ a: 1 }), "another collection");
   },
-  async "reads each value as its JSON"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "reads each value as its JSON"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const values = [...VALUES, ...FORMS];
     await first.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
     const read = await second.read(collection);
     for (const [nth, [, expected]] of values.entries())
       assertSame(read.get(`${nth}`), expected, `value ${nth}`);
   },
-  async "accepts any text as a key and as a collection"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "accepts any text as a key and as a collection"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     await first.write(collection, new Map(TEXTS.map((key) => [key, { key }])));
     assertSame(await second.read(collection), new Map(TEXTS.map((key) => [key, { key }])), "the keys");
-    const key = name();
+    const key = createName();
     for (const text of TEXTS) await first.write(text, new Map([[key, text]]));
     for (const text of TEXTS)
       assertSame(
@@ -71,8 +71,8 @@ export const recordCases: Cases = {
         `the record in the collection ${JSON.stringify(text)}`,
       );
   },
-  async "stores a record as it was at the call, and returns copies"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "stores a record as it was at the call, and returns copies"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const record = { text: "before" };
     const changes = createRecords({ a: record });
     const written = first.write(collection, changes);
@@ -85,8 +85,8 @@ export const recordCases: Cases = {
       (read.get("a") as typeof record).text = "changed by its reader";
     }
   },
-  async "applies the writes of one instance in the order of the calls"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "applies the writes of one instance in the order of the calls"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     // at page unload, a page writes without waiting for earlier writes
     await Promise.all(
       Array.from({ length: 20 }, (_, nth) => first.write(collection, createRecords({ a: nth, [nth]: nth }))),
@@ -94,8 +94,8 @@ export const recordCases: Cases = {
     const read = await second.read(collection);
     assertSame([read.get("a"), read.size], [19, 21], "the last record, and the number of records");
   },
-  async "rejects a record without JSON with a TypeError, and changes nothing"({ open, name }) {
-    const [first, collection] = [await open(), name()];
+  async "rejects a record without JSON with a TypeError, and changes nothing"({ open, createName }) {
+    const [first, collection] = [await open(), createName()];
     await first.write(collection, createRecords({ a: 1, b: 1 }));
     for (const record of WITHOUT_JSON) {
       const changes = createRecords({ a: 2, b: record, c: 2 });
@@ -104,8 +104,8 @@ export const recordCases: Cases = {
     }
     assertSame(await first.read(collection), createRecords({ a: 1, b: 1 }), "the records");
   },
-  async "shows all records of a write or none to a concurrent read"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "shows all records of a write or none to a concurrent read"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const keys = Array.from({ length: 10 }, (_, nth) => `${nth}`);
     let isWriting = true;
     const writing = (async () => {
@@ -122,47 +122,47 @@ export const recordCases: Cases = {
     })();
     await Promise.all([writing, reading]);
   },
-  async "loses no record if several instances write at once"({ open, name }) {
-    const [writers, collection] = [[await open(), await open(), await open()], name()];
-    const keyOf = (writer: number, nth: number) => `${writer} ${nth}`;
+  async "loses no record if several instances write at once"({ open, createName }) {
+    const [writers, collection] = [[await open(), await open(), await open()], createName()];
+    const createKey = (writer: number, nth: number) => `${writer} ${nth}`;
     await Promise.all(
       writers.map(async (storage, writer) => {
         for (let nth = 0; nth < 10; nth += 1)
-          await storage.write(collection, new Map([[keyOf(writer, nth), nth]]));
+          await storage.write(collection, new Map([[createKey(writer, nth), nth]]));
       }),
     );
     const expected = writers.flatMap((_, writer) =>
-      Array.from({ length: 10 }, (_, nth) => [keyOf(writer, nth), nth] as const),
+      Array.from({ length: 10 }, (_, nth) => [createKey(writer, nth), nth] as const),
     );
     for (const storage of writers)
       assertSame(await storage.read(collection), new Map(expected), "the records");
   },
-  async "reads 10,000 records of one collection"({ open, name }) {
-    const [first, second, collection] = [await open(), await open(), name()];
+  async "reads 10,000 records of one collection"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const all = Array.from({ length: 10_000 }, (_, nth) => [`${nth}`, { nth }] as const);
     for (const part of splitEntries(all)) await first.write(collection, part);
     assertSame(await second.read(collection), new Map(all), "the records");
   },
-  async "ignores a damaged record, and reads the others"({ open, name, options: { damage } }) {
+  async "ignores a damaged record, and reads the others"({ open, createName, options: { damage } }) {
     if (!damage) return "the option `damage` is not given";
-    const [first, second, collection] = [await open(), await open(), name()];
+    const [first, second, collection] = [await open(), await open(), createName()];
     await first.write(collection, createRecords({ a: 1, b: 1 }));
     await damage(collection, "a");
     assertSame(await second.read(collection), createRecords({ b: 1 }), "the records");
     await second.write(collection, createRecords({ a: 2 }));
     assertSame(await first.read(collection), createRecords({ a: 2, b: 1 }), "the records after a write");
   },
-  async "rejects in time if it can't be reached, and throws nothing"({ name, inTime, options }) {
+  async "rejects in time if it can't be reached, and throws nothing"({ createName, awaitStep, options }) {
     const { createUnreachable } = options;
     if (!createUnreachable) return "the option `createUnreachable` is not given";
     const storage = await createUnreachable();
     const failed = "of a storage that can't be reached";
-    await inTime(`read ${failed}`, () => expectRejection(storage.read(name()), "read"));
-    await inTime(`write ${failed}`, () =>
-      expectRejection(storage.write(name(), createRecords({ a: 1 })), "write"),
+    await awaitStep(`read ${failed}`, () => expectRejection(storage.read(createName()), "read"));
+    await awaitStep(`write ${failed}`, () =>
+      expectRejection(storage.write(createName(), createRecords({ a: 1 })), "write"),
     );
     storage.watch(
-      name(),
+      createName(),
       () => {},
       () => {},
     )();
