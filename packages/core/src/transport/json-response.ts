@@ -91,7 +91,7 @@ async function requestText(
     text,
     headers: response.headers,
     mismatch: (path) => {
-      const message = `the answer does not fit the spec at ${path}`;
+      const message = `the response does not fit the spec at ${path}`;
       return new ResponseError(message, { path, body: excerpt(text) }, { requestId });
     },
     reported: (fields) => createAPIError(response, text, { requestId, fields }),
@@ -165,7 +165,7 @@ export function readField<Type extends keyof FieldTypes>(
 ): FieldTypes[Type] | undefined {
   if (value == null) return undefined;
   if (typeof value === type) return value as FieldTypes[Type];
-  warn({ path, message: `is no ${type} in the gateway's answer, and was left out`, rule: "answer.type" });
+  warn({ path, message: `is no ${type} in the gateway's response, and was left out`, rule: "answer.type" });
   return undefined;
 }
 

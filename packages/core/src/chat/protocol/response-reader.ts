@@ -123,13 +123,14 @@ export function createResponseReader(
       if (isMissingCalls())
         warn({
           path: END,
-          message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
+          message: `is ${finishReason}, and the response has no tool call: nothing is called`,
           rule: "chat.stream.calls-missing",
         });
       if (finishReason === null)
         warn({
           path: END,
-          message: "did not come, though the answer has ended: a part of it may be missing, and no tool runs",
+          message:
+            "did not come, though the response has ended: a part of it may be missing, and no tool runs",
           rule: "chat.unconfirmed",
         });
       emit({ type: "finish", finishReason, outcome: findOutcome() });

@@ -4,11 +4,11 @@ import { createRandom, DONE, event, question, stoppedClock } from "../../../core
 import { addIds, type Cut, type Ending, serveStored } from "../../../core/test/support/kept.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-/** A frame without what does not matter here: cuts are tried at each of its bytes. */
+/** Creates a short frame, because the tests lose the connection at each of its bytes. */
 export const short = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
   event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
 const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
-/** The events of one answer with thinking, text and a tool call. */
+/** The events of one response with reasoning, text and a tool call. */
 export const answer = [
   short({ reasoning_content: "Hm, \u{1f914}" }),
   short({ content: "Gr\u00fc" }),
@@ -20,18 +20,18 @@ export const answer = [
   DONE,
 ];
 export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
-/** Number of bytes after which a cut leaves `count` whole events. */
+/** Returns the cut after `count` complete events. */
 export const behind = (count: number, ending: Ending = "end"): Cut => ({
   bytes: bytesOf(answer.slice(0, count)),
   ending,
 });
-export async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+export async function readAll(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
   for await (const delta of stream) deltas.push(delta);
   return deltas;
 }
 
-export function streaming(
+export function streamAll(
   cuts: Parameters<typeof serveStored>[1],
   options: Partial<ClientOptions> = {},
   events = answer,
@@ -41,14 +41,14 @@ export function streaming(
 }
 
 export const whole = async () => {
-  const { stream } = streaming([]);
-  const deltas = await all(stream);
+  const { stream } = streamAll([]);
+  const deltas = await readAll(stream);
   const { timing: _, ...turn } = await stream.result();
   return { deltas, turn };
 };
 
-/** Cuts the answer twice: at each `step`th byte, and then at any byte. */
-export async function expectWholeAfterCuts(step: number) {
+/** Loses the connection twice: at each `step`th byte, and then at a random byte. */
+export async function expectCompleteAfterCuts(step: number) {
   const expected = await whole();
   const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
@@ -59,8 +59,8 @@ export async function expectWholeAfterCuts(step: number) {
       ending: endings[(bytes + nth) % 2] as Ending,
     }));
     const clock = stoppedClock();
-    const { stream, attempts } = streaming(cuts, { clock });
-    expect(await clock.advanceUntil(all(stream), 1000)).toEqual(expected.deltas);
+    const { stream, attempts } = streamAll(cuts, { clock });
+    expect(await clock.advanceUntil(readAll(stream), 1000)).toEqual(expected.deltas);
     const { timing: _, ...turn } = await stream.result();
     expect(turn).toEqual(expected.turn);
     expect(attempts().filter((one) => one === "POST")).toEqual(["POST"]);

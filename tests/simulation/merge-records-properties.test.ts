@@ -1,4 +1,4 @@
-import { joinRecords } from "@sluice/stores/internal";
+import { mergeRecords } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readRuns } from "../support/seed.js";
@@ -42,7 +42,7 @@ const copy = fc
     ...(isStopped && { isStopped }),
   }));
 
-const join = (one: unknown, other: unknown) => joinRecords("m", one, other);
+const join = (one: unknown, other: unknown) => mergeRecords("m", one, other);
 /** Fields in one order: a joined record is made anew. */
 const isSame = (record: unknown) => JSON.parse(JSON.stringify(record));
 
@@ -106,7 +106,7 @@ describe("A copy that is older", () => {
 
 describe("A key that is no message", () => {
   test("keeps what this device has, or else what the others have", () => {
-    expect(joinRecords("/leaf", "one", "other")).toBe("one");
+    expect(mergeRecords("/leaf", "one", "other")).toBe("one");
     const message = { message: { id: "m", role: "user", content: "Hello" }, parent: null, revision: 0 };
     expect(join("damaged", message)).toBe(message);
   });

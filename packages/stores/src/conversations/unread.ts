@@ -2,29 +2,29 @@ import type { Client, RecordStorage } from "@sluice/core";
 import { createPagePresence, reportStorageFailure } from "@sluice/core/internal";
 import { COLLECTION } from "./records.js";
 
-/** Beginnings of the keys by which a server says how new a conversation is, and the pages what was shown. */
-const NEWS = "~news/";
+/** Prefixes of record keys: a server writes the newest version of a conversation, pages write the shown version. */
+const NEWEST = "~news/";
 const SEEN = "~seen/";
 
-/** News in the conversations of a user, over all devices. */
-export interface ConversationNews {
-  /** Takes a record of the list. Returns false for one of a conversation itself. */
+/** Unread state of a user's conversations, shared by all devices. */
+export interface UnreadState {
+  /** Takes a record of the list. Returns false for the record of a conversation. */
   readonly take: (key: string, value: unknown) => boolean;
   readonly isUnread: (id: string) => boolean;
-  /** Time of the newest message; 0 where nothing is known of it. Unix milliseconds. */
-  readonly timeOf: (id: string) => number;
+  /** Returns the time of the newest message in Unix milliseconds; 0 if unknown. */
+  readonly getTime: (id: string) => number;
   /** Notes that a conversation is shown, until the returned function is called. */
   readonly show: (id: string) => () => void;
   readonly clear: () => void;
 }
 
-interface NewsEvents {
-  /** Returns true while this page streams an answer of the conversation. */
+interface UnreadEvents {
+  /** Returns true while this page streams a response of the conversation. */
   readonly isAnswering: (id: string) => boolean;
   readonly onChange: () => void;
 }
 
-/** Time in which the last changes of a conversation that is left are sent, in milliseconds. */
+/** Time to send the last changes of a hidden conversation, in milliseconds. */
 const TRAILING_MS = 10_000;
 
 interface Newest {
@@ -32,52 +32,52 @@ interface Newest {
   readonly time: number;
 }
 
-/** Creates the news of a list. Only a server writes them, so that there are none in a storage of one browser. */
-export function createConversationNews(
+/** Creates the unread state of a list. Only a server writes it: nothing is unread in a storage of one browser. */
+export function createUnreadState(
   client: Client,
   storage: RecordStorage,
-  { isAnswering, onChange }: NewsEvents,
-): ConversationNews {
-  const news = new Map<string, Newest>();
+  { isAnswering, onChange }: UnreadEvents,
+): UnreadState {
+  const newest = new Map<string, Newest>();
   const seen = new Map<string, number>();
   const shown: string[] = [];
   const presence = createPagePresence(() => false);
-  let leave: (() => void) | undefined;
+  let unsubscribe: (() => void) | undefined;
   return {
     take(key, value) {
-      if (key.startsWith(NEWS)) take(key.slice(NEWS.length), newestIn(value));
-      else if (key.startsWith(SEEN)) raise(key.slice(SEEN.length), newestIn(value).at);
+      if (key.startsWith(NEWEST)) take(key.slice(NEWEST.length), parseNewest(value));
+      else if (key.startsWith(SEEN)) raise(key.slice(SEEN.length), parseNewest(value).at);
       else return false;
       return true;
     },
-    isUnread: (id) => (news.get(id)?.at ?? 0) > (seen.get(id) ?? 0),
-    timeOf: (id) => news.get(id)?.time ?? 0,
+    isUnread: (id) => (newest.get(id)?.at ?? 0) > (seen.get(id) ?? 0),
+    getTime: (id) => newest.get(id)?.time ?? 0,
     show(id) {
       shown.push(id);
-      leave ??= presence.subscribe(() => {
+      unsubscribe ??= presence.subscribe(() => {
         for (const each of shown) note(each);
       });
       note(id);
       return () => {
         const at = shown.indexOf(id);
         if (at === -1) return;
-        // what is here was shown, also where the server has not said yet that it is new
+        // all messages here were shown, even if the server has not marked them as new yet
         const ms = isAnswering(id) ? 0 : TRAILING_MS;
         storage.devices?.noteShown?.(`chat/${id}`, ms, (version) => note(id, version));
         shown.splice(at, 1);
         if (shown.length > 0) return;
-        leave?.();
-        leave = undefined;
+        unsubscribe?.();
+        unsubscribe = undefined;
       };
     },
     clear() {
-      news.clear();
+      newest.clear();
       seen.clear();
     },
   };
 
-  function take(id: string, newest: Newest): void {
-    news.set(id, newest);
+  function take(id: string, version: Newest): void {
+    newest.set(id, version);
     if (shown.includes(id)) note(id);
   }
 
@@ -85,10 +85,10 @@ export function createConversationNews(
     seen.set(id, Math.max(at, seen.get(id) ?? 0));
   }
 
-  /** Notes what was shown, for all devices. */
+  /** Notes the shown version, for all devices. */
   function note(id: string, version = 0): void {
     if (presence.absence === "hidden") return;
-    const at = Math.max(version, news.get(id)?.at ?? 0);
+    const at = Math.max(version, newest.get(id)?.at ?? 0);
     if (at <= (seen.get(id) ?? 0)) return;
     raise(id, at);
     onChange();
@@ -98,7 +98,7 @@ export function createConversationNews(
   }
 }
 
-function newestIn(value: unknown): Newest {
+function parseNewest(value: unknown): Newest {
   const { at, time } = (value ?? {}) as { readonly at?: unknown; readonly time?: unknown };
   return { at: isTime(at) ? at : 0, time: isTime(time) ? time : 0 };
 }

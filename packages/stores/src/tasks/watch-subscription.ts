@@ -1,30 +1,30 @@
 import { unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
 /** Subscription of one store to the shared watch of its task. */
-export interface WatchFollower<Task, Handle> {
-  /** Last state of the watch. It stays while the store has no subscribers. */
+export interface WatchSubscription<Task, Handle> {
+  /** Last state of the watch. It does not change while the store is not subscribed. */
   readonly state: WatchState<Task>;
-  /** Follows a task from now on: its watch runs while the store is used. Returns the watch. */
-  follow(handle: Handle): Watch<Task>;
-  /** Polls now, also after an error. */
+  /** Subscribes to a task. Its watch runs while the store is used. Returns the watch. */
+  watch(handle: Handle): Watch<Task>;
+  /** Polls now, even after an error. */
   refetch(handle: Handle): void;
-  /** Stops following. Only these fields are still known. @default nothing */
+  /** Unsubscribes, and resets the state to these fields. @default the state before the first poll */
   stop(known?: Partial<WatchState<Task>>): void;
   /** Begins the use of the store. Returns a function that ends it. */
   use(): () => void;
 }
 
 /**
- * Creates a follower that follows nothing.
+ * Creates a subscription without a task.
  *
  * @param onUpdate called with the state before each change of the watch
  */
-export function createWatchFollower<Task, Handle>(
-  watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>,
+export function createWatchSubscription<Task, Handle>(
+  getWatch: (handle: Handle, known: WatchState<Task>) => Watch<Task>,
   onUpdate: (before: WatchState<Task>) => void,
-): WatchFollower<Task, Handle> {
+): WatchSubscription<Task, Handle> {
   let state: WatchState<Task> = unwatched;
-  let followed: Handle | undefined;
+  let current: Handle | undefined;
   let isUsed = false;
   let subscription: { readonly watch: Watch<Task>; readonly end: () => void } | undefined;
 
@@ -32,19 +32,19 @@ export function createWatchFollower<Task, Handle>(
     get state() {
       return state;
     },
-    follow,
+    watch,
     refetch(handle) {
       if (!subscription) state = { ...state, error: undefined };
-      follow(handle).refetch();
+      watch(handle).refetch();
     },
     stop(known) {
-      followed = undefined;
+      current = undefined;
       unsubscribe();
       state = { ...unwatched, ...known };
     },
     use() {
       isUsed = true;
-      if (followed) follow(followed);
+      if (current) watch(current);
       return () => {
         isUsed = false;
         unsubscribe();
@@ -52,10 +52,10 @@ export function createWatchFollower<Task, Handle>(
     },
   };
 
-  function follow(handle: Handle): Watch<Task> {
-    followed = handle;
+  function watch(handle: Handle): Watch<Task> {
+    current = handle;
     if (subscription) return subscription.watch;
-    const watch = watchOf(handle, state);
+    const watch = getWatch(handle, state);
     if (isUsed) subscription = { watch, end: watch.subscribe(() => update(watch)) };
     // after subscribing, because the first subscriber starts the watch
     state = watch.getSnapshot();

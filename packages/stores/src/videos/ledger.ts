@@ -8,9 +8,9 @@ import type {
   VideoTaskHandle,
 } from "@sluice/core";
 import { createStore, dismissVideoTask, videos } from "@sluice/core/internal";
-import { storageOf } from "../storage/client-storage.js";
-import { onForget } from "../storage/in-use.js";
-import { sharedWatch } from "../tasks/task-watch.js";
+import { getClientStorage } from "../storage/client-storage.js";
+import { registerForget } from "../storage/in-use.js";
+import { getSharedWatch } from "../tasks/task-watch.js";
 import {
   unwatched,
   type Watch,
@@ -19,30 +19,30 @@ import {
   type WatchState,
 } from "../tasks/watch-plan.js";
 import { createEntryWriter, restoreEntries } from "./entry-storage.js";
-import { createEntryTable, entryOf, newestFirst, putEntry } from "./entry-table.js";
+import { createEntryTable, findEntry, listNewestFirst, putEntry } from "./entry-table.js";
 import type { VideoTaskStoreOptions } from "./options.js";
-import { isOutdated, renewed, renewingPlan } from "./renewal.js";
+import { createRenewingPlan, isOutdated, renewLink } from "./renewal.js";
 import type { VideoTaskEntry } from "./state.js";
 import { type SubmissionOptions, submitVideoTask } from "./submission.js";
 
-/** All video tasks that the pages of an app know, kept in a storage. */
+/** All video tasks of an app, in a storage that its pages share. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   readonly restore: () => Promise<void>;
   /**
-   * Creates a task from a checked request. Its entry is stored before the request is sent. Rejects as `createVideoTask`
-   * does.
+   * Creates a task from a checked request. The entry is stored before the request is sent. Rejects with the errors of
+   * `createVideoTask`.
    */
   readonly submit: (request: VideoRequest, options: SubmissionOptions) => Promise<VideoTaskEntry>;
-  /** Returns the watch of a task: one for each task in this tab. It uses the settings of the last caller. */
+  /** Returns the watch of a task, one per task in this tab. It uses the settings of the last caller. */
   readonly watch: (
     task: VideoTaskHandle,
-    settings: () => WatchSettings<VideoTask>,
+    readSettings: () => WatchSettings<VideoTask>,
     known?: WatchState<VideoTask>,
   ) => Watch<VideoTask>;
   /** Returns the handle of a task that was submitted here. */
-  readonly handleOf: (id: string) => VideoTaskHandle | undefined;
+  readonly getHandle: (id: string) => VideoTaskHandle | undefined;
   readonly remove: (key: string) => void;
-  /** Renews the links that have expired, where a proxy keeps copies. */
+  /** Renews expired links if a proxy stores copies. */
   readonly renew: () => Promise<void>;
 }
 
@@ -52,22 +52,22 @@ export function createVideoTaskLedger(
   { storage: given, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
 ): VideoTaskLedger {
   const table = createEntryTable();
-  const newest = () => newestFirst(table);
-  const store = createStore(newest, { clock: client.clock });
-  const kept = given && {
+  const listNewest = () => listNewestFirst(table);
+  const store = createStore(listNewest, { clock: client.clock });
+  const stored = given && {
     client,
-    storage: storageOf(client, given),
+    storage: getClientStorage(client, given),
     table,
     onChange: store.flush,
-    // the gateway may have forgotten the task
+    // the gateway may no longer know the task
     onEnd: ({ handle, task }: VideoTaskEntry) => handle && task && watches.get(handle.id)?.watch.take(task),
     put: (entry: VideoTaskEntry) => void put(entry),
   };
-  const writer = kept && createEntryWriter(kept);
+  const writer = stored && createEntryWriter(stored);
   const watches: WatchesInUse<VideoTask> = new Map();
   let restoring: Promise<void> | undefined;
-  // the ledger lives as long as its client
-  onForget(client, () => {
+  // never unregistered, because the ledger lives as long as its client
+  registerForget(client, () => {
     table.generation += 1;
     table.entries.clear();
     store.flush();
@@ -78,69 +78,69 @@ export function createVideoTaskLedger(
     subscribe: store.subscribe,
     restore,
     async submit(request, options) {
-      // a page before this one may have left the same request without an answer
+      // an earlier page may have sent the same request without a response
       if (client.idempotencyKeys) await restore();
       const { generation } = table;
-      // a submission leaves nothing behind if all was forgotten meanwhile
-      const isKept = () => table.generation === generation;
+      // after a sign-out, a submission in flight stores nothing
+      const isCurrent = () => table.generation === generation;
       return submitVideoTask(client, request, options, {
-        newest,
-        put: async (entry) => (isKept() ? put(entry) : undefined),
-        drop: async (key) => (isKept() ? drop(key) : undefined),
+        listNewest,
+        put: async (entry) => (isCurrent() ? put(entry) : undefined),
+        drop: async (key) => (isCurrent() ? drop(key) : undefined),
       });
     },
-    watch: (task, settings, known = unwatched) =>
-      sharedWatch(videos, client, {
+    watch: (task, readSettings, known = unwatched) =>
+      getSharedWatch(videos, client, {
         inUse: watches,
         // the entry may be restored later
-        handleOf: () => entryOf(table, task.id)?.handle ?? task,
-        settings,
+        getHandle: () => findEntry(table, task.id)?.handle ?? task,
+        readSettings,
         presence,
-        known: { snapshot: entryOf(table, task.id)?.task ?? known.snapshot, error: known.error },
-        planOf: (usual) => ({
-          ...renewingPlan(client, usual),
-          onChange: (state) => keepState(task.id, state),
+        known: { snapshot: findEntry(table, task.id)?.task ?? known.snapshot, error: known.error },
+        adaptPlan: (usual) => ({
+          ...createRenewingPlan(client, usual),
+          onChange: (state) => saveState(task.id, state),
         }),
       }),
-    handleOf: (id) => entryOf(table, id)?.handle,
+    getHandle: (id) => findEntry(table, id)?.handle,
     remove(key) {
       const { handle } = table.entries.get(key) ?? {};
       if (handle) dismissVideoTask(client, handle);
       void drop(key);
     },
     async renew() {
-      await Promise.all(newest().map(renewEntry));
+      await Promise.all(listNewest().map(renewEntry));
     },
   };
 
   function restore(): Promise<void> {
-    if (!kept || !writer) return Promise.resolve();
+    if (!stored || !writer) return Promise.resolve();
     if (!restoring) {
       writer.load();
-      restoring = restoreEntries(kept, (key) => void drop(key));
+      restoring = restoreEntries(stored, (key) => void drop(key));
     }
     return restoring;
   }
 
   function put(entry: VideoTaskEntry): Promise<void> {
     putEntry(table, entry);
-    return keep(entry.key);
+    return save(entry.key);
   }
 
   function drop(key: string): Promise<void> {
     table.entries.delete(key);
-    return keep(key);
+    return save(key);
   }
 
   /** Shows an entry, and stores it. */
-  async function keep(key: string): Promise<void> {
+  async function save(key: string): Promise<void> {
     store.flush();
-    await writer?.keep(key);
+    await writer?.save(key);
   }
 
-  /** Keeps the state of a watch in the entry of its task. */
-  function keepState(id: string, { snapshot, error }: WatchState<VideoTask>): void {
-    const entry = entryOf(table, id);
+  /** Stores the state of a watch in the entry of its task. */
+  function saveState(id: string, { snapshot, error }: WatchState<VideoTask>): void {
+    const entry = findEntry(table, id);
     if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
     const { error: _, ...rest } = entry;
     void put({ ...rest, task: snapshot, ...(error && { error }) });
@@ -148,16 +148,16 @@ export function createVideoTaskLedger(
 
   async function renewEntry(entry: VideoTaskEntry): Promise<void> {
     if (!isOutdated(entry.task)) return;
-    const task = await renewed(client, entry.task);
-    // an entry that was removed or changed meanwhile stays so
+    const task = await renewLink(client, entry.task);
+    // skips an entry that was removed or changed during the renewal
     if (table.entries.get(entry.key) === entry) void put({ ...entry, task });
   }
 }
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
 
-/** Returns the ledger of a client's tasks in a storage: one for all callers. */
-export function videoTaskLedgerOf(
+/** Returns the ledger of a client's tasks in a storage. All callers share it. */
+export function getVideoTaskLedger(
   client: Client,
   { storage, presence }: Pick<VideoTaskStoreOptions, "storage" | "presence">,
 ): VideoTaskLedger {
