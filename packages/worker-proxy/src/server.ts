@@ -36,7 +36,7 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
     },
     report(event, env, context) {
       for (const { onEvent } of [...plugins, settings])
-        notifyOf(onEvent && ((job) => onEvent(job as never, env, context)), event, env);
+        notifyOf(onEvent && ((job) => onEvent(job, env, context)), event, env);
     },
   };
   for (const plugin of plugins) plugin.connect?.(server);

@@ -1,5 +1,5 @@
 import { postgresHost } from "@sluice/durable/postgres";
-import { type AnyEvent, createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { createProxy, type JobEvent, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import { createSharedPlugins, RESERVED, sharedOptions } from "../fixture/shared-plugins.js";
 import type { PostgresServer } from "./postgres-server.js";
 import { openTCPProxy } from "./tcp-proxy.js";
@@ -28,7 +28,7 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
     ...sharedOptions,
     host,
     plugins: createSharedPlugins(),
-    onEvent: (event: AnyEvent) => {
+    onEvent: (event: ProxyEvent) => {
       if (event.kind !== "request") jobs.push(event);
     },
     ...options,
