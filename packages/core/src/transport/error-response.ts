@@ -155,6 +155,9 @@ function describeBody({ status, statusText, url }: StatusLine, text: string, isF
   const hint = status < 500 ? "; check the base URL" : "";
   if (text.startsWith("<")) return `${line}: the response is ${said} and not the gateway's JSON${hint}`;
   const end = words && `: ${words}`;
-  if (isJSON(text)) return `${line}: the response is JSON without a readable error message${end}`;
+  if (isJSON(text))
+    return parseJSON(text) === undefined
+      ? `${line}: the response is broken JSON${end}`
+      : `${line}: the response is JSON without a readable error message${end}`;
   return status === 200 ? `${line}: the response is not JSON${hint}${end}` : words || line;
 }

@@ -1,4 +1,4 @@
-import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
+import { ConnectionError, isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
 import {
   createAPIError,
@@ -8,7 +8,7 @@ import {
   isRecord,
   parseJSON,
 } from "./error-response.js";
-import { readRequestId, toConnectionError } from "./failure.js";
+import { readRequestId } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
   type CallDescription,
@@ -175,6 +175,8 @@ async function readBodyText(client: Connection, exchange: Exchange, response: Re
     return await readText(client, exchange, response);
   } catch (error) {
     const { signal } = exchange;
-    throw signal.aborted || isGatewayError(error) ? error : toConnectionError(error);
+    if (signal.aborted || isGatewayError(error)) throw error;
+    const message = "the connection broke within the answer; the gateway may have billed it";
+    throw new ConnectionError(message, "maybe", { cause: error });
   }
 }

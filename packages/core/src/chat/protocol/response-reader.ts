@@ -47,10 +47,16 @@ const END = "choices.finish_reason";
 const CONTENT = "choices.delta.content";
 const UNEXPECTED = "chat.stream.unexpected-type";
 
-const outcomes = new Map<string | null, Outcome>([
+/** Outcomes of a `finish_reason` in lower case. Some gateways send the words of another API. */
+const outcomes = new Map<string | undefined, Outcome>([
   ["length", "length"],
+  ["max_tokens", "length"],
+  ["max_output_tokens", "length"],
+  ["model_length", "length"],
   ["content_filter", "content-filter"],
+  ["safety", "content-filter"],
   ["tool_calls", "tool-calls"],
+  ["tool_use", "tool-calls"],
   ["function_call", "tool-calls"],
   ["insufficient_system_resource", "insufficient-resource"],
 ]);
@@ -166,7 +172,7 @@ export function createResponseReader(
 
   /** Returns true if the finish reason announced tool calls, but none came. */
   function isMissingCalls(): boolean {
-    return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
+    return calls.count === 0 && outcomes.get(finishReason?.toLowerCase()) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
@@ -174,7 +180,7 @@ export function createResponseReader(
     if (isMissingCalls()) return content.hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
-    return outcomes.get(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
+    return outcomes.get(finishReason.toLowerCase()) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
   function readUsage(value: unknown): ChatUsage | undefined {
