@@ -308,7 +308,9 @@ describe("case 127: a dead letter", () => {
     const { create, gateway, app, letters, plugin, of } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 410 });
     const add = plugin.storage?.operations.find(({ name }) => name === "deadLetters.add");
-    const run = vi.spyOn(add as { run(): Promise<unknown> }, "run").mockRejectedValueOnce(new Error("gone"));
+    const run = vi
+      .spyOn(add as unknown as { run(): Promise<unknown> }, "run")
+      .mockRejectedValueOnce(new Error("gone"));
     await create();
     gateway.next = done;
     await until(() => of("webhook").length === 1);

@@ -1,8 +1,9 @@
 import { copyFileSync, existsSync } from "node:fs";
-import { type BoundHost, createProxy, type JobEvent } from "@sluice/worker-proxy";
+import { type BoundHost, createProxy, type JobEvent, type ProxyPlugin } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
+import type { DeadLetter } from "../../src/dead-letters/dead-letter-rows.js";
 import { listDeadLetters, resendDeadLetter } from "../../src/dead-letters/dead-letters.js";
 import { reading } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
@@ -22,6 +23,21 @@ interface Webhook {
   readonly hasFile: boolean;
   /** True if the app responded with 2xx. */
   readonly isAccepted: boolean;
+}
+
+/** One process of the proxy. */
+interface Process {
+  readonly plugin: ProxyPlugin<unknown>;
+  ask(more: Parameters<typeof asked>[0]): Promise<Response>;
+  /** Ends as a crash does: what it does from now on reaches no row, no app and no gateway. Returns the file it leaves. */
+  end(): string;
+  close(): Promise<void>;
+  /** Number of rows in a table. */
+  count(table: string): Promise<number>;
+  listLetters(): Promise<readonly DeadLetter[]>;
+  /** Sends all dead letters again. Returns their number. */
+  resend(): Promise<number>;
+  exportUser(): Promise<readonly unknown[]>;
 }
 
 /** A proxy with a watch whose process can end at any operation, and whose operations fail. */
@@ -46,14 +62,14 @@ export async function simulateWatch(random: Random) {
     /** Operations that failed, or whose commit was lost. */
     faults: 0,
     gateways,
-    current: undefined as unknown as ReturnType<typeof start>,
+    current: undefined as unknown as Process,
     /** Resolves when the process has ended, and the next one has begun. */
     crash,
   };
   simulation.current = start(first);
   return simulation;
 
-  function start(file: string) {
+  function start(file: string): Process {
     let isGone = false;
     const host = nodeHost({ file, env: {} });
     let bound!: BoundHost;
@@ -90,9 +106,8 @@ export async function simulateWatch(random: Random) {
     onTestFinished(close);
     const ask = (more: Parameters<typeof asked>[0]) =>
       proxy.fetch(asked({ method: "GET", headers: { authorization: USER }, ...more }), {});
-    return { file, plugin, ask, close, end, count, listLetters, resend, exportUser };
+    return { plugin, ask, close, end, count, listLetters, resend, exportUser };
 
-    /** Ends the process: what it does from now on reaches no row, no app and no gateway. */
     function end(): string {
       isGone = true;
       for (const gateway of gateways.values()) gateway.noteLost();
@@ -126,7 +141,6 @@ export async function simulateWatch(random: Random) {
       throw new Error(`the database is gone, ${isStored ? "after" : "before"} the commit`);
     }
 
-    /** Number of rows in a table. */
     async function count(table: string): Promise<number> {
       const rows = reading("test.count", (reader) =>
         reader.query<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`),
