@@ -1,4 +1,5 @@
 import { idempotency, resumableStreams } from "@sluice/durable";
+import type { ProxyOptions } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
@@ -6,6 +7,7 @@ import {
   codeOf,
   done,
   end,
+  errorCode,
   idOf,
   numbered,
   openGateway,
@@ -21,14 +23,19 @@ import {
 const keyed = { headers: { "idempotency-key": "one" } };
 const events = { headers: { "content-type": "text/event-stream" } };
 
-function openPaid({ idleTimeoutMs = 60_000 } = {}) {
+function openPaid({ idleTimeoutMs = 60_000, ...options }: PaidOptions = {}) {
   const gateway = openGateway();
   const purse = openPurse();
   const proxy = openStoredProxy({
     gateway,
     plugins: [purse.plugin, resumableStreams({ idleTimeoutMs }), idempotency()],
+    ...options,
   });
   return { gateway, purse, ...proxy };
+}
+
+interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> {
+  readonly idleTimeoutMs?: number;
 }
 
 describe("case 51: a stored stream is paid for once", () => {
@@ -159,6 +166,43 @@ test("JSON in the place of a stream is settled by its usage", async () => {
   expect(await (await ask()).json()).toMatchObject({ usage });
   await expect.poll(() => purse.spent).toEqual([7]);
 });
+
+test.each([
+  ["sends nothing more", ""],
+  ["sends comments alone", ": still there\n\n"],
+])(
+  "case 143: a gateway that %s ends a stream, which is read, paid, reported and gives its place back",
+  async (_, more) => {
+    const { gateway, purse, ask, resume, jobs } = openPaid({
+      timeout: { chunkMs: 50 },
+      limits: { maxStreamsPerUser: 3 },
+    });
+    gateway.responds(({ signal }) => {
+      let text = piece("a");
+      const pull = async (out: ReadableStreamDefaultController<Uint8Array>) => {
+        while (text === "" && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+        if (signal.aborted) return out.error(new Error("closed"));
+        out.enqueue(new TextEncoder().encode(text));
+        text = more;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      };
+      return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), events);
+    });
+    const responses = await Promise.all([ask(), ask(), ask()]);
+    for (const response of responses) {
+      const text = await response.text();
+      expect([text.startsWith(numbered([piece("a")])), errorCode(text)]).toEqual([true, "upstream_idle"]);
+      expect(errorCode(await (await resume(idOf(response), 1)).text())).toBe("upstream_idle");
+    }
+    await expect.poll(() => jobs.length).toBe(3);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100, 100]]);
+    expect(jobs.map(({ id }) => id).sort()).toEqual(responses.map(idOf).sort());
+    for (const job of jobs) expect(job).toMatchObject({ outcome: "cut", code: "upstream_idle" });
+    gateway.streams(piece("a") + end);
+    for (const response of await Promise.all([ask(), ask(), ask()]))
+      expect(await response.text()).toContain("[DONE]");
+  },
+);
 
 describe("case 116: each response is one event, and its usage is in no other", () => {
   test("also if its request comes again and it is read again", async () => {

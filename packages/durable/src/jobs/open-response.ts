@@ -35,7 +35,7 @@ export async function openResponse(
   if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
   const { isGone, refusal, head, isEmpty } = JSON.parse(line) as FollowHead;
   const onEnd = () => signal.removeEventListener("abort", leave);
-  if (head && !isEmpty) return { head, body: openBody(rest, reader, onEnd) };
+  if (head && !isEmpty) return { head, body: openBody(rest, reader, signal, onEnd) };
   leave();
   onEnd();
   if (refusal) throw restoreRefusal(refusal);
@@ -70,6 +70,7 @@ async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {
 function openBody(
   first: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  signal: AbortSignal,
   onEnd: () => void,
 ): ReadableStream<Uint8Array> {
   let rest: Uint8Array | undefined = first.byteLength > 0 ? first : undefined;
@@ -83,10 +84,10 @@ function openBody(
         onEnd();
         controller.close();
 
-        // workerd reports a pull that rejects when the client has left
         function onError(error: unknown): undefined {
           onEnd();
-          controller.error(error);
+          // nobody handles the error of a body whose client has left
+          if (!signal.aborted) controller.error(error);
         }
       },
       cancel(reason) {

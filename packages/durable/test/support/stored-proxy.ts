@@ -139,6 +139,11 @@ export function silenceLog(): string[] {
 /** A host of which a test sees what runs, and can make operations fail. */
 function watchHost(host: ClosableHost) {
   const running = new Set<Promise<void>>();
+  let bury!: () => void;
+  const gone = new Promise<never>((_, reject) => {
+    bury = () => reject(new Error("the process is gone"));
+  });
+  gone.catch(() => {});
   let bound: BoundHost | undefined;
   const watched = {
     isGone: false,
@@ -152,6 +157,8 @@ function watchHost(host: ClosableHost) {
       running.clear();
       await host.close(0);
     },
+    /** Fails what a crashed process waits for, so that nothing of it stays in this one. */
+    bury: () => bury(),
     /** Operations that fail, by their names. */
     fails: (_: string) => false,
     /** Number of sources that were opened. */
@@ -181,7 +188,7 @@ function watchHost(host: ClosableHost) {
       bound = bind({});
       const { run, start, open } = bound;
       bound.run = async (key, operation, input) => {
-        if (watched.isGone) return new Promise(() => {});
+        if (watched.isGone) return gone;
         if (watched.fails(operation.name)) throw new Error("the database is gone");
         watched.operations.push(operation.name);
         return run(key, operation, input);
