@@ -140,7 +140,8 @@ export function createJobs(options: JobsOptions): Jobs {
           // its body and its user are JSON, which their types don't say
           await host.start<JSONValue>(key, run as never, job as never);
         } catch (cause) {
-          await host.run(key, store.free, { id, owner, isSettled: true }).catch(() => {});
+          // it may have begun although its start failed. A row that can't be freed now is settled as lost later
+          await host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true }).catch(() => {});
           throw jobRefusal("job_unavailable", { cause });
         }
       }
