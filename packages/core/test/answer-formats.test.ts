@@ -162,8 +162,8 @@ test.each([
 );
 
 test.each([
-  [200, '{"choices":[{"message":{"content":"the secret', /^HTTP 200: the answer is broken JSON$/],
-  [400, '{"error":{"message":"no such', /^HTTP 400: the answer is broken JSON: \{"error":/],
+  [200, '{"choices":[{"message":{"content":"the secret', /^HTTP 200: the response is broken JSON$/],
+  [400, '{"error":{"message":"no such', /^HTTP 400: the response is broken JSON: \{"error":/],
   [400, '{"reason":7}', /JSON without a readable error message: \{"reason":7\}$/],
 ])("the error of HTTP %s with %j says if the JSON is broken", async (status, text, message) => {
   const answer = () => new Response(text, { status, headers: { "content-type": "application/json" } });
