@@ -10,7 +10,7 @@ type Query = Transaction["query"];
  * - `run`: the id of the attempt that runs.
  * - `next_due`, `next_input`: a timer that was stored under the same id while the job runs.
  */
-export const TIMER_TABLES = [
+const TIMER_TABLES = [
   `CREATE TABLE IF NOT EXISTS timers (key TEXT NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, due BIGINT,
     input TEXT NOT NULL, attempts BIGINT NOT NULL, deaths BIGINT NOT NULL, run TEXT, next_due BIGINT, next_input TEXT,
     is_canceled BIGINT NOT NULL, failed_at BIGINT, error TEXT, PRIMARY KEY (key, job, id))`,
@@ -22,7 +22,7 @@ export const TIMER_TABLES = [
  * Table of the keys that have timers, where one table serves many keys. `due` is not later than the earliest of their
  * timers. Keys take turns, so that a user with many timers does not delay those of others.
  */
-export const KEY_TABLES = [
+const KEY_TABLES = [
   "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
   "CREATE INDEX IF NOT EXISTS timer_keys_due ON timer_keys (due)",
 ];
