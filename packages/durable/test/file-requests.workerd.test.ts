@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { proxy } from "./fixture/host-worker.js";
+import proxy from "./fixture/host-worker.js";
 import { gateway, task } from "./support/durable-gateway.js";
 
 /* Requests for files over R2 and Durable Objects. */
@@ -223,7 +223,9 @@ describe("case 122: an upload", () => {
         expect.stringContaining("upload-offset: send a whole number"),
       ]);
     }
-    expect((await upload(file.slice(PART), { "upload-offset": String(PART) }, path, "PATCH")).status).toBe(200);
+    expect((await upload(file.slice(PART), { "upload-offset": String(PART) }, path, "PATCH")).status).toBe(
+      200,
+    );
     await ask(path, { method: "DELETE" });
   });
 });

@@ -37,6 +37,10 @@ export async function listDeadLetters<Env>(
  *
  * @returns false if there is no such letter, or its task was deleted meanwhile
  * @throws {TypeError} if the proxy has no `videoWatch()`
+ * @example
+ * ```ts
+ * const isSent = await resendDeadLetter(proxy, env, "0123456789abcdef0123456789abcdef");
+ * ```
  */
 export async function resendDeadLetter<Env>(
   proxy: GatewayProxy<Env>,
