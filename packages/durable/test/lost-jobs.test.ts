@@ -298,7 +298,7 @@ test("Nothing is left of a stream ten minutes after its end, and its key is free
   expect(gateway.requests).toHaveLength(2);
 });
 
-test("A request whose ticket can't be stored reserves nothing and is not sent", async () => {
+test("case 189: a request whose ticket can't be stored reserves nothing and is not sent", async () => {
   silenceLog();
   const { purse, gateway, open } = openProcesses();
   const process = open();
