@@ -31,7 +31,7 @@ export type {
   UploadedPart,
 } from "./buckets/bucket.js";
 export { fileStore } from "./file-store/file-store.js";
-export type { ArchiveOptions, FileStoreOptions } from "./file-store/options.js";
+export type { ArchiveOptions, FileStoreOptions } from "./file-store/files/options.js";
 
 // Operators
 

@@ -8,7 +8,7 @@ import {
   videoWatch,
 } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import { createProxy, type ProxyEvent, type ProxyPlugin } from "@sluice/worker-proxy";
+import { createProxy, type ProxyPlugin, type RequestEvent } from "@sluice/worker-proxy";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
@@ -75,7 +75,7 @@ function openAll(
 ) {
   const gateway = openGateway();
   const { plugin: probe, query } = createProbe();
-  const events: ProxyEvent[] = [];
+  const events: RequestEvent[] = [];
   const host = nodeHost<object>({ file: ":memory:", env: {} });
   onTestFinished(() => host.close(100));
   const { bucket } = createMemoryBucket();
@@ -90,7 +90,7 @@ function openAll(
     limits: { maxTokens: 100 },
     fetch: gateway.fetch,
     onEvent: (event) => {
-      if (event.kind === "request") events.push(event as ProxyEvent);
+      if (event.kind === "request") events.push(event as RequestEvent);
     },
     host,
     plugins: [

@@ -223,7 +223,9 @@ describe("case 122: an upload", () => {
         expect.stringContaining("upload-offset: send a whole number"),
       ]);
     }
-    expect((await upload(file.slice(PART), { "upload-offset": String(PART) }, path, "PATCH")).status).toBe(200);
+    expect((await upload(file.slice(PART), { "upload-offset": String(PART) }, path, "PATCH")).status).toBe(
+      200,
+    );
     await ask(path, { method: "DELETE" });
   });
 });

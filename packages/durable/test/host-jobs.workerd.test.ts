@@ -128,7 +128,7 @@ describe("a stream in a Durable Object", () => {
     await expect.poll(() => live.hasLeft).toBe(true);
   });
 
-  test("is interrupted once its object is gone, and never sent again", async () => {
+  test("case 115: is interrupted once its object is gone, and never sent again", async () => {
     const live = streamLive();
     const response = await ask({ key: "one" });
     const large = piece("large".repeat(60_000));
@@ -149,7 +149,7 @@ describe("a stream in a Durable Object", () => {
   });
 });
 
-describe("a create in a Durable Object", () => {
+describe("cases 100, 102: a create in a Durable Object", () => {
   test("is sent once, however many come, and has its response when they come again", async () => {
     gateway.answers(async () => {
       await turn();

@@ -94,7 +94,7 @@ describe("a stream of another process", () => {
     expect(await reader.until("nothing more")).toContain("[DONE]");
   });
 
-  test("ends as interrupted once its process is gone, and is settled once by all who read it", async () => {
+  test("case 115: ends as interrupted once its process is gone, and is settled once by all who read it", async () => {
     silenceLog();
     const { gateway, one, other, purse } = await openProcesses();
     const live = gateway.streamsLive();
@@ -113,7 +113,7 @@ describe("a stream of another process", () => {
   });
 });
 
-describe("a create of another process", () => {
+describe("cases 100, 102: a create of another process", () => {
   test("is waited for, and sent once", async () => {
     const { gateway, one, other, purse } = await openProcesses();
     let respond!: (response: Response) => void;

@@ -50,7 +50,9 @@ const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next
 
 const DUE_KEYS = `SELECT key FROM timer_keys WHERE due <= ? AND key NOT IN (${Array(MAX_BUSY_KEYS).fill("?").join(", ")})
   ORDER BY due LIMIT ?`;
-const DUE_KEY = "SELECT key FROM timers WHERE due <= ? ORDER BY due LIMIT 1";
+// the index of due times begins with the key, which is the same in all rows
+const DUE_KEY =
+  "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
 // the outer condition is read again behind a row lock: the timer may have been put off meanwhile
 const CLAIM = `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
   WHERE key = ? AND due <= ? AND (job, id) IN

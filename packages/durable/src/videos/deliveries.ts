@@ -1,6 +1,7 @@
 import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
 import type { EndedTask } from "./end-handler.js";
+import { readWatch } from "./rows.js";
 
 /** Input of a job or an operation that is about one row. */
 export type RowId = { readonly id: string };
@@ -74,7 +75,9 @@ export function defineDeliveries({ deliver, listDeadLetter, forget }: DeliveryJo
       const row = await readDelivery(transaction, id);
       if (!row || row.state === "done" || row.state === "dead") return null;
       const { handler, attempts } = row;
-      const ended = JSON.parse(row.ended) as EndedTask;
+      // its user may have removed the task since
+      const { isRemoved = false } = (await readWatch(transaction, row.task)) ?? {};
+      const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
       if (row.run === run && row.state === "running") return { handler, attempts, ended };
       if (row.state === "running")
         return { lost: await fail(transaction, row, { failure: LOST }), handler, ended };

@@ -1,5 +1,6 @@
 import type { AdmittedRequest, Source } from "@sluice/worker-proxy";
 import { limited, Refusal } from "@sluice/worker-proxy/internal";
+import { checkSignal } from "../host/check-signal.js";
 import { renameTask } from "./end-handler.js";
 import { type Follow, openBody } from "./follow.js";
 import { pollTask, type WatchParts } from "./jobs.js";
@@ -21,6 +22,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>,
   return { serveEvents, removeTask, send, answered };
 
   async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
+    checkSignal();
     const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
     const host = server().host(env);
     const key = await createUserKey(user.id);

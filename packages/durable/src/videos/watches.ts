@@ -80,7 +80,9 @@ export function defineWatches(
     await storeWatch(transaction, next, known);
     const isNew = !known || task.end !== undefined;
     if (isNew) await schedulePoll(transaction, jobs, id, now + firstPollInMs);
-    else if (next.nextAt < task.nextAt) await schedulePoll(transaction, jobs, id, next.nextAt);
+    // a timer that is long over was lost with its processes
+    else if (next.nextAt < task.nextAt || isPollLost(task, now))
+      await schedulePoll(transaction, jobs, id, Math.max(next.nextAt, now));
     if (next.version !== task.version) transaction.publish();
     return { task: next, isDue: task.end !== undefined || isPollDue(next, now) };
   });
@@ -160,6 +162,11 @@ export function defineWatches(
 function isPollDue(task: WatchedTask, now: number): boolean {
   const { envelope, end, nextAt } = task;
   return envelope === undefined && !end && now >= nextAt && !isPolling(task, now);
+}
+
+/** Returns true if a poll has been due for longer than any poll takes. */
+function isPollLost(task: WatchedTask, now: number): boolean {
+  return now >= task.nextAt + HOUR_MS && !isPolling(task, now);
 }
 
 async function isFull(transaction: Transaction, maxOpen: number | null): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
-import { LOST_COPY_MS } from "../removal.js";
-import { addUser, COPY, COPY_COLUMNS, type CopyRow, sweepBy } from "../tables.js";
+import { LOST_COPY_MS } from "../files/removal.js";
+import { addUser, COPY, COPY_COLUMNS, type CopyRow, sweepBy } from "../files/tables.js";
 
 /** A file of the gateway that is to be copied. */
 export type NewCopy = {

@@ -1,0 +1,126 @@
+import { operation } from "../../host/define.js";
+import { FILE_COLUMNS, type FileRow, findFile, sweepBy } from "./tables.js";
+
+/** A request for the part at an offset. */
+export type ClaimInput = {
+  readonly id: string;
+  readonly from: number;
+  /** Names the request. */
+  readonly claim: string;
+  /** Milliseconds for which the claim is valid: a sender that disappears blocks nothing longer. */
+  readonly ms: number;
+};
+
+/** The file, and true where the request may store its part. */
+export interface Claimed {
+  readonly file?: FileRow | undefined;
+  readonly isClaimed: boolean;
+}
+
+/** Claims the part at the end of what is stored. One request at a time stores a part, so that the bucket has no more than is counted. */
+export const claimPart = operation(
+  "files/claim",
+  async ({ key, now, query }, { id, from, claim, ms }: ClaimInput): Promise<Claimed> => {
+    const [claimed] = await query<FileRow>(
+      `UPDATE files SET claim = ?, claimed_until = ? WHERE key = ? AND id = ? AND state = 'open' AND received = ?
+        AND upload_id IS NOT NULL AND due_at > ? AND (claimed_until <= ? OR claim = ?) RETURNING ${FILE_COLUMNS}`,
+      ...[claim, now + ms, key, id, from, now, now, claim],
+    );
+    if (claimed) return { file: claimed, isClaimed: true };
+    const file = await findFile({ key, query }, id);
+    return {
+      file: file?.state === "removed" || Number(file?.dueAt) <= now ? undefined : file,
+      isClaimed: false,
+    };
+  },
+);
+
+/** Gives up a claim whose part was not stored. */
+export const releaseClaim = operation(
+  "files/unclaim",
+  async ({ key, query }, { id, claim }: { readonly id: string; readonly claim: string }): Promise<void> => {
+    await query(
+      "UPDATE files SET claimed_until = 0 WHERE key = ? AND id = ? AND claim = ? AND state = 'open'",
+      key,
+      id,
+      claim,
+    );
+  },
+);
+
+/** Stores the id of the multipart upload, before it has a part: whatever happens, it can be found and aborted. */
+export const beginUpload = operation(
+  "files/begin",
+  async (
+    { key, query },
+    { id, uploadId }: { readonly id: string; readonly uploadId: string },
+  ): Promise<FileRow | undefined> => {
+    const [file] = await query<FileRow>(
+      `UPDATE files SET upload_id = ? WHERE key = ? AND id = ? AND state = 'open' RETURNING ${FILE_COLUMNS}`,
+      uploadId,
+      key,
+      id,
+    );
+    return file;
+  },
+);
+
+/** A part that the bucket has stored. */
+export type NewPart = {
+  readonly id: string;
+  readonly userId: string;
+  readonly claim: string;
+  readonly number: number;
+  readonly etag: string;
+  readonly from: number;
+  readonly to: number;
+  /** Milliseconds until which the next part must be stored. */
+  readonly ttlMs: number;
+};
+
+/** Adds a part. A request that has lost its claim adds nothing. */
+export const addPart = operation(
+  "files/part",
+  async (transaction, part: NewPart): Promise<FileRow | undefined> => {
+    const { key, now, query } = transaction;
+    const { id, claim, from, to } = part;
+    const file = await findFile(transaction, id);
+    if (file?.state !== "open") return file?.state === "whole" ? file : undefined;
+    if (file.claim !== claim || file.received !== from) return file;
+    await query(
+      `INSERT INTO file_parts (key, id, number, etag) VALUES (?, ?, ?, ?)
+      ON CONFLICT (key, id, number) DO UPDATE SET etag = excluded.etag`,
+      ...[key, id, part.number, part.etag],
+    );
+    // the claim of the last part is valid until the parts are put together
+    const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
+    const [added] = await query<FileRow>(
+      `UPDATE files SET received = ?, due_at = ?, claimed_until = ? WHERE key = ? AND id = ? RETURNING ${FILE_COLUMNS}`,
+      ...[to, now + part.ttlMs, claimedUntil, key, id],
+    );
+    // the space of an upload that stands still is free again by then
+    await sweepBy(transaction, now + part.ttlMs, part.userId);
+    return added;
+  },
+);
+
+/** Completes a file that the bucket has whole. Returns undefined where it was removed meanwhile. */
+export const completeFile = operation(
+  "files/whole",
+  async (
+    transaction,
+    { id, retentionMs }: { readonly id: string; readonly retentionMs: number },
+  ): Promise<FileRow | undefined> => {
+    const { key, now, query } = transaction;
+    const [whole] = await query<FileRow>(
+      `UPDATE files SET state = 'whole', received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?
+        WHERE key = ? AND id = ? AND state = 'open' RETURNING ${FILE_COLUMNS}`,
+      now + retentionMs,
+      key,
+      id,
+    );
+    if (whole) await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
+    const file = whole ?? (await findFile(transaction, id));
+    return file?.state === "whole" ? file : undefined;
+  },
+);
