@@ -3,13 +3,14 @@ import { operation } from "../../host/define.js";
 import {
   addUser,
   COPY,
-  FILE_COLUMNS,
   type FileRow,
   findFile,
   NEVER,
   SWEEP,
+  selectFiles,
   sweepBy,
   type UserInput,
+  updateFile,
 } from "./tables.js";
 
 /** Number of files that one step deletes: a bucket deletes up to 1,000 in one call. */
@@ -45,7 +46,7 @@ export const removeFile = operation(
     // a copy that its owner deletes is not made again
     if (isForGood) await query("UPDATE file_copies SET url = '' WHERE key = ? AND id = ?", key, id);
     // the request that stored it gives it up: nothing is stored any more
-    else await query("UPDATE files SET claimed_until = 0 WHERE key = ? AND id = ?", key, id);
+    else await updateFile(transaction, id, ["claimed_until = 0"]);
     const file = await findFile(transaction, id);
     if (!file || file.state === "removed") return file;
     await mark(transaction, id, now + HANDOVER_MS);
@@ -84,12 +85,7 @@ export const findDue = operation(
   "files/due",
   async (transaction, { userId }: UserInput): Promise<readonly FileRow[]> => {
     const { key, now, query } = transaction;
-    const files = await query<FileRow>(
-      `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND due_at <= ? ORDER BY due_at LIMIT ?`,
-      key,
-      now,
-      BATCH,
-    );
+    const files = await selectFiles(transaction, "due_at <= ? ORDER BY due_at LIMIT ?", now, BATCH);
     for (const { id, state, dueAt } of files) if (state !== "removed") await mark(transaction, id, dueAt);
     await query(
       `DELETE FROM file_copies WHERE key = ? AND source IN
@@ -119,19 +115,15 @@ export type Deleted = {
 export const endRemoval = operation(
   "files/gone",
   async (transaction, input: Deleted): Promise<readonly FileRow[]> => {
-    const { key, now, query } = transaction;
+    const { now } = transaction;
     for (const id of input.gone) await endFile(transaction, id);
     const left: FileRow[] = [];
     for (const id of input.left) {
       const file = await findFile(transaction, id);
       // a repeated input finds the row postponed
       if (file?.state !== "removed" || file.dueAt > now + HANDOVER_MS) continue;
-      const [postponed] = await query<FileRow>(
-        `UPDATE files SET removals = removals + 1, due_at = ? WHERE key = ? AND id = ? RETURNING ${FILE_COLUMNS}`,
-        now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS),
-        key,
-        id,
-      );
+      const dueAt = now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS);
+      const postponed = await updateFile(transaction, id, ["removals = removals + 1, due_at = ?", dueAt]);
       if (postponed) left.push(postponed);
     }
     await scheduleSweep(transaction, input);
@@ -145,12 +137,7 @@ async function endFile(transaction: Transaction, id: string): Promise<void> {
   const file = await findFile(transaction, id);
   if (file?.state !== "removed") return;
   if (file.claimedUntil > now)
-    await query(
-      "UPDATE files SET counted = 0, removals = 0, due_at = ? WHERE key = ? AND id = ?",
-      file.claimedUntil,
-      key,
-      id,
-    );
+    await updateFile(transaction, id, ["counted = 0, removals = 0, due_at = ?", file.claimedUntil]);
   else await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
   await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
   if (file.counted > 0)
@@ -207,10 +194,7 @@ export const eraseFiles = operation(
     );
     const waiting = copies.filter(({ nextAt }) => nextAt !== null).length;
     await query("UPDATE file_users SET erased_at = ?, copies = copies - ? WHERE key = ?", now, waiting, key);
-    const files = await query<FileRow>(
-      `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND id > ? ORDER BY id LIMIT ?`,
-      ...[key, after, ERASED],
-    );
+    const files = await selectFiles(transaction, "id > ? ORDER BY id LIMIT ?", after, ERASED);
     for (const { id, state, counted } of files)
       if (state !== "removed" || counted > 0) await mark(transaction, id, now);
     await sweepBy(transaction, now + HANDOVER_MS, userId);
@@ -219,11 +203,6 @@ export const eraseFiles = operation(
   },
 );
 
-async function mark({ key, query }: Transaction, id: string, at: number): Promise<void> {
-  await query(
-    "UPDATE files SET state = 'removed', source = NULL, due_at = ? WHERE key = ? AND id = ?",
-    at,
-    key,
-    id,
-  );
+async function mark(transaction: Transaction, id: string, at: number): Promise<void> {
+  await updateFile(transaction, id, ["state = 'removed', source = NULL, due_at = ?", at]);
 }
