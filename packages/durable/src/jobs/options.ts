@@ -8,7 +8,7 @@ export function checkWhole(name: string, value: number): number {
 }
 
 /** Longest time that an option may be: a hundred years. A time of the far future is no whole number any more. */
-const MAX_MS = 100 * 366 * 86_400_000;
+export const MAX_MS = 100 * 366 * 86_400_000;
 
 /** @throws {TypeError} for an option that is no time in milliseconds */
 export function checkMilliseconds(name: string, value: number): number {
