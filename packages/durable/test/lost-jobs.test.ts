@@ -172,7 +172,7 @@ describe("case 102: a create whose process is gone", () => {
     void first.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
     await first.host.crash();
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + 61_000);
     const second = open();
     await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost" }]);
     await expect.poll(() => purse.spent).toEqual([100]);

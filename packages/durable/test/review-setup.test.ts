@@ -1,4 +1,4 @@
-import { idempotency, resumableStreams } from "@sluice/durable";
+import { admin, idempotency, resumableStreams } from "@sluice/durable";
 import { cloudflareHost } from "@sluice/durable/cloudflare";
 import { nodeHost } from "@sluice/durable/node";
 import { createProxy, type Host, type ProxyPlugin } from "@sluice/worker-proxy";
@@ -44,4 +44,15 @@ test("a cloudflareHost of one proxy is refused by another one, whose objects wou
   }));
   openProxy(host, [resumableStreams()]);
   expect(() => openProxy(host, [resumableStreams()])).toThrow(/host: belongs to one proxy/);
+});
+
+test("admin without a plugin that stores data is refused", () => {
+  expect(() => openProxy(openHost(), [admin({ isOperator: () => true })])).toThrow(/^admin: no other plugin/);
+});
+
+test("an option that resumableStreams or idempotency does not have is refused", () => {
+  expect(() => resumableStreams({ maxPerKey: 5 } as never)).toThrow(
+    "maxPerKey: is no option of resumableStreams",
+  );
+  expect(() => idempotency({ maxPerUser: 5 } as never)).toThrow("maxPerUser: is no option of idempotency");
 });

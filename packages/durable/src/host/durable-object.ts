@@ -27,7 +27,7 @@ type Query = Reader["query"];
 type Step = Operation<never, unknown> | Reading<never, unknown>;
 
 /** Pause between alarms while jobs run here: the platform ends an object that gets no event for 70 s. */
-const AWAKE_MS = 30_000;
+const AWAKE_MS = 50_000;
 /** Pause before more timers are claimed while as many jobs run as may, and after the database has failed. */
 const FULL_MS = 1_000;
 const FAILED_MS = 30_000;

@@ -14,7 +14,7 @@ import {
   usageOf,
 } from "@sluice/worker-proxy/internal";
 import { createJobs } from "../jobs/jobs.js";
-import { checkMilliseconds, checkWhole } from "../jobs/options.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { headOf } from "../jobs/run.js";
 import type { Ending, Sending } from "../jobs/sending.js";
@@ -48,13 +48,14 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
  *
  * It needs the `host` of the proxy, and takes everything else from the proxy's options.
  *
- * @throws {TypeError} for an option that can't work
+ * @throws {TypeError} for an option that is unknown or can't work
  * @example
  * ```ts
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [idempotency()] });
  * ```
  */
 export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): ProxyPlugin<Env> {
+  checkNames("idempotency", options, ["retentionMs", "maxBytes"]);
   const retentionMs = checkMilliseconds("retentionMs", options.retentionMs ?? 86_400_000);
   const maxBytes = checkWhole("maxBytes", options.maxBytes ?? 16 * 1024 * 1024);
   const jobs = createJobs({

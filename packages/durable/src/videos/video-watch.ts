@@ -2,6 +2,7 @@ import type { Job, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
 import { deadLetterStorage } from "../dead-letters/dead-letter-rows.js";
 import { createLetterOperations } from "../dead-letters/dead-letters.js";
+import { MAX_MS } from "../jobs/options.js";
 import { DELIVERY_OPERATIONS } from "./deliveries.js";
 import { type EndHandler, NamedHandlers } from "./end-handler.js";
 import { defineFollow } from "./follow.js";
@@ -122,8 +123,9 @@ function checkOptions<Env>(options: VideoWatchOptions<Env>) {
     Number.isSafeInteger(intervalMs) && intervalMs >= min && intervalMs <= max,
     `videoWatch: intervalMs: give a whole number from ${min} to ${max}`,
   );
-  const isTime = retentionMs === undefined || (Number.isSafeInteger(retentionMs) && retentionMs >= 1);
-  ensure(isTime, "videoWatch: retentionMs: give a whole number from 1 up");
+  const isWhole = Number.isSafeInteger(retentionMs) && Number(retentionMs) >= 1;
+  const isTime = retentionMs === undefined || (isWhole && retentionMs <= MAX_MS);
+  ensure(isTime, "videoWatch: retentionMs: give a whole number from 1 up, 100 years at most");
   const isStart = startOn === "create" || startOn === "subscribe";
   ensure(isStart, 'videoWatch: startOn: give "create" or "subscribe"');
   const areHandlers = Array.isArray(onEnd) && onEnd.every((handler) => typeof handler === "function");

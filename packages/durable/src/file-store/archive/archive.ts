@@ -1,9 +1,9 @@
 import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
 import { logCause } from "@sluice/worker-proxy/internal";
 import type { EndContext, EndedTask } from "../../videos/end-handler.js";
-import { reportCopy } from "../files/report-copy.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
+import { reportCopy } from "./report.js";
 import { findImages, findVideos, type ResultFile } from "./results.js";
 
 /** Makes the functions that store which results of the gateway are to be copied. */

@@ -1,11 +1,11 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
 import { logCause, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
 import { COPY_MS, MARGIN_MS } from "../files/options.js";
-import { reportCopy } from "../files/report-copy.js";
 import type { Store, UserFiles } from "../files/store.js";
 import { COPY, type CopyRow, type UserInput } from "../files/tables.js";
 import { beginCopy, endCopy } from "./copies.js";
 import { copyFile, MAX_ATTEMPTS } from "./copy-file.js";
+import { reportCopy } from "./report.js";
 
 const DAY_MS = 86_400_000;
 /** Pause after the first attempt that fails; each further one is four times as long. */

@@ -1,6 +1,7 @@
 import type { Keys } from "@sluice/worker-proxy";
 import { ensure, readOption } from "@sluice/worker-proxy/internal";
 import type { Bucket } from "../../buckets/bucket.js";
+import { MAX_MS } from "../../jobs/options.js";
 import { type FileType, fileTypes } from "./file-type.js";
 
 /** Options of the archive. */
@@ -152,6 +153,8 @@ function checkNumbers<Numbers extends object>(subject: string, defaults: Numbers
   for (const name of Object.keys(defaults) as (keyof Numbers & string)[]) {
     const isCount = Number.isSafeInteger(given[name]) && Number(given[name]) > 0;
     ensure(isCount, `${subject}: ${name}: give a whole number from 1 up`);
+    const isTooLong = name.endsWith("Ms") && Number(given[name]) > MAX_MS;
+    ensure(!isTooLong, `${subject}: ${name}: give 100 years at most`);
   }
 }
 

@@ -1,5 +1,7 @@
 import { operation } from "../../host/define.js";
-import { FILE_COLUMNS, type FileRow, findFile, sweepBy } from "./tables.js";
+import { type FileRow, findFile, sweepBy, updateFile } from "./tables.js";
+
+const IS_OPEN = " AND state = 'open'";
 
 /** A request for the part at an offset. */
 export type ClaimInput = {
@@ -20,49 +22,32 @@ export interface Claimed {
 /** Claims the part at the end of what is stored. One request at a time stores a part, so that the bucket has no more than is counted. */
 export const claimPart = operation(
   "files/claim",
-  async ({ key, now, query }, { id, from, claim, ms }: ClaimInput): Promise<Claimed> => {
-    const [claimed] = await query<FileRow>(
-      `UPDATE files SET claim = ?, claimed_until = ? WHERE key = ? AND id = ? AND state = 'open' AND received = ?
-        AND upload_id IS NOT NULL AND due_at > ? AND (claimed_until <= ? OR claim = ?) RETURNING ${FILE_COLUMNS}`,
-      ...[claim, now + ms, key, id, from, now, now, claim],
-    );
-    if (claimed) return { file: claimed, isClaimed: true };
-    const file = await findFile({ key, query }, id);
-    return {
-      file: file?.state === "removed" || Number(file?.dueAt) <= now ? undefined : file,
-      isClaimed: false,
-    };
+  async (transaction, { id, from, claim, ms }: ClaimInput): Promise<Claimed> => {
+    const { now } = transaction;
+    const file = await findFile(transaction, id);
+    if (!file || file.state === "removed" || file.dueAt <= now) return { isClaimed: false };
+    const isFree = file.claimedUntil <= now || file.claim === claim;
+    if (file.state !== "open" || file.received !== from || file.uploadId === null || !isFree)
+      return { file, isClaimed: false };
+    const claimed = await updateFile(transaction, id, ["claim = ?, claimed_until = ?", claim, now + ms]);
+    return { file: claimed, isClaimed: true };
   },
 );
 
 /** Gives up a claim whose part was not stored. */
 export const releaseClaim = operation(
   "files/unclaim",
-  async ({ key, query }, { id, claim }: { readonly id: string; readonly claim: string }): Promise<void> => {
-    await query(
-      "UPDATE files SET claimed_until = 0 WHERE key = ? AND id = ? AND claim = ? AND state = 'open'",
-      key,
-      id,
-      claim,
-    );
+  async (transaction, { id, claim }: { readonly id: string; readonly claim: string }): Promise<void> => {
+    const file = await findFile(transaction, id);
+    if (file?.claim === claim) await updateFile(transaction, id, ["claimed_until = 0"], IS_OPEN);
   },
 );
 
 /** Stores the id of the multipart upload, before it has a part: whatever happens, it can be found and aborted. */
 export const beginUpload = operation(
   "files/begin",
-  async (
-    { key, query },
-    { id, uploadId }: { readonly id: string; readonly uploadId: string },
-  ): Promise<FileRow | undefined> => {
-    const [file] = await query<FileRow>(
-      `UPDATE files SET upload_id = ? WHERE key = ? AND id = ? AND state = 'open' RETURNING ${FILE_COLUMNS}`,
-      uploadId,
-      key,
-      id,
-    );
-    return file;
-  },
+  (transaction, { id, uploadId }: { readonly id: string; readonly uploadId: string }) =>
+    updateFile(transaction, id, ["upload_id = ?", uploadId], IS_OPEN),
 );
 
 /** A part that the bucket has stored. */
@@ -94,10 +79,8 @@ export const addPart = operation(
     );
     // the claim of the last part is valid until the parts are put together
     const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
-    const [added] = await query<FileRow>(
-      `UPDATE files SET received = ?, due_at = ?, claimed_until = ? WHERE key = ? AND id = ? RETURNING ${FILE_COLUMNS}`,
-      ...[to, now + part.ttlMs, claimedUntil, key, id],
-    );
+    const change = "received = ?, due_at = ?, claimed_until = ?";
+    const added = await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
     // the space of an upload that stands still is free again by then
     await sweepBy(transaction, now + part.ttlMs, part.userId);
     return added;
@@ -112,13 +95,8 @@ export const completeFile = operation(
     { id, retentionMs }: { readonly id: string; readonly retentionMs: number },
   ): Promise<FileRow | undefined> => {
     const { key, now, query } = transaction;
-    const [whole] = await query<FileRow>(
-      `UPDATE files SET state = 'whole', received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?
-        WHERE key = ? AND id = ? AND state = 'open' RETURNING ${FILE_COLUMNS}`,
-      now + retentionMs,
-      key,
-      id,
-    );
+    const change = "state = 'whole', received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?";
+    const whole = await updateFile(transaction, id, [change, now + retentionMs], IS_OPEN);
     if (whole) await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
     const file = whole ?? (await findFile(transaction, id));
     return file?.state === "whole" ? file : undefined;

@@ -1,23 +1,14 @@
 import { reading } from "../../host/define.js";
-import { COPY_COLUMNS, type CopyRow, FILE_COLUMNS, type FileRow } from "./tables.js";
+import { type CopyRow, type FileRow, selectCopies, selectFiles } from "./tables.js";
 
 /** Number of rows of a page. */
 const PAGE = 100;
 
-const IS_FOUND = "key = ? AND state <> 'removed' AND due_at > ?";
-
 /** Reads a file that its user may see. */
 export const readFile = reading(
   "files/read",
-  async ({ key, query }, { id, now }: { readonly id: string; readonly now: number }) => {
-    const [file] = await query<FileRow>(
-      `SELECT ${FILE_COLUMNS} FROM files WHERE ${IS_FOUND} AND id = ?`,
-      key,
-      now,
-      id,
-    );
-    return file;
-  },
+  async (rows, { id, now }: { readonly id: string; readonly now: number }) =>
+    (await selectFiles(rows, "id = ? AND state <> 'removed' AND due_at > ?", id, now))[0],
 );
 
 /** Reads the parts of an upload, in their order. */
@@ -40,15 +31,10 @@ export interface Page<Row> {
 export const readPage = reading(
   "files/page",
   async (
-    { key, query },
+    reader,
     { after, now }: { readonly after: string; readonly now: number },
   ): Promise<Page<FileRow>> => {
-    const found = await query<FileRow>(
-      `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND id > ? ORDER BY id LIMIT ?`,
-      key,
-      after,
-      PAGE,
-    );
+    const found = await selectFiles(reader, "id > ? ORDER BY id LIMIT ?", after, PAGE);
     const rows = found.filter(({ state, dueAt }) => state !== "removed" && dueAt > now);
     return { rows, next: found[PAGE - 1]?.id };
   },
@@ -57,13 +43,8 @@ export const readPage = reading(
 /** Reads a page of results that are to be copied, or were. */
 export const readCopies = reading(
   "files/copies",
-  async ({ key, query }, { after }: { readonly after: string }): Promise<Page<CopyRow>> => {
-    const rows = await query<CopyRow>(
-      `SELECT ${COPY_COLUMNS} FROM file_copies WHERE key = ? AND source > ? ORDER BY source LIMIT ?`,
-      key,
-      after,
-      PAGE,
-    );
+  async (reader, { after }: { readonly after: string }): Promise<Page<CopyRow>> => {
+    const rows = await selectCopies(reader, "source > ? ORDER BY source LIMIT ?", after, PAGE);
     return { rows, next: rows[PAGE - 1]?.source };
   },
 );
@@ -72,16 +53,11 @@ export const readCopies = reading(
 export const findFiles = reading(
   "files/find",
   async (
-    { key, query },
+    reader,
     { ids, sources, now }: { ids: readonly string[]; sources: readonly string[]; now: number },
   ): Promise<readonly FileRow[]> => {
     const findBy = (column: "id" | "source") => (value: string) =>
-      query<FileRow>(
-        `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND ${column} = ? AND state = 'whole' AND due_at > ?`,
-        key,
-        value,
-        now,
-      );
+      selectFiles(reader, `${column} = ? AND state = 'whole' AND due_at > ?`, value, now);
     return (await Promise.all([...ids.map(findBy("id")), ...sources.map(findBy("source"))])).flat();
   },
 );

@@ -2,14 +2,15 @@ import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
 import {
   addUser,
-  COPY_COLUMNS,
-  type CopyRow,
-  FILE_COLUMNS,
+  COPY,
   type FileRow,
   findFile,
   NEVER,
   SWEEP,
+  selectFiles,
   sweepBy,
+  type UserInput,
+  updateFile,
 } from "./tables.js";
 
 /** Number of files that one step deletes: a bucket deletes up to 1,000 in one call. */
@@ -21,8 +22,11 @@ const ERASED = 500;
 const RETRY_MS = 10 * 60_000;
 const MAX_RETRY_MS = 86_400_000;
 
-/** Time after an attempt was due at which a copy is taken for lost, in milliseconds. */
-export const LOST_COPY_MS = 86_400_000;
+/**
+ * Time after an attempt was due at which the sweep schedules the job of copies once more, in milliseconds. A host gives a job
+ * up that has ended its process a few times; the copies behind that one would wait for ever.
+ */
+export const LOST_COPY_MS = 3_600_000;
 
 /** Time after which the sweep deletes what a request should have deleted by itself. */
 const HANDOVER_MS = 60_000;
@@ -42,7 +46,7 @@ export const removeFile = operation(
     // a copy that its owner deletes is not made again
     if (isForGood) await query("UPDATE file_copies SET url = '' WHERE key = ? AND id = ?", key, id);
     // the request that stored it gives it up: nothing is stored any more
-    else await query("UPDATE files SET claimed_until = 0 WHERE key = ? AND id = ?", key, id);
+    else await updateFile(transaction, id, ["claimed_until = 0"]);
     const file = await findFile(transaction, id);
     if (!file || file.state === "removed") return file;
     await mark(transaction, id, now + HANDOVER_MS);
@@ -76,42 +80,26 @@ export const addRemoved = operation(
   },
 );
 
-/** The files that a step of the sweep has to delete. `state` is the one before the step. */
-export interface DueFiles {
-  readonly files: readonly FileRow[];
-  /** Copies whose job was given up, because it ended its process each time. */
-  readonly lost: readonly CopyRow[];
-}
-
-/** Marks files whose time is over, and returns them with those that are still to be deleted. */
-export const findDue = operation("files/due", async (transaction, _: null): Promise<DueFiles> => {
-  const { key, now, query } = transaction;
-  const files = await query<FileRow>(
-    `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND due_at <= ? ORDER BY due_at LIMIT ?`,
-    key,
-    now,
-    BATCH,
-  );
-  for (const { id, state, dueAt } of files) if (state !== "removed") await mark(transaction, id, dueAt);
-  await query(
-    `DELETE FROM file_copies WHERE key = ? AND source IN
+/** Marks files whose time is over, and returns them with those that are still to be deleted, each with its state before. */
+export const findDue = operation(
+  "files/due",
+  async (transaction, { userId }: UserInput): Promise<readonly FileRow[]> => {
+    const { key, now, query } = transaction;
+    const files = await selectFiles(transaction, "due_at <= ? ORDER BY due_at LIMIT ?", now, BATCH);
+    for (const { id, state, dueAt } of files) if (state !== "removed") await mark(transaction, id, dueAt);
+    await query(
+      `DELETE FROM file_copies WHERE key = ? AND source IN
       (SELECT source FROM file_copies WHERE key = ? AND forget_at <= ? ORDER BY forget_at LIMIT ?)`,
-    ...[key, key, now, BATCH],
-  );
-  return { files, lost: await endLostCopies(transaction) };
-});
+      ...[key, key, now, BATCH],
+    );
+    const [waiting] = await query<{ at: number | null }>(NEXT_COPY, key);
+    if ((waiting?.at ?? NEVER) <= now - LOST_COPY_MS)
+      await transaction.schedule(COPY, { id: "", at: now, input: { userId } });
+    return files;
+  },
+);
 
-/** Ends copies that should have had an attempt long ago. They stay for a while, so that they are not made again at once. */
-async function endLostCopies({ key, now, query }: Transaction): Promise<readonly CopyRow[]> {
-  const lost = await query<CopyRow>(
-    `UPDATE file_copies SET url = '', next_at = NULL, forget_at = ? WHERE key = ? AND source IN
-      (SELECT source FROM file_copies WHERE key = ? AND next_at <= ? ORDER BY next_at LIMIT ?) RETURNING ${COPY_COLUMNS}`,
-    ...[now + LOST_COPY_MS, key, key, now - LOST_COPY_MS, BATCH],
-  );
-  if (lost.length > 0)
-    await query("UPDATE file_users SET copies = copies - ? WHERE key = ?", lost.length, key);
-  return lost;
-}
+const NEXT_COPY = "SELECT MIN(next_at) AS at FROM file_copies WHERE key = ?";
 
 /** The end of a step of deletion. */
 export type Deleted = {
@@ -127,19 +115,15 @@ export type Deleted = {
 export const endRemoval = operation(
   "files/gone",
   async (transaction, input: Deleted): Promise<readonly FileRow[]> => {
-    const { key, now, query } = transaction;
+    const { now } = transaction;
     for (const id of input.gone) await endFile(transaction, id);
     const left: FileRow[] = [];
     for (const id of input.left) {
       const file = await findFile(transaction, id);
       // a repeated input finds the row postponed
       if (file?.state !== "removed" || file.dueAt > now + HANDOVER_MS) continue;
-      const [postponed] = await query<FileRow>(
-        `UPDATE files SET removals = removals + 1, due_at = ? WHERE key = ? AND id = ? RETURNING ${FILE_COLUMNS}`,
-        now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS),
-        key,
-        id,
-      );
+      const dueAt = now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS);
+      const postponed = await updateFile(transaction, id, ["removals = removals + 1, due_at = ?", dueAt]);
       if (postponed) left.push(postponed);
     }
     await scheduleSweep(transaction, input);
@@ -153,12 +137,7 @@ async function endFile(transaction: Transaction, id: string): Promise<void> {
   const file = await findFile(transaction, id);
   if (file?.state !== "removed") return;
   if (file.claimedUntil > now)
-    await query(
-      "UPDATE files SET counted = 0, removals = 0, due_at = ? WHERE key = ? AND id = ?",
-      file.claimedUntil,
-      key,
-      id,
-    );
+    await updateFile(transaction, id, ["counted = 0, removals = 0, due_at = ?", file.claimedUntil]);
   else await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
   await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
   if (file.counted > 0)
@@ -175,7 +154,7 @@ async function scheduleSweep(transaction: Transaction, { userId, storesMs }: Del
   const [[file], [over], [waiting], [user]] = await Promise.all([
     query<{ at: number | null }>("SELECT MIN(due_at) AS at FROM files WHERE key = ?", key),
     query<{ at: number | null }>("SELECT MIN(forget_at) AS at FROM file_copies WHERE key = ?", key),
-    query<{ at: number | null }>("SELECT MIN(next_at) AS at FROM file_copies WHERE key = ?", key),
+    query<{ at: number | null }>(NEXT_COPY, key),
     query<{ erasedAt: number; copies: number }>(
       'SELECT erased_at AS "erasedAt", copies FROM file_users WHERE key = ?',
       key,
@@ -183,7 +162,8 @@ async function scheduleSweep(transaction: Transaction, { userId, storesMs }: Del
   ]);
   if (!user) return;
   const erasedUntil = user.erasedAt + storesMs;
-  const lostAt = (waiting?.at ?? NEVER) + LOST_COPY_MS;
+  const nextCopy = waiting?.at ?? NEVER;
+  const lostAt = (nextCopy > now - LOST_COPY_MS ? nextCopy : now) + LOST_COPY_MS;
   const ends = [file?.at ?? NEVER, over?.at ?? NEVER, erasedUntil > now ? erasedUntil : NEVER];
   const at = Math.min(...ends, lostAt);
   await query("UPDATE file_users SET sweep_at = ? WHERE key = ?", at, key);
@@ -214,10 +194,7 @@ export const eraseFiles = operation(
     );
     const waiting = copies.filter(({ nextAt }) => nextAt !== null).length;
     await query("UPDATE file_users SET erased_at = ?, copies = copies - ? WHERE key = ?", now, waiting, key);
-    const files = await query<FileRow>(
-      `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND id > ? ORDER BY id LIMIT ?`,
-      ...[key, after, ERASED],
-    );
+    const files = await selectFiles(transaction, "id > ? ORDER BY id LIMIT ?", after, ERASED);
     for (const { id, state, counted } of files)
       if (state !== "removed" || counted > 0) await mark(transaction, id, now);
     await sweepBy(transaction, now + HANDOVER_MS, userId);
@@ -226,11 +203,6 @@ export const eraseFiles = operation(
   },
 );
 
-async function mark({ key, query }: Transaction, id: string, at: number): Promise<void> {
-  await query(
-    "UPDATE files SET state = 'removed', source = NULL, due_at = ? WHERE key = ? AND id = ?",
-    at,
-    key,
-    id,
-  );
+async function mark(transaction: Transaction, id: string, at: number): Promise<void> {
+  await updateFile(transaction, id, ["state = 'removed', source = NULL, due_at = ?", at]);
 }

@@ -1,5 +1,5 @@
 import { operation } from "../../host/define.js";
-import { addUser, FILE_COLUMNS, type FileRow, findFile, sweepBy } from "./tables.js";
+import { addUser, type FileRow, findFile, selectFiles, sweepBy, updateFile } from "./tables.js";
 
 /** A file whose space is to be reserved. */
 export type NewFile = {
@@ -41,45 +41,25 @@ export const reserveSpace = operation(
     const [counted] = await query(
       `UPDATE file_users SET files = files + 1, bytes = bytes + ?
       WHERE key = ? AND files < ? AND bytes + ? <= ? AND erased_at <= ? RETURNING key`,
-      bytes,
-      key,
-      maxFiles,
-      bytes,
-      maxBytes,
-      startedAt,
+      ...[bytes, key, maxFiles, bytes, maxBytes, startedAt],
     );
     if (!counted) return { full: await findBound() };
     const dueAt = now + input.holdMs;
     await query(
       `INSERT INTO files (key, id, state, bytes, counted, received, type, is_copy, source, task_id, upload_id, claim,
       claimed_until, due_at, removals) VALUES (?, ?, 'open', ?, ?, 0, ?, ?, ?, ?, NULL, ?, ?, ?, 0)`,
-      ...[
-        key,
-        id,
-        bytes,
-        bytes,
-        input.type,
-        source === null ? 0 : 1,
-        source,
-        input.taskId,
-        input.claim,
-        dueAt,
-        dueAt,
-      ],
+      ...[key, id, bytes, bytes, input.type, source === null ? 0 : 1],
+      ...[source, input.taskId, input.claim, dueAt, dueAt],
     );
     await sweepBy(transaction, dueAt, input.userId);
     return { file: (await findFile(transaction, id)) as FileRow };
 
     async function findCopy(): Promise<FileRow | undefined> {
       if (source === null) return undefined;
-      const [copy] = await query<FileRow>(
-        `SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND source = ?`,
-        key,
-        source,
-      );
+      const [copy] = await selectFiles(transaction, "source = ?", source);
       if (!copy || copy.dueAt > now) return copy;
       // an expired copy that is about to be deleted can't serve as the new one
-      await query("UPDATE files SET source = NULL WHERE key = ? AND id = ?", key, copy.id);
+      await updateFile(transaction, copy.id, ["source = NULL"]);
       return undefined;
     }
 
@@ -107,13 +87,10 @@ export const growFile = operation("files/grow", async (transaction, input: Growt
   if (more > 0) {
     const [counted] = await query(
       "UPDATE file_users SET bytes = bytes + ? WHERE key = ? AND bytes + ? <= ? RETURNING key",
-      more,
-      key,
-      more,
-      maxBytes,
+      ...[more, key, more, maxBytes],
     );
     if (!counted) return { full: "bytes" };
-    await query("UPDATE files SET bytes = ?, counted = ? WHERE key = ? AND id = ?", bytes, bytes, key, id);
+    await updateFile(transaction, id, ["bytes = ?, counted = ?", bytes, bytes]);
   }
   return { file: { ...file, bytes } };
 });

@@ -1,12 +1,8 @@
 import type { HostContext, Job, JobEvent } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/internal";
 import { findDue } from "./removal.js";
-import { reportCopy } from "./report-copy.js";
 import type { Store } from "./store.js";
 import { type FileRow, SWEEP, type UserInput } from "./tables.js";
-
-/** The line in the log for a copy whose job was given up. */
-const LOST = "its attempts were cut off; dropped";
 
 /**
  * Makes the job that deletes files of a user whose time is over, and files that a request left when it was cut. One run
@@ -24,21 +20,13 @@ export async function sweepPage<Env>(
 ): Promise<{ readonly count: number; readonly cause?: unknown }> {
   const own = env as Env;
   const { run, deleteAll } = await store.open(own, userId, host);
-  const { files, lost } = await run(findDue, null);
+  const files = await run(findDue, { userId });
   const { left, cause, isWhole } = await deleteAll(files);
   for (const row of left)
     report(row, { outcome: "waiting", code: "not_deleted", attempts: row.removals, nextAt: row.dueAt });
   if (!isWhole) logError(`fileStore: the bucket did not delete ${left.length} files; it is tried again`);
   const unfinished = files.filter(({ state, isCopy }) => state === "open" && !isCopy);
   for (const row of unfinished) report(row, { outcome: "dropped", code: "upload_unfinished" });
-  for (const { attempts, ...copy } of lost)
-    await reportCopy(
-      store,
-      own,
-      { ...copy, userId },
-      { outcome: "failed", code: "copy_cut", attempts },
-      LOST,
-    );
   return { count: files.length, cause };
 
   function report(

@@ -1,4 +1,4 @@
-import type { Job, Transaction } from "@sluice/worker-proxy";
+import type { Job, Transaction, Value } from "@sluice/worker-proxy";
 
 /**
  * Rows by user: a row for each file, each stored part of an unfinished upload, and each result to copy, and one row of sums.
@@ -64,7 +64,7 @@ export interface FileRow {
 }
 
 /** The columns of a {@link FileRow}, under its names. Postgres turns names without quotes into small letters. */
-export const FILE_COLUMNS = `id, state, bytes, counted, received, type, is_copy AS "isCopy", source, task_id AS "taskId",
+const FILE_COLUMNS = `id, state, bytes, counted, received, type, is_copy AS "isCopy", source, task_id AS "taskId",
   upload_id AS "uploadId", claim, claimed_until AS "claimedUntil", due_at AS "dueAt", removals`;
 
 /** A result that is to be copied, or was. A row that is over stays for a while, so that nothing is copied twice. */
@@ -84,7 +84,7 @@ export interface CopyRow {
 }
 
 /** The columns of a {@link CopyRow}, under its names. */
-export const COPY_COLUMNS =
+const COPY_COLUMNS =
   'source, id, url, task_id AS "taskId", attempts, noted_at AS "notedAt", next_at AS "nextAt"';
 
 /** Stands for "never" among times: an index and `<` treat it as any other. */
@@ -110,13 +110,32 @@ function declareJob(name: string): Job<UserInput> {
   };
 }
 
-/** Reads a file of the key. */
-export async function findFile(
-  { key, query }: Pick<Transaction, "key" | "query">,
+type Rows = Pick<Transaction, "key" | "query">;
+
+/** Reads files of the key. */
+export function selectFiles({ key, query }: Rows, where: string, ...values: readonly Value[]) {
+  return query<FileRow>(`SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND ${where}`, key, ...values);
+}
+
+/** Reads results of the key that are to be copied, or were. */
+export function selectCopies({ key, query }: Rows, where: string, ...values: readonly Value[]) {
+  return query<CopyRow>(`SELECT ${COPY_COLUMNS} FROM file_copies WHERE key = ? AND ${where}`, key, ...values);
+}
+
+/** Changes a file of the key. Returns undefined where it does not meet the condition. */
+export async function updateFile(
+  { key, query }: Rows,
   id: string,
+  [change, ...values]: readonly [string, ...Value[]],
+  condition = "",
 ): Promise<FileRow | undefined> {
-  const [file] = await query<FileRow>(`SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND id = ?`, key, id);
-  return file;
+  const sql = `UPDATE files SET ${change} WHERE key = ? AND id = ?${condition} RETURNING ${FILE_COLUMNS}`;
+  return (await query<FileRow>(sql, ...values, key, id))[0];
+}
+
+/** Reads a file of the key. */
+export async function findFile(rows: Rows, id: string): Promise<FileRow | undefined> {
+  return (await selectFiles(rows, "id = ?", id))[0];
 }
 
 /** Adds the row of a user's sums, where it is missing. */
