@@ -53,7 +53,8 @@ export const MAX_ATTEMPTS = PAUSES_MS.length + 1;
 /** Time for which a dead letter is stored. */
 export const DEAD_LETTER_RETENTION_MS = 7 * 24 * HOUR;
 const MAX_CAUSE_CHARACTERS = 500;
-const LOST = "the process ended during the attempt";
+/** The result of an attempt whose process was lost. */
+export const LOST_ATTEMPT: Attempted = { failure: "the process ended during the attempt" };
 
 /** Begins an attempt, and counts it before the handler runs. */
 export const beginDelivery = operation(
@@ -66,8 +67,7 @@ export const beginDelivery = operation(
     const { isRemoved = false } = (await readWatch(transaction, row.task)) ?? {};
     const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
     if (row.run === run && row.state === "running") return { handler, attempts, ended };
-    if (row.state === "running")
-      return { lost: await fail(transaction, row, { failure: LOST }), handler, ended };
+    if (row.state === "running") return { lost: await fail(transaction, row, LOST_ATTEMPT), handler, ended };
     if (transaction.now < row.at) {
       await setTimer(transaction, DELIVER, id, row.at);
       return null;

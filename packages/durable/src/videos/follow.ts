@@ -1,4 +1,4 @@
-import type { HostContext, Source } from "@sluice/worker-proxy";
+import type { Source } from "@sluice/worker-proxy";
 import { source } from "../host/define.js";
 import { renameTask } from "./end-handler.js";
 import { Feed } from "./feed.js";
@@ -16,9 +16,6 @@ export type Follow = {
   readonly isPublic: boolean;
 };
 
-/** The context of a host that says when the reader of a source has left. Without a signal, the next beat finds out. */
-type EndingContext = HostContext & { readonly signal?: AbortSignal };
-
 const encoder = new TextEncoder();
 /** Makes the headers leave immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
@@ -26,7 +23,7 @@ const COMMENT = ":\n\n";
 /** Defines the source of a task's events, which all followers of a user in one place share. */
 export function defineFollow<Env>(parts: WatchParts<Env>): Source<Follow> {
   const feeds = new WeakMap<object, Map<string, Feed<Env>>>();
-  return source("videos.follow", async function* (context: EndingContext, input: Follow) {
+  return source("videos.follow", async function* (context, input: Follow) {
     const ofHost = feeds.get(context.host) ?? new Map<string, Feed<Env>>();
     feeds.set(context.host, ofHost);
     const { key, signal } = context;
@@ -41,11 +38,11 @@ export function defineFollow<Env>(parts: WatchParts<Env>): Source<Follow> {
 async function* followTask<Env>(
   feed: Feed<Env>,
   { id, sentId, lastEventId }: Follow,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   const follower = feed.add(id);
   const leave = () => feed.wake();
-  signal?.addEventListener("abort", leave, { once: true });
+  signal.addEventListener("abort", leave, { once: true });
   let seen = lastEventId;
   let beats = feed.beats;
   let text = COMMENT;
@@ -53,7 +50,7 @@ async function* followTask<Env>(
     for (;;) {
       const wait = feed.watch();
       const task = await feed.read(id);
-      if (!task || follower.isOver || signal?.aborted) return;
+      if (!task || follower.isOver || signal.aborted) return;
       if (seen !== String(task.seq)) text += createEvent(task, sentId);
       seen = String(task.seq);
       text += createEnd(task);
@@ -68,7 +65,7 @@ async function* followTask<Env>(
       await wait();
     }
   } finally {
-    signal?.removeEventListener("abort", leave);
+    signal.removeEventListener("abort", leave);
     if (!follower.isOver) feed.remove(follower);
   }
 }

@@ -7,6 +7,7 @@ import {
   type DeliveryResult,
   endDelivery,
   findDelivery,
+  LOST_ATTEMPT,
   MAX_ATTEMPTS,
 } from "./deliveries.js";
 import { DeliveryError, type EndedTask, type EndHandler, type NamedHandlers } from "./end-handler.js";
@@ -59,7 +60,7 @@ export async function deliverEnd<Env>(parts: WatchParts<Env>, context: JobContex
   const handler = parts.handlers.get(name);
   const report = (result: DeliveryResult, attempted: Attempted, error?: unknown) =>
     reportAttempt(parts, context.env as Env, { name, kind: handler?.kind, ended, result, attempted, error });
-  if ("lost" in begun) return report(begun.lost, { failure: "the process ended during the attempt" });
+  if ("lost" in begun) return report(begun.lost, LOST_ATTEMPT);
   const { attempted, error } = await runHandler(context, id, handler, begun);
   const result = await host.run(key, endDelivery, { id, run, attempted });
   report(result, attempted, error);
@@ -67,7 +68,7 @@ export async function deliverEnd<Env>(parts: WatchParts<Env>, context: JobContex
 
 /** Calls the handler, for ten minutes at most. What it throws is its result. */
 async function runHandler<Env>(
-  { host, key, env, subscribe, signal: closing }: JobContext & { readonly signal?: AbortSignal },
+  { host, key, env, subscribe, signal: closing }: JobContext,
   id: string,
   handler: EndHandler<Env> | undefined,
   { ended, attempts }: { readonly ended: EndedTask; readonly attempts: number },
@@ -81,7 +82,7 @@ async function runHandler<Env>(
       () => {}, // the database is away: the attempt continues
     );
   });
-  const signal = closing ? AbortSignal.any([controller.signal, closing]) : controller.signal;
+  const signal = AbortSignal.any([controller.signal, closing]);
   try {
     if (!handler) throw new DeliveryError("videoWatch has no handler of this name any more");
     const attempt = { env: env as Env, host, key, attempt: attempts, signal };

@@ -1,6 +1,7 @@
-import type { AdminOperation, BoundHost, UserData } from "@sluice/worker-proxy";
-import { ensure, hashOf, type Server } from "@sluice/worker-proxy/internal";
+import type { AdminOperation, UserData } from "@sluice/worker-proxy";
+import { ensure } from "@sluice/worker-proxy/internal";
 import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../dead-letters/dead-letter-rows.js";
+import { userKey } from "../jobs/user-key.js";
 import { pollTask, type WatchParts } from "./jobs.js";
 import { pollAgain } from "./polls.js";
 import { createWatchEvent } from "./report.js";
@@ -10,11 +11,6 @@ import { eraseWatches, findWatch, listWatches, PAGE } from "./watches.js";
 /** Largest export of a user, in characters. */
 const MAX_EXPORT_CHARACTERS = 8 * 1024 * 1024;
 
-/** Returns the key of a user's rows. */
-export async function createUserKey(userId: string): Promise<string> {
-  return `user:${await hashOf(userId)}`;
-}
-
 /** Exports and erases the watches of a user, and the dead letters of their ends. */
 export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
   return {
@@ -22,7 +18,7 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
     async eraseUser(env, userId) {
       const server = parts.server();
       const host = server.host(env);
-      const key = await createUserKey(userId);
+      const key = await userKey(userId);
       for (let isDone = false; !isDone; ) {
         const erased = await host.run(key, eraseWatches, null);
         for (const task of erased.stopped)
@@ -34,7 +30,7 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
     },
     async exportUser(env, userId) {
       const host = parts.server().host(env);
-      const key = await createUserKey(userId);
+      const key = await userKey(userId);
       const all: unknown[] = [];
       let characters = 0;
       for (let after = "", isDone = false; !isDone; ) {
@@ -52,12 +48,12 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
 
 /** The operations of an operator on the watches of a user: `watches/list` and `watches/poll`. */
 export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly AdminOperation<Env>[] {
-  const open = (env: Env): BoundHost => (parts.server() as Server<Env>).host(env);
+  const open = (env: Env) => parts.server().host(env);
   return [
     {
       name: "watches/list",
       async run(env, { user, cursor }) {
-        const key = await createUserKey(readText("user", user));
+        const key = await userKey(readText("user", user));
         const after = cursor === undefined ? "" : readText("cursor", cursor);
         const tasks = await open(env).run(key, listWatches, { after });
         const last = tasks.length === PAGE ? tasks.at(-1) : undefined;
@@ -70,7 +66,7 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
       name: "watches/poll",
       async run(env, { user, id: given }) {
         const host = open(env);
-        const key = await createUserKey(readText("user", user));
+        const key = await userKey(readText("user", user));
         const id = readText("id", given);
         await host.run(key, pollAgain, { id });
         await pollTask(parts, { host, key, env }, id);
