@@ -8,8 +8,8 @@ import {
   DEAD_LETTERS_KEY,
   listLetters,
   removeDeadLetter,
-} from "../src/dead-letters/dead-letter-rows.js";
-import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
+} from "../src/videos/dead-letter-rows.js";
+import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
 import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
 

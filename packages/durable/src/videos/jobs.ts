@@ -1,6 +1,6 @@
 import type { HostContext, JobContext, JobEvent } from "@sluice/worker-proxy";
 import { hashOf, type Server } from "@sluice/worker-proxy/internal";
-import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "../dead-letters/dead-letter-rows.js";
+import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letter-rows.js";
 import {
   type Attempted,
   beginDelivery,

@@ -1,7 +1,7 @@
 import type { AdminOperation, UserData } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
-import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../dead-letters/dead-letter-rows.js";
 import { userKey } from "../jobs/user-key.js";
+import { DEAD_LETTERS_KEY, removeLettersOfUser } from "./dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";
 import { pollAgain } from "./polls.js";
 import { createWatchEvent } from "./report.js";
