@@ -43,6 +43,7 @@ export default defineConfig({
                 SLUICE: { className: "Sluice", useSQLite: true },
                 BUDGETS: { className: "Budgets", useSQLite: true },
                 COUNTED: { className: "Counted", useSQLite: true },
+                STORED: { className: "Stored", useSQLite: true },
               },
               r2Buckets: ["MEDIA"],
             },

@@ -120,6 +120,7 @@ describe("a chat behind a proxy with logged streams", () => {
     await shows(before, "one ");
     const kept = await left(storage);
     await proxy.kill();
+    proxy.expireOwners();
     await proxy.start();
     const after = page(kept.storage, kept.id);
     await ends(after);

@@ -1,14 +1,8 @@
 // Budgets
 
-export {
-  type Budget,
-  type BudgetLimit,
-  type BudgetOptions,
-  type BudgetReader,
-  type BudgetRule,
-  type BudgetState,
-  budget,
-} from "./budgets/budget.js";
+export { type Budget, type BudgetOptions, budget } from "./budgets/budget.js";
+export type { BudgetState } from "./budgets/limit-access.js";
+export type { BudgetLimit, BudgetReader, BudgetRule } from "./budgets/limits.js";
 export { type MaxTokensOptions, maxTokens } from "./budgets/max-tokens.js";
 
 // Idempotency and streams

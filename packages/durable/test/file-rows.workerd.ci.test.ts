@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { expect, test } from "vitest";
-import { proxy } from "./fixture/host-worker.js";
+import proxy from "./fixture/host-worker.js";
 import type { Rows } from "./support/rows.js";
 
 const { SLUICE } = env as unknown as { readonly SLUICE: TestNamespace };

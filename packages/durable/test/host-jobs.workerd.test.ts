@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
-import { type HostEnv, proxy } from "./fixture/host-worker.js";
+import proxy, { type HostEnv } from "./fixture/host-worker.js";
 import { gateway } from "./support/durable-gateway.js";
 
 const { SLUICE } = env as unknown as { readonly SLUICE: TestNamespace };
@@ -128,7 +128,7 @@ describe("a stream in a Durable Object", () => {
     await expect.poll(() => live.hasLeft).toBe(true);
   });
 
-  test("is interrupted once its object is gone, and never sent again", async () => {
+  test("case 115: is interrupted once its object is gone, and never sent again", async () => {
     const live = streamLive();
     const response = await ask({ key: "one" });
     const large = piece("large".repeat(60_000));
@@ -149,7 +149,7 @@ describe("a stream in a Durable Object", () => {
   });
 });
 
-describe("a create in a Durable Object", () => {
+describe("cases 100, 102: a create in a Durable Object", () => {
   test("is sent once, however many come, and has its response when they come again", async () => {
     gateway.answers(async () => {
       await turn();

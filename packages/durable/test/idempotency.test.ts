@@ -1,5 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { idempotency } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { expectNoKey } from "../../worker-proxy/test/support/key.js";
+import { openFile } from "./support/database-file.js";
 import {
   codeOf,
   openGateway,
@@ -45,7 +49,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a create that comes again with its key", () => {
+describe("case 100: a create that comes again with its key", () => {
   test.each(Object.entries(creates))(
     "is sent and billed once, and has the same response: %s",
     async (_, row) => {
@@ -110,7 +114,27 @@ describe("a create that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test("finds nothing of another user", async () => {
+  test("has the same response after a change of the proxy's secret", async () => {
+    const file = await openFile();
+    const gateway = openGateway(() => Response.json({ id: "t-1", status: "queued" }));
+    const [path, body] = creates.video;
+    for (const secret of [
+      "a secret of the proxy's own, 32 and more",
+      "another secret of it, 32 letters and more",
+    ]) {
+      const { create, host } = openStoredProxy({
+        gateway,
+        host: nodeHost({ file, env: {} }),
+        secret: () => secret,
+      });
+      expect((await create("one", { path, body })).status).toBe(200);
+      await host.ended();
+      await host.crash();
+    }
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("case 101: finds nothing of another user", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway });
     await create("one");
@@ -118,7 +142,7 @@ describe("a create that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test("is refused with 422 if its body or its path has changed, while it runs and later", async () => {
+  test("case 101: is refused with 422 if its body or its path has changed, while it runs and later", async () => {
     const { gateway, respond } = openHeld();
     const { create } = openStoredProxy({ gateway });
     const first = create("one");
@@ -138,7 +162,7 @@ describe("a create that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("needs a key of 1 to 255 visible characters, and is sent each time without one", async () => {
+  test("case 101: needs a key of 1 to 255 visible characters, and is sent each time without one", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway });
     for (const wrong of ["a b", "k".repeat(256), ""]) {
@@ -162,7 +186,7 @@ test("The offer of `once` is on each response, on refusals and in health", async
     expect(response.headers.get("x-sluice-offers")).toBe("once");
 });
 
-describe("what costs nothing frees its key", () => {
+describe("case 103: what costs nothing frees its key", () => {
   test.each([400, 401, 402, 403, 404, 413, 422, 429])("a refusal with %i", async (status) => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: { message: "no" } }, { status }));
@@ -229,7 +253,7 @@ describe("what costs nothing frees its key", () => {
   });
 });
 
-describe("what may have cost is stored, also as an error", () => {
+describe("case 104: what may have cost is stored, also as an error", () => {
   const error = (status: number, headers = {}) =>
     Response.json({ error: { message: "no" } }, { status, headers });
   test.each<readonly [string, () => Response | Promise<Response>]>([
@@ -283,6 +307,33 @@ describe("what may have cost is stored, also as an error", () => {
     expect([later.status, await codeOf(later)]).toEqual([502, "answer_not_kept"]);
     expect(gateway.requests).toHaveLength(1);
     expect(lines.join()).toContain("see maxBytes");
+  });
+});
+
+describe("case 105: what is stored of creates is bounded", () => {
+  test("to a day, after which a timer leaves nothing", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+    const gateway = openGateway(() => Response.json(image));
+    const { create, host } = openStoredProxy({ gateway });
+    await (await create("one")).text();
+    await host.ended();
+    vi.setSystemTime(Date.UTC(2040, 0, 1) + DAY + 1000);
+    const count = async () => (await Promise.all(["jobs", "job_parts", "timers"].map(host.count))).join(", ");
+    await expect.poll(count).toBe("0, 0, 0");
+  });
+
+  test("to the response: neither the key of the gateway nor the body of the request", async () => {
+    const file = await openFile();
+    const gateway = openGateway(() => Response.json(image, { headers: { "x-request-id": "gateway-1" } }));
+    const { create, host } = openStoredProxy({ gateway, host: nodeHost({ file, env: {} }) });
+    await (await create("one")).text();
+    await host.ended();
+    await host.close();
+    host.isGone = true;
+    const stored = await readFile(file, "latin1");
+    expect(stored).toContain("gateway-1");
+    expect(stored).not.toContain("a bird");
+    expectNoKey(stored);
   });
 });
 

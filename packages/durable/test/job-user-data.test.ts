@@ -25,7 +25,7 @@ function openUser() {
   return { gateway, purse, parts, ...openStoredProxy({ gateway, plugins: [purse.plugin, ...parts] }) };
 }
 
-describe("the data of a user", () => {
+describe("case 117: the data of a user", () => {
   test("has each stream and each create with its response, and nobody else's", async () => {
     const { gateway, proxy, ask, create } = openUser();
     gateway.streams(piece("a") + end);
@@ -116,7 +116,7 @@ describe("the data of a user", () => {
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 
-  test("is not erased as long as a reservation can't be settled; its responses are", async () => {
+  test("case 165: is not erased as long as a reservation can't be settled; its responses are", async () => {
     silenceLog();
     const { gateway, purse, proxy, jobs, ask, resume, host } = openUser();
     gateway.streams(piece("a secret plan") + end);

@@ -47,7 +47,7 @@ function openProcesses() {
   return { purse, gateway, open };
 }
 
-describe("a create whose process is gone", () => {
+describe("case 102: a create whose process is gone", () => {
   test("is never sent again: the same error under its key for a day, and its reservation is spent", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = openProcesses();
@@ -87,7 +87,7 @@ describe("a create whose process is gone", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("frees its key and its reservation if it was not sent yet", async () => {
+  test("case 142: frees its key and its reservation if it was not sent yet", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = openProcesses();
     gateway.responds(() => Response.json(image));
@@ -146,7 +146,7 @@ describe("a create whose process is gone", () => {
     expect(await (await process.create("one")).json()).toEqual(image);
   });
 
-  test("is settled and reported once, however many ask for it at once", async () => {
+  test("case 142: is settled and reported once, however many ask for it at once", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
     gateway.hangs();
@@ -172,14 +172,14 @@ describe("a create whose process is gone", () => {
     void first.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
     await first.host.crash();
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + 61_000);
     const second = open();
     await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost" }]);
     await expect.poll(() => purse.spent).toEqual([100]);
   });
 });
 
-describe("a stream whose process is gone", () => {
+describe("case 115: a stream whose process is gone", () => {
   test("ends in an error behind its stored events, and is never sent again", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
@@ -241,7 +241,7 @@ describe("a stream whose process is gone", () => {
   });
 });
 
-describe("a reservation that could not be settled", () => {
+describe("cases 115, 142: a reservation that could not be settled", () => {
   test("is settled later, once, and its response stays", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
@@ -298,7 +298,7 @@ test("Nothing is left of a stream ten minutes after its end, and its key is free
   expect(gateway.requests).toHaveLength(2);
 });
 
-test("A request whose ticket can't be stored reserves nothing and is not sent", async () => {
+test("case 189: a request whose ticket can't be stored reserves nothing and is not sent", async () => {
   silenceLog();
   const { purse, gateway, open } = openProcesses();
   const process = open();

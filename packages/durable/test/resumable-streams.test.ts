@@ -100,7 +100,7 @@ describe("a stored stream", () => {
     await stop(id);
   });
 
-  test("has events of many lines, and one of a megabyte, byte by byte", async () => {
+  test("case 68: has events of many lines, and one of a megabyte, byte by byte", async () => {
     const lines = Array.from({ length: 10_000 }, (_, nth) => `data: ${nth}${"x".repeat(100)}\n`);
     const whole = [`${lines.join("")}\n`, finish, done];
     const gateway = openGateway();
@@ -416,7 +416,7 @@ describe("a response that ends badly", () => {
   });
 });
 
-describe("the streams of a user", () => {
+describe("case 114: the streams of a user", () => {
   test("are bounded where they cost: at the gateway, also if nobody reads them", async () => {
     const gateway = openGateway();
     gateway.responds(({ signal }) => {

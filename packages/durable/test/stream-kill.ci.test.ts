@@ -1,73 +1,73 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import { chunk } from "../../worker-proxy/test/support/upstream.js";
-import { startDurableProxy } from "./support/workerd.js";
+import { RESERVED } from "./fixture/shared-plugins.js";
+import { stopPostgres } from "./support/hosts.js";
+import { type RuntimeProxy, runtimes, startProxy } from "./support/runtime-proxies.js";
 
-let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
+const STREAMS = 100;
+/** Time after which timers have settled what was lost, and that in which a test looks again. */
+const PATIENCE = { timeout: 80_000, interval: 1_000 };
 
-beforeEach(async () => {
-  const objects = { STREAM_LOG: "StreamLog", ONCE: "Once", BUDGET: "Budget" };
-  proxy = await startDurableProxy({ fixture: "durable/test/fixture/kept-proxy.ts", objects });
-});
-afterEach(() => proxy.close());
+afterAll(stopPostgres);
 
-const events = { "content-type": "text/event-stream" };
-const body = JSON.stringify({
-  model: "delta-5.3",
-  stream: true,
-  messages: [{ role: "user", content: "hi" }],
-});
+const chats = "/v1/chat/completions";
+const images = "/v1/images/generations";
+const chat = { model: "delta-5.3", stream: true, messages: [{ role: "user", content: "hi" }] };
+const image = { model: "gamma-image-5-0-260128", prompt: "a bird" };
+const once = { key: "once" };
 
-async function budget() {
-  const { budgets } = (await (await proxy.ask("/v1/budget")).json()) as {
-    budgets: { reserved: number; spent: number }[];
+async function readBudget({ send }: RuntimeProxy, user: string): Promise<string> {
+  const { budgets } = (await (await send(user, "/v1/budget")).json()) as {
+    budgets: [{ spent: number; reserved: number }];
   };
-  const [{ reserved, spent } = { reserved: -1, spent: -1 }] = budgets;
-  return { reserved, spent };
+  return `${budgets[0].spent} spent, ${budgets[0].reserved} reserved`;
 }
 
-const jobs = () =>
-  proxy.logs.flatMap((line) => (line.includes("job {") ? [JSON.parse(line.slice(line.indexOf("{")))] : []));
+/** Asks for what was lost, by its id and by the request that comes again. */
+async function expectLost({ send }: RuntimeProxy, user: string, path: string): Promise<void> {
+  const both = await Promise.all([send(user, path), send(user, chats, { body: chat, ...once })]);
+  for (const response of both) expect(await response.text()).toContain('"code":"stream_interrupted"');
+}
 
-/** By the objects' alarms alone, which come within 30 seconds: nobody asks for the answers. */
-const PATIENCE = { timeout: 50_000, interval: 500 };
+test.each(runtimes)(
+  "cases 115, 188: %s is killed with 100 open responses: each ends as interrupted, is settled once, asked for or not, and none is sent again",
+  async (runtime) => {
+    const proxy = await startProxy(runtime);
+    onTestFinished(proxy.close);
+    const { send, upstream, logs } = proxy;
+    upstream.answers((response, { url }) => {
+      if (url.includes("/images/")) return;
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(chunk("one"));
+    });
+    const users = Array.from({ length: STREAMS }, (_, nth) => `user-${nth}`);
+    const open = await Promise.all(
+      users.map(async (user) => {
+        const response = await send(user, chats, { body: chat, ...once });
+        await readerOf(response).until("one");
+        return { user, id: response.headers.get("x-stream-id") ?? "" };
+      }),
+    );
+    const waiting = send("painter", images, { body: image, ...once }).catch(() => undefined);
+    await expect.poll(() => upstream.requests.length).toBe(STREAMS + 1);
 
-test("case 115: after a kill, the alarm settles a stream and a create, and gives the user's place back", async () => {
-  proxy.upstream.answers((response, { url }) => {
-    if (url.includes("images")) return;
-    response.writeHead(200, events).write(chunk("one"));
-  });
-  const stream = await proxy.ask("/v1/chat/completions", { method: "POST", body });
-  await readerOf(stream).until("one");
-  const image = JSON.stringify({ model: "gamma-image-5-0-260128", prompt: "a bird" });
-  const headers = { "idempotency-key": "a-bird" };
-  const create = proxy.ask("/v1/images/generations", { method: "POST", body: image, headers });
-  create.catch(() => {});
-  await expect.poll(() => proxy.upstream.requests.length).toBe(2);
-  await expect.poll(budget).toEqual({ reserved: 2000, spent: 0 });
-  expect((await proxy.ask("/v1/chat/completions", { method: "POST", body })).status).toBe(429);
+    await proxy.restart();
+    await waiting;
+    const asked = open.slice(0, STREAMS / 2);
+    await Promise.all(asked.map(({ user, id }) => expectLost(proxy, user, `/v1/chat/streams/${id}`)));
+    const repeated = await send("painter", images, { body: image, ...once });
+    expect([repeated.status, await repeated.text()]).toEqual([502, expect.stringContaining("request_lost")]);
 
-  await proxy.kill();
-  await proxy.start();
-  await expect.poll(budget, PATIENCE).toEqual({ reserved: 0, spent: 2000 });
-  await expect.poll(() => jobs().filter(({ outcome }) => outcome === "lost").length).toBe(2);
-  const lost = jobs().filter(({ outcome }) => outcome === "lost");
-  expect(lost.find(({ kind }) => kind === "answer")).toMatchObject({
-    id: stream.headers.get("x-stream-id"),
-    user: "user-1",
-    model: "delta-5.3",
-    code: "stream_interrupted",
-    reserved: 1000,
-    spent: 1000,
-  });
-  expect(lost.find(({ kind }) => kind === "create")).toMatchObject({
-    user: "user-1",
-    code: "request_lost",
-    reserved: 1000,
-    spent: 1000,
-  });
-  expect(proxy.logs.join("\n")).toMatch(/streamLogObject: stream [0-9a-f]{32} was lost with its object/);
-  const next = await proxy.ask("/v1/chat/completions", { method: "POST", body });
-  expect(next.status).toBe(200);
-  expect(proxy.upstream.requests).toHaveLength(3);
-});
+    // the timers of the others: nobody has asked for them
+    const spent = async () =>
+      new Set(await Promise.all([...users, "painter"].map((user) => readBudget(proxy, user))));
+    await expect.poll(spent, PATIENCE).toEqual(new Set([`${RESERVED} spent, 0 reserved`]));
+    const lost = logs.filter((line) => line.includes('"outcome":"lost"')).map((line) => JSON.parse(line));
+    expect(lost).toHaveLength(STREAMS + 1);
+    const streams = lost.filter(({ kind }) => kind === "answer");
+    expect(streams.map(({ id }) => id).sort()).toEqual(open.map(({ id }) => id).sort());
+    for (const event of streams)
+      expect(event).toMatchObject({ code: "stream_interrupted", reserved: RESERVED, spent: RESERVED });
+    expect(upstream.requests).toHaveLength(STREAMS + 1);
+  },
+);

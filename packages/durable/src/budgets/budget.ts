@@ -12,13 +12,7 @@ import {
 import { decided, ensure, serverIn } from "@sluice/worker-proxy/internal";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
-import {
-  type BudgetLimit,
-  type BudgetLimits,
-  type BudgetReader,
-  type BudgetRule,
-  checkLimits,
-} from "./limits.js";
+import { type BudgetLimits, type BudgetReader, checkLimits } from "./limits.js";
 import { storage } from "./operations.js";
 import { type ReserveOptions, reserveAll, settleTicket, type Ticket } from "./reservations.js";
 import { createUserData } from "./user-data.js";
@@ -161,5 +155,3 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     };
   }
 }
-
-export type { BudgetLimit, BudgetReader, BudgetRule, BudgetState };

@@ -27,7 +27,7 @@ type Query = Reader["query"];
 type Step = Operation<never, unknown> | Reading<never, unknown>;
 
 /** Pause between alarms while jobs run here: the platform ends an object that gets no event for 70 s. */
-const AWAKE_MS = 30_000;
+const AWAKE_MS = 50_000;
 /** Pause before more timers are claimed while as many jobs run as may, and after the database has failed. */
 const FULL_MS = 1_000;
 const FAILED_MS = 30_000;
@@ -40,6 +40,12 @@ const FAILED_MS = 30_000;
  *
  * @param proxy the proxy of `createProxy`, whose `host` is a `cloudflareHost`
  * @throws {TypeError} for any other proxy
+ * @example
+ * ```ts
+ * const proxy = createProxy<Env>({ ...options, host: cloudflareHost((env) => env.SLUICE), plugins });
+ * export class Sluice extends durableObject(proxy) {}
+ * export default proxy;
+ * ```
  */
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = serverOf<Env>(proxy);

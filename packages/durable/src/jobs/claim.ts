@@ -41,8 +41,8 @@ export function createClaim({ kind, tendJob }: StoreContext) {
     if (maxOpen !== null && open.length >= maxOpen) return "full";
     await Promise.all([
       tx.query(
-        `INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, last_id, is_whole, is_settled,
-          alive_until, read_until) VALUES (?, ?, ?, ?, ?, 'claimed', ?, 0, 1, 1, ?, 0)`,
+        `INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, text_id, last_id, is_whole,
+          is_settled, alive_until, read_until) VALUES (?, ?, ?, ?, ?, 'claimed', ?, 0, 0, 1, 1, ?, 0)`,
         ...[tx.key, kind, id, owner, fingerprint, JSON.stringify(details), tx.now + ALIVE_MS],
       ),
       tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),

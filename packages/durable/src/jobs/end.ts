@@ -1,25 +1,30 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../host/define.js";
-import { isOpen, type JobDetails, type JobState, type Payment, parseJSON, TEND_MS } from "./states.js";
-import { insertParts, type Owner, type StoreContext } from "./store.js";
-import { type JobRow, MINE, ONE, type PartRow } from "./table.js";
+import { isOpen, type JobDetails, type JobState, type Payment, parseJSON, SETTLE_MS } from "./states.js";
+import {
+  type Append,
+  insertParts,
+  type Owner,
+  RESPONSE,
+  responseValues,
+  type StoreContext,
+} from "./store.js";
+import { type JobRow, MINE, ONE } from "./table.js";
 
 /** The end of a job, with the rest of its response. */
-export type End = Owner & {
+export type End = Append & {
   readonly state: Exclude<JobState, "claimed" | "sending" | "refused">;
   readonly code: string | null;
   readonly payment: Payment;
   /** True if nothing is reserved any more. */
   readonly isSettled: boolean;
-  readonly parts: readonly PartRow[];
-  readonly lastId: number;
-  readonly isWhole: boolean;
-  readonly head: string | null;
 };
 
 /** The end of a job that cost nothing. */
 export type Free = Owner & {
   readonly isSettled: boolean;
+  /** True if the job has not begun as far as its request knows. A job that did begin stays. */
+  readonly isUnsent?: boolean;
 };
 
 /** Number of older responses that make room for one. */
@@ -29,7 +34,7 @@ const MAX_DROPPED = 10;
 export function createEnd(context: StoreContext) {
   const { kind, retentionMs, isFromStart = false, maxStored, tendJob } = context;
   return operation(`${kind}.end`, async (tx: Transaction, input: End) => {
-    const { id, owner, state, code, payment, isSettled, parts, lastId, isWhole, head } = input;
+    const { id, owner, state, code, payment, isSettled, parts } = input;
     const [row] = await tx.query<JobRow>(
       `SELECT owner, state, details FROM jobs WHERE ${ONE}`,
       tx.key,
@@ -44,13 +49,12 @@ export function createEnd(context: StoreContext) {
     const expiresAt = Math.max(tx.now, (isFromStart ? begunAt : tx.now) + retentionMs);
     const [, , , dropped] = await Promise.all([
       tx.query(
-        `UPDATE jobs SET state = ?, code = ?, payment = ?, is_settled = ?, last_id = ?, is_whole = ?,
-          head = COALESCE(?, head), expires_at = ? WHERE ${MINE}`,
-        ...[state, code, JSON.stringify(payment), Number(isSettled), lastId, Number(isWhole)],
-        ...[head, expiresAt, tx.key, kind, id, owner],
+        `UPDATE jobs SET state = ?, code = ?, payment = ?, is_settled = ?, ${RESPONSE}, expires_at = ? WHERE ${MINE}`,
+        ...[state, code, JSON.stringify(payment), Number(isSettled), ...responseValues(input)],
+        ...[expiresAt, tx.key, kind, id, owner],
       ),
       insertParts(tx, kind, id, parts),
-      tx.schedule(tendJob, { id, at: isSettled ? expiresAt : tx.now + TEND_MS, input: { id } }),
+      tx.schedule(tendJob, { id, at: isSettled ? expiresAt : tx.now + SETTLE_MS, input: { id } }),
       maxStored === undefined ? [] : dropOldest(tx, context, maxStored),
     ]);
     tx.publish();
@@ -71,7 +75,7 @@ async function dropOldest(
   await Promise.all(
     old.flatMap(({ id }) => [
       tx.query(`UPDATE jobs SET expires_at = ? WHERE ${ONE}`, tx.now, tx.key, kind, id),
-      tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
+      tx.schedule(tendJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
     ]),
   );
   return old.map(({ id }) => id);
@@ -79,14 +83,16 @@ async function dropOldest(
 
 /** Creates the operation that frees the id of a job that cost nothing. Its row stays until its reservation is given back. */
 export function createFree({ kind, tendJob }: StoreContext) {
-  return operation(`${kind}.free`, async (tx: Transaction, { id, owner, isSettled }: Free) => {
+  return operation(`${kind}.free`, async (tx: Transaction, input: Free) => {
+    const { id, owner, isSettled, isUnsent = false } = input;
     const [row] = await tx.query<JobRow>(
-      `SELECT owner, state, payment FROM jobs WHERE ${ONE}`,
+      `SELECT owner, state, ticket, payment FROM jobs WHERE ${ONE}`,
       ...[tx.key, kind, id],
     );
     // tried again
     if (!row) return true;
     if (row.owner !== owner) return false;
+    if (isUnsent && (row.state !== "claimed" || row.ticket !== null)) return false;
     tx.publish();
     if (isSettled) {
       await Promise.all([
@@ -101,7 +107,7 @@ export function createFree({ kind, tendJob }: StoreContext) {
         `UPDATE jobs SET state = 'refused', payment = ?, is_settled = 0, expires_at = ? WHERE ${ONE}`,
         ...[JSON.stringify(payment), tx.now, tx.key, kind, id],
       ),
-      tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
+      tx.schedule(tendJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
     ]);
     return true;
   });

@@ -35,7 +35,7 @@ export async function openResponse(
   if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
   const { isGone, refusal, head, isEmpty } = JSON.parse(line) as FollowHead;
   const onEnd = () => signal.removeEventListener("abort", leave);
-  if (head && !isEmpty) return { head, body: openBody(rest, reader, onEnd) };
+  if (head && !isEmpty) return { head, body: openBody(rest, reader, signal, onEnd) };
   leave();
   onEnd();
   if (refusal) throw restoreRefusal(refusal);
@@ -70,17 +70,25 @@ async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {
 function openBody(
   first: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  signal: AbortSignal,
   onEnd: () => void,
 ): ReadableStream<Uint8Array> {
   let rest: Uint8Array | undefined = first.byteLength > 0 ? first : undefined;
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = rest ? { done: false, value: rest } : await reader.read();
+        const next = rest ? { done: false, value: rest } : await reader.read().catch(onError);
         rest = undefined;
-        if (!done) return controller.enqueue(value as Uint8Array);
+        if (!next) return;
+        if (!next.done) return controller.enqueue(next.value as Uint8Array);
         onEnd();
         controller.close();
+
+        function onError(error: unknown): undefined {
+          onEnd();
+          // nobody handles the error of a body whose client has left
+          if (!signal.aborted) controller.error(error);
+        }
       },
       cancel(reason) {
         onEnd();

@@ -11,6 +11,8 @@ const STORE_BYTES = 256 * 1024;
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** Bytes of all responses in this process from which each gateway has to wait. */
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
+/** Size up to which a response is in the row of its job, in bytes. The row is written anew with each sign of life. */
+const TEXT_BYTES = 64 * 1024;
 /** Longest time for which events wait that a reader in another place wants, in milliseconds. */
 const ATTENDED_MS = 100;
 /** Time until a row is written again that could not be written, in milliseconds. */
@@ -54,6 +56,9 @@ export class JobOwner {
   #aliveUntil = Date.now() + ALIVE_MS;
   #attendedUntil = 0;
   #headIsStored = false;
+  /** All of the response that is stored, as long as it is small. */
+  #text: string | undefined = "";
+  #textBytes = 0;
 
   constructor(options: OwnerOptions) {
     this.#options = options;
@@ -201,6 +206,8 @@ export class JobOwner {
       const startedAt = Date.now();
       const owned = await context.host.run(context.key, store.append, input);
       this.#headIsStored ||= input.head !== null;
+      this.#text = input.text ?? (parts.length > 0 ? undefined : this.#text);
+      this.#textBytes += sizeOf(parts);
       live.noteStored(parts);
       this.note(owned);
       this.#aliveUntil = startedAt + ALIVE_MS;
@@ -218,8 +225,15 @@ export class JobOwner {
     const { head, isWhole } = live;
     // what is not stored any more has no id in the rows
     const lastId = live.getStoredId(parts);
-    const text = head && !this.#headIsStored ? JSON.stringify(head) : null;
-    return { id, owner, parts: makeRows(parts), lastId, isWhole, head: text };
+    const headText = head && !this.#headIsStored ? JSON.stringify(head) : null;
+    const isSmall = this.#text !== undefined && this.#textBytes + sizeOf(parts) <= TEXT_BYTES;
+    const stored = isSmall
+      ? {
+          text: parts.length === 0 ? null : `${this.#text}${parts.map((part) => part.text).join("")}`,
+          parts: [],
+        }
+      : { text: null, parts: makeRows(parts) };
+    return { id, owner, ...stored, lastId, isWhole, head: headText };
   }
 
   /** Repeats work that failed, as long as nobody else can have settled the job. */
@@ -250,6 +264,10 @@ export class JobOwner {
     await this.#store();
     this.#watchIdle();
   }
+}
+
+function sizeOf(parts: readonly Part[]): number {
+  return parts.reduce((size, { bytes }) => size + bytes.byteLength, 0);
 }
 
 function sleep(ms: number): Promise<void> {

@@ -35,7 +35,7 @@ export interface OwnerNews {
 /** Reads of jobs. */
 export interface JobReadings {
   readonly status: Reading<TendInput, JobStatus | null>;
-  /** The parts behind an event: up to four. */
+  /** The parts behind an event: up to five. */
   readonly parts: Reading<TendInput & { readonly after: number }, readonly PartRow[]>;
   /** Jobs that run and are to stop, or have readers in other places. */
   readonly news: Reading<null, readonly OwnerNews[]>;
@@ -57,11 +57,22 @@ export function createReadings(kind: string): JobReadings {
       );
       return row ? readStatus(row) : null;
     }),
-    parts: reading(`${kind}.parts`, (reader: Reader, { id, after }: TendInput & { readonly after: number }) =>
-      reader.query<PartRow>(
-        `SELECT last_id, text FROM job_parts WHERE ${PARTS} AND last_id > ? ORDER BY last_id LIMIT 4`,
-        ...[reader.key, kind, id, after],
-      ),
+    parts: reading(
+      `${kind}.parts`,
+      async (reader: Reader, { id, after }: TendInput & { readonly after: number }) => {
+        const of = [reader.key, kind, id, after];
+        const [first, more] = await Promise.all([
+          reader.query<PartRow>(
+            `SELECT text_id AS last_id, text FROM jobs WHERE ${ONE} AND text_id > ?`,
+            ...of,
+          ),
+          reader.query<PartRow>(
+            `SELECT last_id, text FROM job_parts WHERE ${PARTS} AND last_id > ? ORDER BY last_id LIMIT 4`,
+            ...of,
+          ),
+        ]);
+        return [...first, ...more];
+      },
     ),
     news: reading(`${kind}.news`, (reader: Reader) =>
       reader.query<OwnerNews>(

@@ -57,9 +57,14 @@ export interface ResponseHead {
 /** Time after which a job whose owner gave no sign of life is lost, in milliseconds. */
 export const ALIVE_MS = 25_000;
 /** Longest time between two signs of life, in milliseconds. Events wait as long for a row, since rows are what a stream costs. */
-export const RENEW_MS = 10_000;
-/** Interval in which a timer looks at a job, in milliseconds. It keeps the Durable Object of an open job in memory. */
-export const TEND_MS = 30_000;
+export const RENEW_MS = 12_000;
+/**
+ * Interval in which a timer looks at an open job, in milliseconds. Most streams end before the first look, which costs rows.
+ * A Durable Object wakes as often while jobs run, so that both have one alarm.
+ */
+export const TEND_MS = 50_000;
+/** Time until a timer settles a reservation that could not be settled, in milliseconds. */
+export const SETTLE_MS = 30_000;
 /** Time for which the owner of a job stores at once what readers in other places wait for, in milliseconds. */
 export const ATTEND_MS = 30_000;
 

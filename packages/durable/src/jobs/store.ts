@@ -70,7 +70,9 @@ export interface Owned {
 }
 
 /** More of a response. */
-type Append = Owner & {
+export type Append = Owner & {
+  /** All of the response so far, if that is small; null if it is not or has not changed. */
+  readonly text: string | null;
   readonly parts: readonly PartRow[];
   readonly lastId: number;
   readonly isWhole: boolean;
@@ -136,14 +138,12 @@ export function createJobStore(context: StoreContext): JobStore {
 /** Stores more of a response, and shows that its owner is alive. Without parts it only does the latter. */
 function createAppend(kind: string) {
   return operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
-    const { id, owner, parts, lastId, isWhole, head } = input;
     const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
-      `UPDATE jobs SET last_id = ?, is_whole = ?, head = COALESCE(?, head), alive_until = ? WHERE ${MINE}
-        RETURNING stop, read_until`,
-      ...[lastId, Number(isWhole), head, tx.now + ALIVE_MS, tx.key, kind, id, owner],
+      `UPDATE jobs SET ${RESPONSE}, alive_until = ? WHERE ${MINE} RETURNING stop, read_until`,
+      ...[...responseValues(input), tx.now + ALIVE_MS, tx.key, kind, input.id, input.owner],
     );
     if (!row) return ownedBy(row, tx.now);
-    await insertParts(tx, kind, id, parts);
+    await insertParts(tx, kind, input.id, input.parts);
     // nobody else waits for rows: readers in the owner's place have what is in its memory
     if (row.read_until > tx.now) tx.publish();
     return ownedBy(row, tx.now);
@@ -164,6 +164,14 @@ function createAttend(kind: string) {
     if (row.read_until <= tx.now) tx.publish();
     return { isLost: false };
   });
+}
+
+/** Sets the columns of a response to {@link responseValues}. */
+export const RESPONSE = `text = COALESCE(?, text), text_id = COALESCE(?, text_id), last_id = ?, is_whole = ?,
+  head = COALESCE(?, head)`;
+
+export function responseValues({ text, lastId, isWhole, head }: Append): readonly (string | number | null)[] {
+  return [text, text === null ? null : lastId, lastId, Number(isWhole), head];
 }
 
 /** Inserts the parts of a job. A part that is there is the same one. */

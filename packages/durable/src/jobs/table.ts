@@ -1,7 +1,8 @@
 import type { JobState, StopReason } from "./states.js";
 
 /**
- * Tables of jobs. `parts` is the response, `last_id` the id of the last event of a part.
+ * Tables of jobs. A response is in `text` as long as it is small, since each row that is written costs. What follows is in
+ * `job_parts`. `text_id` and the `last_id` of a part are the ids of their last events.
  *
  * `owner` is new for each run: only the owner changes an open job. The one that settles a lost job takes its place.
  * `expires_at` is null as long as a job is open.
@@ -9,7 +10,7 @@ import type { JobState, StopReason } from "./states.js";
 export const JOB_TABLES = [
   `CREATE TABLE IF NOT EXISTS jobs (key TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
     fingerprint TEXT NOT NULL, state TEXT NOT NULL, details TEXT NOT NULL, ticket TEXT, payment TEXT, code TEXT,
-    head TEXT, last_id BIGINT NOT NULL, is_whole BIGINT NOT NULL, is_settled BIGINT NOT NULL, stop TEXT,
+    head TEXT, text TEXT, text_id BIGINT NOT NULL, last_id BIGINT NOT NULL, is_whole BIGINT NOT NULL, is_settled BIGINT NOT NULL, stop TEXT,
     alive_until BIGINT NOT NULL, read_until BIGINT NOT NULL, expires_at BIGINT, PRIMARY KEY (key, kind, id))`,
   "CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (key, kind, expires_at)",
   `CREATE TABLE IF NOT EXISTS job_parts (key TEXT NOT NULL, kind TEXT NOT NULL, job TEXT NOT NULL,
@@ -27,6 +28,8 @@ export interface JobRow {
   readonly payment: string | null;
   readonly code: string | null;
   readonly head: string | null;
+  readonly text: string | null;
+  readonly text_id: number;
   readonly last_id: number;
   readonly is_whole: number;
   readonly is_settled: number;

@@ -1,6 +1,6 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../host/define.js";
-import { isOpen, type JobDetails, type Payment, parseJSON, TEND_MS } from "./states.js";
+import { isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS, TEND_MS } from "./states.js";
 import type { Owner, StoreContext, TendInput } from "./store.js";
 import { type JobRow, ONE, PARTS } from "./table.js";
 
@@ -37,7 +37,7 @@ export interface Erased {
 }
 
 /** Time after its end for which a reservation is settled that could not be settled before, in milliseconds. */
-const SETTLE_MS = 3_600_000;
+const UNSETTLED_MS = 3_600_000;
 /** Number of jobs that one operation erases. */
 const ERASE_JOBS = 100;
 
@@ -62,8 +62,14 @@ export function createTend(context: StoreContext) {
       // tried again after a commit whose response was lost
       const lost = row.owner === by ? lostIn(row, row.state === "lost") : undefined;
       const endsAt = row.expires_at ?? tx.now;
-      if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + SETTLE_MS)
-        return await lookLater(tx, context, id, { lost, unsettled: unsettledIn(id, row) });
+      if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + UNSETTLED_MS)
+        return await lookLater(
+          tx,
+          context,
+          id,
+          { lost, unsettled: unsettledIn(id, row) },
+          tx.now + SETTLE_MS,
+        );
       if (endsAt > tx.now) return await lookLater(tx, context, id, { lost }, endsAt);
       await deleteJob(tx, context, id);
       return { lost };
@@ -141,10 +147,8 @@ async function settleLost(
   );
   const { ticket, is_settled } = row;
   const unsettled = is_settled === 1 || ticket === null ? undefined : unsettledIn(id, { ...row, owner: by });
-  return await lookLater(tx, context, id, {
-    lost,
-    unsettled: unsettled && { ...unsettled, spent: wasSent ? undefined : 0 },
-  });
+  const known = { lost, unsettled: unsettled && { ...unsettled, spent: wasSent ? undefined : 0 } };
+  return await lookLater(tx, context, id, known, tx.now + SETTLE_MS);
 }
 
 function lostIn({ details, payment }: JobRow, wasSent: boolean): LostJob {
@@ -180,10 +184,10 @@ async function deleteJob(tx: Transaction, { kind, tendJob }: StoreContext, id: s
 async function emptyJob(tx: Transaction, { kind, tendJob }: StoreContext, id: string): Promise<void> {
   await Promise.all([
     tx.query(
-      `UPDATE jobs SET details = '{}', head = NULL, fingerprint = '', is_whole = 0, expires_at = ? WHERE ${ONE}`,
+      `UPDATE jobs SET details = '{}', head = NULL, text = NULL, text_id = 0, fingerprint = '', is_whole = 0, expires_at = ? WHERE ${ONE}`,
       ...[tx.now, tx.key, kind, id],
     ),
     tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
-    tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
+    tx.schedule(tendJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
   ]);
 }

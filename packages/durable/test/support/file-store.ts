@@ -1,7 +1,7 @@
 import {
-  type AnyEvent,
   createProxy,
   type JobEvent,
+  type ProxyEvent,
   type ProxyOptions,
   type ProxyPlugin,
 } from "@sluice/worker-proxy";
@@ -92,7 +92,7 @@ export function openFileStore({
 }: Given = {}) {
   const memory = createMemoryBucket();
   const sent: Request[] = [];
-  const events: AnyEvent[] = [];
+  const events: ProxyEvent[] = [];
   const logs: string[] = [];
   const log = vi.spyOn(console, "error").mockImplementation((line) => void logs.push(String(line)));
   const plugin = fileStore({

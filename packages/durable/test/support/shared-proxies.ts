@@ -1,7 +1,6 @@
-import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { postgresHost } from "@sluice/durable/postgres";
-import { createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
-import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { createProxy, type JobEvent, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { createSharedPlugins, RESERVED, sharedOptions } from "../fixture/shared-plugins.js";
 import type { PostgresServer } from "./postgres-server.js";
 import { openTCPProxy } from "./tcp-proxy.js";
 
@@ -9,27 +8,7 @@ import { openTCPProxy } from "./tcp-proxy.js";
  * Proxies on one Postgres, as processes have them: each with a network of its own, which a test cuts.
  */
 
-/** The amount that each request reserves. */
-export const RESERVED = 100;
-
-/** Budgets, creates and streams, with a limit that no test reaches. */
-export function createSharedPlugins() {
-  return [
-    budget({ limits: { user: 1_000_000 }, windowMs: 1_000_000_000_000, reserve: () => RESERVED }),
-    idempotency(),
-    resumableStreams(),
-  ];
-}
-
-/** Options of a proxy whose user is the text in `authorization`. */
-export const sharedOptions = {
-  baseURL: "https://gateway.example",
-  apiKey: () => KEY,
-  authenticate: ({ headers }: Request) => ({ id: headers.get("authorization") ?? "" }),
-  origins: [],
-  models: ["delta-5.3", "gamma-image-5-0-260128"],
-  routes: ["chat", "images"],
-} satisfies Partial<ProxyOptions<unknown>>;
+export { RESERVED };
 
 interface Given extends Partial<ProxyOptions<unknown>> {
   readonly server: PostgresServer;
@@ -49,8 +28,8 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
     ...sharedOptions,
     host,
     plugins: createSharedPlugins(),
-    onEvent: (event) => {
-      if (event.kind !== "request") jobs.push(event as JobEvent);
+    onEvent: (event: ProxyEvent) => {
+      if (event.kind !== "request") jobs.push(event);
     },
     ...options,
   });

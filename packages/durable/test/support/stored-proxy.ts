@@ -5,9 +5,9 @@ import {
   createProxy,
   type HostSetup,
   type JobEvent,
-  type ProxyEvent,
   type ProxyOptions,
   type ProxyPlugin,
+  type RequestEvent,
   readStreams,
 } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
@@ -139,6 +139,11 @@ export function silenceLog(): string[] {
 /** A host of which a test sees what runs, and can make operations fail. */
 function watchHost(host: ClosableHost) {
   const running = new Set<Promise<void>>();
+  let bury!: () => void;
+  const gone = new Promise<never>((_, reject) => {
+    bury = () => reject(new Error("the process is gone"));
+  });
+  gone.catch(() => {});
   let bound: BoundHost | undefined;
   const watched = {
     isGone: false,
@@ -152,6 +157,8 @@ function watchHost(host: ClosableHost) {
       running.clear();
       await host.close(0);
     },
+    /** Fails what a crashed process waits for, so that nothing of it stays in this one. */
+    bury: () => bury(),
     /** Operations that fail, by their names. */
     fails: (_: string) => false,
     /** Number of sources that were opened. */
@@ -181,7 +188,7 @@ function watchHost(host: ClosableHost) {
       bound = bind({});
       const { run, start, open } = bound;
       bound.run = async (key, operation, input) => {
-        if (watched.isGone) return new Promise(() => {});
+        if (watched.isGone) return gone;
         if (watched.fails(operation.name)) throw new Error("the database is gone");
         watched.operations.push(operation.name);
         return run(key, operation, input);
@@ -218,7 +225,7 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     if (!host.isGone) await host.close();
   });
   const jobs: JobEvent[] = [];
-  const requests: ProxyEvent[] = [];
+  const requests: RequestEvent[] = [];
   const proxy = createProxy<unknown>({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -230,8 +237,8 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     fetch: gateway.fetch,
     plugins: [resumableStreams(), idempotency()],
     host,
-    onEvent: (event: ProxyEvent | JobEvent) =>
-      void (event.kind === "request" ? requests.push(event as ProxyEvent) : jobs.push(event as JobEvent)),
+    onEvent: (event: RequestEvent | JobEvent) =>
+      void (event.kind === "request" ? requests.push(event as RequestEvent) : jobs.push(event as JobEvent)),
     ...options,
   });
   const closing = new AbortController();

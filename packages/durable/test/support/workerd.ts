@@ -8,26 +8,26 @@ import type { Readable } from "node:stream";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
+import { expireOwners } from "./database-file.js";
 
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const { default: workerd } = wrangler("workerd") as { default: string };
 
 /**
- * The proxy with its objects in a process of its own, whose storage is on disk: it can be killed as a machine loses power,
- * and started again. Behind it a gateway that answers as it is told.
+ * Starts a Worker in a process with its storage on disk, and a gateway for it. A test kills the process, and starts it
+ * again.
  */
 export async function startDurableProxy({
-  stallMs = 60_000,
   flags = ["enable_request_signal"],
   fixture = "durable/test/fixture/durable-proxy.ts",
   texts = {},
-  objects: classes = { STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+  objects: classes = { SLUICE: "Sluice" },
 }: DurableProxy = {}) {
   const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
   const objects = join(folder, "objects");
   await mkdir(objects);
-  const code = await bundle(fixture, { STALL_MS: String(stallMs) });
+  const code = await bundle(fixture);
   await writeFile(join(folder, "worker.js"), code);
   const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
   await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
@@ -51,6 +51,7 @@ export async function startDurableProxy({
       }),
     kill,
     start,
+    expireOwners: () => expireOwners(objects),
     /** Gives the process no turn until `resume`: what comes meanwhile waits in its sockets. */
     pause: () => void running.kill("SIGSTOP"),
     resume: () => void running.kill("SIGCONT"),
@@ -95,7 +96,6 @@ function end(program: ChildProcess): Promise<void> {
 
 /** Options of {@link startDurableProxy}. */
 interface DurableProxy {
-  readonly stallMs?: number;
   readonly flags?: readonly string[];
   /** The Worker, of this folder's fixtures. */
   readonly fixture?: string;

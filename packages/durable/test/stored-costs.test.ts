@@ -1,0 +1,285 @@
+import { idempotency, resumableStreams } from "@sluice/durable";
+import type { ProxyOptions } from "@sluice/worker-proxy";
+import { describe, expect, test } from "vitest";
+import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { chat } from "../../worker-proxy/test/support/in-process.js";
+import {
+  codeOf,
+  done,
+  end,
+  errorCode,
+  idOf,
+  numbered,
+  openGateway,
+  openPurse,
+  openStoredProxy,
+  piece,
+  silenceLog,
+  usage,
+} from "./support/stored-proxy.js";
+
+/* What stored streams cost, and the events that say so. */
+
+const keyed = { headers: { "idempotency-key": "one" } };
+const events = { headers: { "content-type": "text/event-stream" } };
+
+function openPaid({ idleTimeoutMs = 60_000, ...options }: PaidOptions = {}) {
+  const gateway = openGateway();
+  const purse = openPurse();
+  const proxy = openStoredProxy({
+    gateway,
+    plugins: [purse.plugin, resumableStreams({ idleTimeoutMs }), idempotency()],
+    ...options,
+  });
+  return { gateway, purse, ...proxy };
+}
+
+interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> {
+  readonly idleTimeoutMs?: number;
+}
+
+describe("case 51: a stored stream is paid for once", () => {
+  test("however many requests with its idempotency-key come, together and later", async () => {
+    const { gateway, purse, ask } = openPaid();
+    gateway.streams(piece("a") + end);
+    const five = await Promise.all(Array.from({ length: 5 }, () => ask(keyed)));
+    for (const response of [...five, await ask(keyed)]) expect(await response.text()).toContain("[DONE]");
+    expect(gateway.requests).toHaveLength(1);
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+  });
+
+  test("by the usage at its end, though its only reader has left", async () => {
+    const { gateway, purse, ask } = openPaid();
+    const live = gateway.streamsLive();
+    const client = new AbortController();
+    const response = await ask({ signal: client.signal });
+    live.send(piece("a"));
+    await readerOf(response).until('"a"');
+    client.abort();
+    live.send(end);
+    live.end();
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+  });
+
+  test("by a meter that knows its user, its model and its body", async () => {
+    const gateway = openGateway();
+    gateway.streams(piece("a") + end);
+    const { plugin } = openPurse();
+    const seen: object[] = [];
+    const reserve: typeof plugin.reserve = (payable) => {
+      const { user, route, model, body } = payable;
+      seen.push({ user, route, model, body });
+      return plugin.reserve(payable);
+    };
+    const user = { id: "Zoë", session: "s-1", address: "192.0.2.7" };
+    const { ask } = openStoredProxy({
+      gateway,
+      authenticate: () => user,
+      plugins: [{ ...plugin, reserve }, resumableStreams()],
+    });
+    await (await ask()).text();
+    expect(seen).toEqual([{ user, route: "chat", model: "delta-5.3", body: { ...chat, stream: true } }]);
+  });
+});
+
+describe("case 50: a request that is refused before it is sent costs nothing", () => {
+  test("with a bad key, another body, an unknown event or stream, or as one reader too many", async () => {
+    const { gateway, purse, ask, resume, stop } = openPaid();
+    const live = gateway.streamsLive();
+    const id = idOf(await ask(keyed));
+    for (let nth = 2; nth <= 8; nth += 1) await resume(id);
+    const refused = [
+      await ask({ headers: { "idempotency-key": "a b" } }),
+      await ask({ ...keyed, body: { ...chat, stream: true, temperature: 1 } }),
+      await ask(keyed),
+      await resume(id, 3),
+      await resume("0".repeat(32)),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([400, 422, 429, 400, 404]);
+    expect([purse.reserved.size, purse.spent, live.hasLeft]).toEqual([1, [], false]);
+    await stop(id);
+  });
+
+  test("without budget or with a meter that fails, and it may come again", async () => {
+    silenceLog();
+    const gateway = openGateway();
+    gateway.streams(piece("a") + end);
+    const { plugin, reserved, spent } = openPurse();
+    let reserve = async (_: unknown): Promise<unknown> => ({ retryAfterMs: 90_500 });
+    const { ask } = openStoredProxy({
+      gateway,
+      plugins: [{ ...plugin, reserve: (payable) => reserve(payable) as never }, resumableStreams()],
+    });
+    const exhausted = await ask(keyed);
+    expect([exhausted.status, exhausted.headers.get("retry-after")]).toEqual([429, "91"]);
+    expect(await codeOf(exhausted)).toBe("budget_exhausted");
+    reserve = async () => {
+      throw new Error("no ledger");
+    };
+    const failed = await ask(keyed);
+    expect([failed.status, await codeOf(failed)]).toEqual([503, "budget_unavailable"]);
+    expect(gateway.requests).toHaveLength(0);
+    reserve = (payable) => plugin.reserve(payable as never);
+    expect(await (await ask(keyed)).text()).toContain("[DONE]");
+    await expect.poll(() => [reserved.size, spent]).toEqual([0, [7]]);
+  });
+});
+
+test.each([
+  ["refuses", () => Response.json({ error: { message: "no" } }, { status: 429 })],
+  ["responds with a redirect", () => new Response(null, { status: 302, headers: { location: "/" } })],
+  [
+    "can't be reached",
+    () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
+  ],
+  ["fails at once", () => new Response('data: {"error":{"message":"no"}}\n\n', events)],
+])("case 49: what a stream reserved is given back if the gateway %s", async (_, respond) => {
+  silenceLog();
+  const { gateway, purse, ask, jobs } = openPaid();
+  gateway.responds(respond);
+  await (await ask()).text();
+  await expect.poll(() => jobs.length).toBe(1);
+  expect([purse.reserved.size, purse.spent, jobs[0]?.spent]).toEqual([0, [], 0]);
+});
+
+describe("all that was reserved is spent", () => {
+  test("for a response that breaks off, and one that is stopped or left", async () => {
+    const { gateway, purse, ask, stop } = openPaid({ idleTimeoutMs: 50 });
+    gateway.streams(piece("a"));
+    await (await ask()).text();
+    await expect.poll(() => purse.spent).toEqual([100]);
+    gateway.streamsLive();
+    await stop(idOf(await ask()));
+    await expect.poll(() => purse.spent).toEqual([100, 100]);
+    gateway.streamsLive();
+    const client = new AbortController();
+    await ask({ signal: client.signal });
+    client.abort();
+    await expect.poll(() => purse.spent).toEqual([100, 100, 100]);
+    expect(purse.reserved.size).toBe(0);
+  });
+});
+
+test("JSON in the place of a stream is settled by its usage", async () => {
+  const { gateway, purse, ask } = openPaid();
+  gateway.responds(() => Response.json({ id: "1", choices: [], usage }));
+  expect(await (await ask()).json()).toMatchObject({ usage });
+  await expect.poll(() => purse.spent).toEqual([7]);
+});
+
+test.each([
+  ["sends nothing more", ""],
+  ["sends comments alone", ": still there\n\n"],
+])(
+  "case 143: a gateway that %s ends a stream, which is read, paid, reported and gives its place back",
+  async (_, more) => {
+    const { gateway, purse, ask, resume, jobs } = openPaid({
+      timeout: { chunkMs: 50 },
+      limits: { maxStreamsPerUser: 3 },
+    });
+    gateway.responds(({ signal }) => {
+      let text = piece("a");
+      const pull = async (out: ReadableStreamDefaultController<Uint8Array>) => {
+        while (text === "" && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+        if (signal.aborted) return out.error(new Error("closed"));
+        out.enqueue(new TextEncoder().encode(text));
+        text = more;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      };
+      return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), events);
+    });
+    const responses = await Promise.all([ask(), ask(), ask()]);
+    for (const response of responses) {
+      const text = await response.text();
+      expect([text.startsWith(numbered([piece("a")])), errorCode(text)]).toEqual([true, "upstream_idle"]);
+      expect(errorCode(await (await resume(idOf(response), 1)).text())).toBe("upstream_idle");
+    }
+    await expect.poll(() => jobs.length).toBe(3);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100, 100]]);
+    expect(jobs.map(({ id }) => id).sort()).toEqual(responses.map(idOf).sort());
+    for (const job of jobs) expect(job).toMatchObject({ outcome: "cut", code: "upstream_idle" });
+    gateway.streams(piece("a") + end);
+    for (const response of await Promise.all([ask(), ask(), ask()]))
+      expect(await response.text()).toContain("[DONE]");
+  },
+);
+
+describe("case 116: each response is one event, and its usage is in no other", () => {
+  test("also if its request comes again and it is read again", async () => {
+    const { gateway, ask, resume, jobs, requests } = openPaid();
+    gateway.streams(piece("a") + end);
+    const first = await ask(keyed);
+    await first.text();
+    const id = idOf(first);
+    await (await ask(keyed)).text();
+    await (await resume(id, 1)).text();
+    await expect.poll(() => requests.length).toBe(3);
+    expect(requests.map(({ streamId, replayed, outcome }) => [streamId, replayed, outcome])).toEqual([
+      [id, undefined, "complete"],
+      [id, true, "complete"],
+      [id, true, "complete"],
+    ]);
+    for (const event of requests) expect([event.usage, event.spent]).toEqual([undefined, undefined]);
+    await expect.poll(() => jobs.length).toBe(1);
+    expect(jobs[0]).toMatchObject({
+      kind: "answer",
+      id,
+      outcome: "complete",
+      user: "Bearer user-token",
+      model: "delta-5.3",
+      usage,
+      reserved: 100,
+      spent: 7,
+      bytes: new TextEncoder().encode(piece("a") + end).byteLength,
+      requestId: requests[0]?.requestId,
+      upstreamStatus: 200,
+    });
+    expect(jobs[0]?.durationMs).toBeGreaterThanOrEqual(0);
+  });
+
+  test.each(["cut", "failed"] as const)("with the code that the client was sent: %s", async (outcome) => {
+    const { gateway, ask, jobs, requests } = openPaid();
+    const live = gateway.streamsLive();
+    const response = await ask();
+    live.send(piece("a"));
+    const reader = readerOf(response);
+    await reader.until('"a"');
+    if (outcome === "cut") live.cut();
+    else live.send('data: {"error":{"message":"no"}}\n\n');
+    await reader.until("never");
+    await expect.poll(() => requests.length).toBe(1);
+    const code = outcome === "cut" ? "upstream_cut" : "upstream_error";
+    expect(requests[0]).toMatchObject({ outcome: "cut", code });
+    await expect.poll(() => jobs).toMatchObject([{ outcome, code, spent: 100 }]);
+  });
+
+  test("without a finish reason as unconfirmed, and as refused by the gateway", async () => {
+    const { gateway, ask, jobs } = openPaid();
+    gateway.streams(`${piece("a")}${done}`);
+    expect(await (await ask()).text()).toBe(numbered([piece("a"), done]));
+    await expect.poll(() => jobs.length).toBe(1);
+    gateway.responds(() => Response.json({ error: {} }, { status: 400 }));
+    await (await ask()).text();
+    await expect.poll(() => jobs.length).toBe(2);
+    expect(jobs.map(({ outcome, spent, upstreamStatus }) => [outcome, spent, upstreamStatus])).toEqual([
+      ["unconfirmed", 100, 200],
+      ["refused", 0, 400],
+    ]);
+  });
+
+  test("behind the event of a request whose client has left", async () => {
+    const { gateway, ask, jobs, requests } = openPaid();
+    const live = gateway.streamsLive();
+    const client = new AbortController();
+    const response = await ask({ signal: client.signal });
+    live.send(piece("a"));
+    await readerOf(response).until('"a"');
+    client.abort();
+    await expect.poll(() => requests.length).toBe(1);
+    expect(requests[0]).toMatchObject({ outcome: "left", streamId: idOf(response) });
+    expect(jobs).toEqual([]);
+    live.send(end);
+    live.end();
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "complete", usage, spent: 7 }]);
+  });
+});
