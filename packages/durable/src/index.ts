@@ -13,7 +13,7 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 // Videos and webhooks
 
 export type { DeadLetter, DeadLetterPage } from "./dead-letters/dead-letter-rows.js";
-export { listDeadLetters, resendDeadLetter } from "./dead-letters/dead-letters.js";
+export { listDeadLetters, resendDeadLetter } from "./videos/dead-letters.js";
 export type { EndContext, EndedTask, EndHandler } from "./videos/end-handler.js";
 export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";

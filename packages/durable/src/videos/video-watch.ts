@@ -1,7 +1,7 @@
 import type { Job, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
 import { deadLetterStorage } from "../dead-letters/dead-letter-rows.js";
-import { createLetterOperations } from "../dead-letters/dead-letters.js";
+import { createLetterOperations } from "./dead-letters.js";
 import { DELIVERY_OPERATIONS } from "./deliveries.js";
 import { type EndHandler, NamedHandlers } from "./end-handler.js";
 import { defineFollow } from "./follow.js";

@@ -1,6 +1,5 @@
 import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
 import { ensure, serverOf } from "@sluice/worker-proxy/internal";
-import { resendDelivery } from "../videos/deliveries.js";
 import {
   createPage,
   DEAD_LETTERS_KEY,
@@ -9,7 +8,8 @@ import {
   findDeadLetter,
   listLetters,
   removeDeadLetter,
-} from "./dead-letter-rows.js";
+} from "../dead-letters/dead-letter-rows.js";
+import { resendDelivery } from "./deliveries.js";
 
 /**
  * Lists the ends of tasks that a handler of `videoWatch({ onEnd })` could not be told. A dead letter is stored for 7 days,
