@@ -1,7 +1,7 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
+import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
 import { type EndContext, type EndedTask, offerEndHandler } from "../src/videos/end-handler.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";

@@ -9,7 +9,7 @@ import {
   listLetters,
   removeDeadLetter,
 } from "../src/dead-letters/dead-letter-rows.js";
-import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
+import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
 import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
 

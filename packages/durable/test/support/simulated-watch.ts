@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
 import type { DeadLetter } from "../../src/dead-letters/dead-letter-rows.js";
-import { listDeadLetters, resendDeadLetter } from "../../src/dead-letters/dead-letters.js";
+import { listDeadLetters, resendDeadLetter } from "../../src/videos/dead-letters.js";
 import { reading } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
 import type { EndedTask } from "../../src/videos/end-handler.js";
