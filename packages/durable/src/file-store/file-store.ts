@@ -1,5 +1,5 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
-import { ensure, serverIn } from "@sluice/worker-proxy/internal";
+import { serverIn } from "@sluice/worker-proxy/internal";
 import { offerEndHandler } from "../videos/end-handler.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
@@ -12,7 +12,7 @@ import { checkLinks, isLinkAddress } from "./files/references.js";
 import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
 import { growFile, reserveSpace } from "./files/space.js";
-import { connectStore, type Store } from "./files/store.js";
+import { createStore, type Store } from "./files/store.js";
 import { createSweep } from "./files/sweep.js";
 import { FILE_TABLES } from "./files/tables.js";
 import { holdSpace, releaseSpace } from "./files/total.js";
@@ -48,22 +48,7 @@ import { createFileList, createUserFiles } from "./files/user-files.js";
 export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyPlugin<Env> {
   const settings = checkOptions(options);
   const { archive, publicURL } = settings;
-  let connected: Store<Env> | undefined;
-  const getStore = () => {
-    ensure(connected, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
-    return connected;
-  };
-  // each part of the store reads it when it is used: the proxy connects it after it has read the plugin
-  const store: Store<Env> = {
-    settings,
-    get server() {
-      return getStore().server;
-    },
-    readLinks: (env) => getStore().readLinks(env),
-    readBucket: (env) => getStore().readBucket(env),
-    open: (...user) => getStore().open(...user),
-    report: (...event) => getStore().report(...event),
-  };
+  const store = createStore(settings);
   const { archive: archiveEnd, watchResponse } = createArchive(store);
   const offer = `archive=${archive?.retentionMs}`;
   const plugin: ProxyPlugin<Env> = {
@@ -72,15 +57,8 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       operations: OPERATIONS,
       jobs: [createSweep(store), createCopyJob(store)],
     },
-    connect(server) {
-      ensure(!connected, "fileStore: belongs to one proxy; make another one");
-      connected = connectStore(settings, serverIn(server));
-    },
-    checks: [
-      (env) => getStore().readBucket(env),
-      (env) => getStore().readLinks(env),
-      (env) => archive && readHosts(archive, env),
-    ],
+    connect: (server) => store.connect(serverIn(server)),
+    checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),
     allowsMediaURL: (url) => isLinkAddress(url, publicURL),
     checkRequest: (admitted) => checkLinks(admitted, store.readLinks),
@@ -114,6 +92,12 @@ function createRoutes<Env>(store: Store<Env>): readonly PluginRoute<Env>[] {
   const file = { ...route, path: "/v1/uploads/{id}" };
   const link = { ...route, path: "/v1/media/{id}", isPublic: true };
   const list = createFileList(store);
+  const archive = {
+    ...route,
+    method: "POST",
+    path: "/v1/archive",
+    serve: createArchiveLinks(store),
+  } as const;
   return [
     { ...route, method: "GET", path: "/v1/uploads", query: ["cursor"], serve: list },
     { ...route, method: "POST", path: "/v1/uploads", serve: uploads.begin },
@@ -122,15 +106,6 @@ function createRoutes<Env>(store: Store<Env>): readonly PluginRoute<Env>[] {
     { ...file, method: "DELETE", serve: uploads.remove },
     { ...link, method: "GET", serve },
     { ...link, method: "HEAD", serve },
-    ...(store.settings.archive
-      ? [
-          {
-            ...route,
-            method: "POST",
-            path: "/v1/archive",
-            serve: createArchiveLinks(store),
-          } as const,
-        ]
-      : []),
+    ...(store.settings.archive ? [archive] : []),
   ];
 }

@@ -16,12 +16,11 @@ import { fetchSource } from "./source.js";
 /** Most attempts at one file. */
 export const MAX_ATTEMPTS = 5;
 
-/** The archive of a store, and one copy. */
-interface Copying<Env> {
-  readonly store: Store<Env>;
+/** One copy that is made. */
+interface Copying {
   readonly files: UserFiles;
   readonly copy: CopyRow;
-  readonly archive: ArchiveSettings<Env>;
+  readonly archive: ArchiveSettings<never>;
   readonly signal: AbortSignal;
 }
 
@@ -50,7 +49,7 @@ export async function copyFile<Env>(
   const hosts = await readHosts(archive, env);
   return await limited(COPY_MS, async (signal) => {
     const response = await fetchSource(url, hosts, signal);
-    const copying = { store, files, copy, archive, signal };
+    const copying = { files, copy, archive, signal };
     try {
       return await storeResponse(copying, response);
     } catch (error) {
@@ -60,7 +59,7 @@ export async function copyFile<Env>(
   });
 }
 
-async function storeResponse<Env>(copying: Copying<Env>, { body, headers }: Response): Promise<FileRow> {
+async function storeResponse(copying: Copying, { body, headers }: Response): Promise<FileRow> {
   const { archive, signal } = copying;
   const content = body as ReadableStream<Uint8Array>;
   const said = headers.has("content-encoding") ? null : headers.get("content-length");
@@ -76,7 +75,7 @@ async function storeResponse<Env>(copying: Copying<Env>, { body, headers }: Resp
 }
 
 /** Stores a file whose host does not say its length: part by part, one of them in memory. */
-async function storeUnsized<Env>(copying: Copying<Env>, body: ReadableStream<Uint8Array>): Promise<FileRow> {
+async function storeUnsized(copying: Copying, body: ReadableStream<Uint8Array>): Promise<FileRow> {
   const { files, copy, archive, signal } = copying;
   const { id } = copy;
   const parts = cutParts(body, PART_BYTES, signal);
@@ -96,8 +95,8 @@ async function storeUnsized<Env>(copying: Copying<Env>, body: ReadableStream<Uin
   }
 }
 
-async function storeParts<Env>(
-  { store, files, copy: { id }, archive, signal }: Copying<Env>,
+async function storeParts(
+  { files, copy: { id }, archive, signal }: Copying,
   type: string,
   begun: readonly Uint8Array[],
   rest: AsyncGenerator<Uint8Array, void>,
@@ -110,7 +109,7 @@ async function storeParts<Env>(
   let bytes = 0;
   for await (const part of joinParts(begun, rest)) {
     bytes = checkSize(bytes + part.byteLength, archive.maxBytes);
-    await growSpace(files, { id, bytes }, store.settings);
+    await growSpace(files, { id, bytes });
     const file = openFile(streamOf(part), part.byteLength, signal);
     const { etag } = await file.through((content) => upload.uploadPart(list.length + 1, content));
     list.push({ partNumber: list.length + 1, etag });
@@ -125,8 +124,8 @@ async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uin
 }
 
 /** Stores a file once its space is reserved. What was reserved is given back if that fails. */
-async function reserveAndStore<Env>(
-  { store, files, copy }: Copying<Env>,
+async function reserveAndStore(
+  { files, copy }: Copying,
   file: Pick<FileRow, "type" | "bytes">,
   firstBytes: number,
   put: () => Promise<FileRow>,
@@ -135,7 +134,7 @@ async function reserveAndStore<Env>(
   const startedAt = Date.now();
   const holdMs = COPY_MS + MARGIN_MS;
   const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, startedAt };
-  const row = await reserve(files, reserved, firstBytes, store.settings);
+  const row = await reserve(files, reserved, firstBytes);
   if (row.id !== id) return row;
   try {
     return await put();

@@ -25,5 +25,5 @@ export async function reportCopy<Env>(
     const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashOf(`media\n${userId}`)}`];
     logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
   }
-  store.report({ kind: "copy", id, user: userId, taskId: taskId ?? undefined, ...event }, env);
+  store.server.report({ kind: "copy", id, user: userId, taskId: taskId ?? undefined, ...event }, env);
 }

@@ -1,5 +1,4 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { createLink } from "./links.js";
 import { PART_BYTES } from "./options.js";
 import type { Store, UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
@@ -26,13 +25,17 @@ export async function describeFile<Env>(
   return { ...state, type, ...(await linkFile(store, request, files, row)) };
 }
 
-/** Makes the newest link to a file, at the public address of the proxy or at the address of the request. */
+/**
+ * Makes the newest link to a file, at the public address of the proxy or at the address of the request. It stays the same for
+ * a while, so that pages can cache what they have loaded.
+ */
 export async function linkFile<Env>(
   { settings: { publicURL, linkTtlMs }, server }: Store<Env>,
   { url }: AdmittedRequest<Env>["request"],
   { links }: UserFiles,
-  row: FileRow,
+  { id, dueAt }: FileRow,
 ): Promise<FileLink> {
   const base = publicURL?.replace(/\/+$/, "") ?? new URL(url).origin + server.settings.basePath;
-  return await createLink(row, links, { linkTtlMs, base });
+  const expiresAt = Math.min(dueAt, (Math.ceil(Date.now() / linkTtlMs) + 1) * linkTtlMs);
+  return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, keptUntil: dueAt };
 }

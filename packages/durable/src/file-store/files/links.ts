@@ -1,17 +1,7 @@
 import { isSame, lettersOf, MARK, signatureOf } from "@sluice/worker-proxy/internal";
-import type { FileRow } from "./tables.js";
 
 /** Ids of files and links to them. An id names its owner, a link is open to everyone who has it until it expires. */
-export interface Links {
-  /** Makes the id of a new file: 128 random bits, with the mark of its owner. */
-  createId(userId: string): Promise<string>;
-  /** Returns true if the id was made for this user. */
-  isOwn(id: string, userId: string): Promise<boolean>;
-  /** Makes the last part of a link. */
-  sign(id: string, expiresAt: number): Promise<string>;
-  /** Returns the id of a file and the end of the link; undefined for a link that was not made here, or has expired. */
-  verify(link: string): Promise<{ readonly id: string; readonly expiresAt: number } | undefined>;
-}
+export type Links = ReturnType<typeof createLinks>;
 
 const ID = /^[\w-]{44}$/;
 const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
@@ -36,37 +26,27 @@ export function findFileId(address: string): string | undefined {
   return findLink(address)?.slice(0, 2 * MARK);
 }
 
-/**
- * Makes the newest link to a file. It stays the same for a while, so that pages can cache what they have loaded.
- *
- * @param base the address of the proxy, with its base path
- */
-export async function createLink(
-  { id, dueAt }: Pick<FileRow, "id" | "dueAt">,
-  links: Links,
-  { linkTtlMs, base }: { readonly linkTtlMs: number; readonly base: string },
-) {
-  const expiresAt = Math.min(dueAt, (Math.ceil(Date.now() / linkTtlMs) + 1) * linkTtlMs);
-  return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, keptUntil: dueAt };
-}
-
 /** @param secrets the first one signs, each of them is known */
-export function createLinks(secrets: readonly string[]): Links {
+export function createLinks(secrets: readonly string[]) {
   const [first = ""] = secrets;
   return {
-    async createId(userId) {
+    /** Makes the id of a new file: 128 random bits, with the mark of its owner. */
+    async createId(userId: string): Promise<string> {
       const random = lettersOf(crypto.getRandomValues(new Uint8Array(16)));
       return random + (await signText(first, `owner:${random}:${userId}`));
     },
-    async isOwn(id, userId) {
+    /** Returns true if the id was made for this user. */
+    async isOwn(id: string, userId: string): Promise<boolean> {
       const random = id.slice(0, MARK);
       return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(MARK)));
     },
-    async sign(id, expiresAt) {
+    /** Makes the last part of a link. */
+    async sign(id: string, expiresAt: number): Promise<string> {
       const end = expiresAt.toString(36);
       return `${id}_${end}_${await signText(first, `link:${id}:${end}`)}`;
     },
-    async verify(link) {
+    /** Returns the id of a file and the end of the link; undefined for a link that was not made here, or has expired. */
+    async verify(link: string) {
       const { id = "", end = "", mark = "" } = LINK.exec(link)?.groups ?? {};
       const expiresAt = Number.parseInt(end, 36);
       // the mark is checked first: it shows that the end was not made up

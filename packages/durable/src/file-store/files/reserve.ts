@@ -3,12 +3,6 @@ import { type Growth, growFile, type NewFile, type Reserved, reserveSpace } from
 import type { UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
-/** Bounds of a user's space. */
-interface Bounds {
-  readonly maxBytesPerUser: number;
-  readonly maxFilesPerUser: number;
-}
-
 /**
  * Reserves the space of a file: its whole size in the space of its user, and what is stored first among all users. Until it
  * is whole, the reservation ends by itself.
@@ -21,11 +15,10 @@ export async function reserve(
   files: UserFiles,
   file: Omit<NewFile, "userId" | "maxBytes" | "maxFiles">,
   firstBytes: number,
-  bounds: Bounds,
 ): Promise<FileRow> {
-  const { userId } = files;
-  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = bounds;
-  const row = checkSpace(await files.run(reserveSpace, { ...file, userId, maxBytes, maxFiles }), bounds);
+  const { userId, settings } = files;
+  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = settings;
+  const row = checkSpace(await files.run(reserveSpace, { ...file, userId, maxBytes, maxFiles }), settings);
   if (row.id !== file.id) return row;
   try {
     await files.hold(row, firstBytes);
@@ -41,18 +34,21 @@ export async function reserve(
  *
  * @throws {Refusal} as {@link reserve}
  */
-export async function growSpace(
-  files: UserFiles,
-  file: Pick<Growth, "id" | "bytes">,
-  bounds: Bounds,
-): Promise<FileRow> {
-  const row = checkSpace(await files.run(growFile, { ...file, maxBytes: bounds.maxBytesPerUser }), bounds);
+export async function growSpace(files: UserFiles, file: Pick<Growth, "id" | "bytes">): Promise<FileRow> {
+  const { settings } = files;
+  const row = checkSpace(
+    await files.run(growFile, { ...file, maxBytes: settings.maxBytesPerUser }),
+    settings,
+  );
   await files.hold(row, file.bytes);
   return row;
 }
 
 /** @throws {Refusal} 413 for a full space, 404 for a file that was removed or whose user was erased */
-function checkSpace({ file, full }: Reserved, { maxBytesPerUser, maxFilesPerUser }: Bounds): FileRow {
+function checkSpace(
+  { file, full }: Reserved,
+  { maxBytesPerUser, maxFilesPerUser }: UserFiles["settings"],
+): FileRow {
   if (file && file.state !== "removed") return file;
   if (full === "files") throw refuseFile("too_many_files", { what: maxFilesPerUser });
   if (full === "bytes") throw refuseFile("storage_full", { what: maxBytesPerUser });

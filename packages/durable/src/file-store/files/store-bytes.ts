@@ -7,13 +7,8 @@ import { addPart, beginUpload, completeFile } from "./parts.js";
 import { readFile, readParts } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
 import { reserve } from "./reserve.js";
-import { checkFound, type Store, type UserFiles } from "./store.js";
+import { checkFound, type UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
-
-type Settings = Pick<
-  Store<never>["settings"],
-  "retentionMs" | "uploadTtlMs" | "maxBytesPerUser" | "maxFilesPerUser"
->;
 
 /** A file that a request begins. */
 interface BegunFile extends Pick<FileRow, "id" | "bytes" | "type"> {
@@ -22,23 +17,18 @@ interface BegunFile extends Pick<FileRow, "id" | "bytes" | "type"> {
 }
 
 /** Time for one part: after a lost part there is time for another attempt before the upload ends. */
-export function getPartMs({ uploadTtlMs }: Pick<Settings, "uploadTtlMs">): number {
+export function getPartMs({ uploadTtlMs }: Pick<UserFiles["settings"], "uploadTtlMs">): number {
   return Math.min(UPLOAD_MS, Math.ceil(uploadTtlMs / 2));
 }
 
 /** Stores the first bytes of a file once their space is reserved. What was reserved is given back if that fails. */
-export async function storeFile(
-  files: UserFiles,
-  body: FileBody,
-  file: BegunFile,
-  settings: Settings,
-): Promise<FileRow> {
+export async function storeFile(files: UserFiles, body: FileBody, file: BegunFile): Promise<FileRow> {
   const claim = crypto.randomUUID();
   const holdMs = UPLOAD_MS + MARGIN_MS;
-  await reserve(files, { ...file, source: null, taskId: null, claim, holdMs }, body.length, settings);
+  await reserve(files, { ...file, source: null, taskId: null, claim, holdMs }, body.length);
   try {
-    if (file.bytes === body.length) return await putWhole(files, body, file, settings.retentionMs);
-    return await putFirst(files, body, { ...file, claim }, settings);
+    if (file.bytes === body.length) return await putWhole(files, body, file, files.settings.retentionMs);
+    return await putFirst(files, body, { ...file, claim });
   } catch (error) {
     await files.discard(file.id);
     throw error;
@@ -61,8 +51,8 @@ async function putFirst(
   files: UserFiles,
   body: FileBody,
   { id, type, claim }: Pick<FileRow, "id" | "type" | "claim">,
-  { uploadTtlMs: ttlMs }: Settings,
 ): Promise<FileRow> {
+  const { uploadTtlMs: ttlMs } = files.settings;
   const options = { httpMetadata: { contentType: type } };
   const upload = await callStorage(() => files.bucket.createMultipartUpload(toBucketKey(id), options));
   // before it has a part: whatever happens, its parts can be found. R2 ends an empty one after 7 days
@@ -73,15 +63,10 @@ async function putFirst(
 }
 
 /** Stores the part that a request has claimed. */
-export async function storePart(
-  files: UserFiles,
-  request: Request,
-  row: FileRow,
-  settings: Settings,
-): Promise<FileRow> {
+export async function storePart(files: UserFiles, request: Request, row: FileRow): Promise<FileRow> {
   const { id, received: from, claim, uploadId, bytes } = row;
   const to = Math.min(bytes, from + PART_BYTES);
-  return await limited(getPartMs(settings), async (signal) => {
+  return await limited(getPartMs(files.settings), async (signal) => {
     const body = openUpload(request, signal);
     try {
       if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });
@@ -92,7 +77,7 @@ export async function storePart(
       const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
       const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
       const part = { id, userId: files.userId, claim, number, etag, from, to };
-      return checkFound(await files.run(addPart, { ...part, ttlMs: settings.uploadTtlMs }));
+      return checkFound(await files.run(addPart, { ...part, ttlMs: files.settings.uploadTtlMs }));
     } finally {
       body.cancel();
     }
@@ -100,11 +85,7 @@ export async function storePart(
 }
 
 /** Puts the parts together. Where an earlier request did so and was cut before it could store it, the file is there. */
-export async function joinParts(
-  files: UserFiles,
-  { id, bytes, uploadId }: FileRow,
-  { retentionMs }: Settings,
-): Promise<FileRow> {
+export async function joinParts(files: UserFiles, { id, bytes, uploadId }: FileRow): Promise<FileRow> {
   const parts = await files.run(readParts, { id });
   const list = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
   const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
@@ -116,7 +97,7 @@ export async function joinParts(
       if (file?.size !== bytes) await checkOvertaken(files, id, error);
     }
   });
-  return await finishFile(files, id, retentionMs);
+  return await finishFile(files, id, files.settings.retentionMs);
 }
 
 /** Completes the row of a file. A file that was removed while it was stored is deleted. @throws {Refusal} 404 then */

@@ -1,5 +1,5 @@
-import type { BoundHost, JobEvent, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
-import { hashOf, readBinding, readOption, type Server } from "@sluice/worker-proxy/internal";
+import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
+import { ensure, hashOf, readBinding, readOption, type Server } from "@sluice/worker-proxy/internal";
 import type { Bucket } from "../../buckets/bucket.js";
 import { deleteFromBucket, type StoredName } from "./bucket-files.js";
 import { createLinks, type Links } from "./links.js";
@@ -15,6 +15,7 @@ const GRACE_MS = 86_400_000;
 /** The files of one user, for one request or job. */
 export interface UserFiles {
   readonly userId: string;
+  readonly settings: FileSettings<never>;
   readonly bucket: Bucket;
   readonly links: Links;
   /** Runs an operation on the user's rows. @throws {Refusal} 503 where the database fails */
@@ -50,15 +51,15 @@ interface Deletion {
   readonly isWhole: boolean;
 }
 
-/** A file store that is connected to its proxy. */
+/** A file store, which its proxy connects before the first request. */
 export interface Store<Env> {
   readonly settings: FileSettings<Env>;
   readonly server: Server<Env>;
+  connect(server: Server<Env>): void;
   readLinks(env: Env): Promise<Links>;
   readBucket(env: Env): Promise<Bucket>;
   /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
   open(env: Env, userId: string, host?: BoundHost): Promise<UserFiles>;
-  report(event: JobEvent, env: Env): void;
 }
 
 /** Returns the key of a user's rows. An id may be longer than a key, and have any letters. */
@@ -66,29 +67,38 @@ async function toUserKey(userId: string): Promise<string> {
   return `user:${await hashOf(userId)}`;
 }
 
-/** Connects the options of a store to its proxy. */
-export function connectStore<Env>(settings: FileSettings<Env>, server: Server<Env>): Store<Env> {
-  const readBucket = (env: Env) => readBinding("fileStore: bucket", settings.bucket, env);
-  const readLinks = async (env: Env) =>
-    createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets));
-  return { settings, server, readBucket, readLinks, open, report: (event, env) => server.report(event, env) };
-
-  async function open(env: Env, userId: string, host = server.host(env)): Promise<UserFiles> {
-    const bucket = await readBucket(env);
-    const links = await readLinks(env);
-    const key = await toUserKey(userId);
-    const run: UserFiles["run"] = (operation, input) => callStorage(() => host.run(key, operation, input));
-    return { userId, bucket, links, run, ...openSpace(settings, host, { userId, bucket, run }) };
-  }
+/** Makes a store of options. */
+export function createStore<Env>(settings: FileSettings<Env>): Store<Env> {
+  let server: Server<Env> | undefined;
+  const store: Store<Env> = {
+    settings,
+    get server() {
+      ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
+      return server;
+    },
+    connect(given) {
+      ensure(!server, "fileStore: belongs to one proxy; make another one");
+      server = given;
+    },
+    readBucket: (env) => readBinding("fileStore: bucket", settings.bucket, env),
+    readLinks: async (env) =>
+      createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets)),
+    async open(env, userId, host = store.server.host(env)) {
+      const bucket = await store.readBucket(env);
+      const links = await store.readLinks(env);
+      const key = await toUserKey(userId);
+      const run: UserFiles["run"] = (operation, input) => callStorage(() => host.run(key, operation, input));
+      const user = { userId, settings, bucket, links, run };
+      return { ...user, ...openSpace(host, user) };
+    },
+  };
+  return store;
 }
 
 type Space = Pick<UserFiles, "hold" | "deleteAll" | "abandon" | "discard">;
 
-function openSpace<Env>(
-  { maxBytesTotal, maxUploadBytes, retentionMs, archive }: FileSettings<Env>,
-  host: BoundHost,
-  { userId, bucket, run }: Pick<UserFiles, "userId" | "bucket" | "run">,
-): Space {
+function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<UserFiles, keyof Space>): Space {
+  const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
   return { hold, deleteAll, abandon, discard };
 
   async function hold({ id, bytes: wholeBytes, isCopy }: Parameters<Space["hold"]>[0], bytes: number) {

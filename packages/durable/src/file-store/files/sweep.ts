@@ -33,6 +33,6 @@ export async function sweepPage<Env>(
     { id, bytes, isCopy }: FileRow,
     event: Partial<JobEvent> & Pick<JobEvent, "outcome">,
   ): void {
-    store.report({ kind: isCopy ? "copy" : "upload", ...event, id, bytes, user: userId }, own);
+    store.server.report({ kind: isCopy ? "copy" : "upload", ...event, id, bytes, user: userId }, own);
   }
 }

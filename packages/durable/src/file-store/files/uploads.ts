@@ -30,7 +30,7 @@ export function createUploads<Env>(store: Store<Env>) {
         const bytes = readBytes(request, "upload-length", 1, body.length);
         const type = await checkFile(body, bytes, settings);
         const file = { id: await files.links.createId(user.id), bytes, type, startedAt };
-        const row = await storeFile(files, body, file, settings).catch((error: unknown) => {
+        const row = await storeFile(files, body, file).catch((error: unknown) => {
           report(admitted, file, "failed", { code: textOf(refusalIn(error)).code });
           throw error;
         });
@@ -49,9 +49,9 @@ export function createUploads<Env>(store: Store<Env>) {
     const offset = readBytes(request, "upload-offset", 0);
     const row = await claim(files, admitted, offset);
     try {
-      const now = offset < row.bytes ? await storePart(files, request, row, settings) : row;
+      const now = offset < row.bytes ? await storePart(files, request, row) : row;
       const isLast = now.received === now.bytes && now.state === "open";
-      const whole = isLast ? await joinParts(files, now, settings) : now;
+      const whole = isLast ? await joinParts(files, now) : now;
       if (isLast) report(admitted, whole, "complete");
       return Response.json(await describeFile(store, request, files, whole));
     } catch (error) {
@@ -107,7 +107,7 @@ export function createUploads<Env>(store: Store<Env>) {
     outcome: JobOutcome,
     why: Pick<JobEvent, "code"> = {},
   ): void {
-    store.report({ kind: "upload", id, outcome, user: user.id, bytes, ...why }, env);
+    store.server.report({ kind: "upload", id, outcome, user: user.id, bytes, ...why }, env);
   }
 }
 
@@ -115,7 +115,7 @@ export function createUploads<Env>(store: Store<Env>) {
 async function checkFile(
   body: FileBody,
   bytes: number,
-  { maxBytes, types }: Pick<Store<never>["settings"], "maxBytes" | "types">,
+  { maxBytes, types }: UserFiles["settings"],
 ): Promise<string> {
   if (bytes > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
   const isWhole = bytes === body.length;
