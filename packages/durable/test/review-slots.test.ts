@@ -18,7 +18,7 @@ test("handlers that are slow do not stop the polls of others", async () => {
   });
   const hang: EndHandler = () => {
     handled += 1;
-    return new Promise((resolve) => ends.push(resolve));
+    return new Promise<void>((resolve) => ends.push(resolve));
   };
   const plugins = [videoWatch({ intervalMs: 2000, onEnd: [hang] })];
   const { create } = openStoredProxy({ gateway, plugins });
