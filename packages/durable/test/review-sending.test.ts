@@ -3,8 +3,12 @@ import { nodeHost } from "@sluice/durable/node";
 import { expect, test } from "vitest";
 import { openGateway, openPurse, openStoredProxy, silenceLog, usage } from "./support/stored-proxy.js";
 
-/** A host whose response to the first start is lost, once the test says so. The job has started all the same. */
-function openHostThatLosesAStart(lose: () => Promise<void>) {
+/**
+ * A host whose response to the first start is lost, once the test says so.
+ *
+ * @param isStarted false if the job has not started either
+ */
+function openHostThatLosesAStart(lose: () => Promise<void>, isStarted = true) {
   const host = nodeHost({ file: ":memory:", env: {} });
   let starts = 0;
   return {
@@ -14,8 +18,8 @@ function openHostThatLosesAStart(lose: () => Promise<void>) {
       const bound = bind({});
       const { start } = bound;
       bound.start = async (...given) => {
-        await start(...given);
         starts += 1;
+        if (starts > 1 || isStarted) await start(...given);
         if (starts > 1) return;
         await lose();
         throw new Error("network connection lost");
@@ -25,7 +29,17 @@ function openHostThatLosesAStart(lose: () => Promise<void>) {
   };
 }
 
-test("a create whose start was not confirmed is sent once, and the key has its response", async () => {
+test("a create whose start failed was not sent, and its key is free", async () => {
+  silenceLog();
+  const gateway = openGateway(() => Response.json({ data: [{ url: "https://cdn.example/1.png" }], usage }));
+  const host = openHostThatLosesAStart(async () => {}, false);
+  const { create } = openStoredProxy({ host, gateway, plugins: [idempotency()] });
+  expect((await create("one")).status).toBe(503);
+  expect((await create("one")).status).toBe(200);
+  expect(gateway.requests.length).toBe(1);
+});
+
+test("a create whose start was not confirmed is sent once, and has its response", async () => {
   silenceLog();
   let respond!: () => void;
   const responds = new Promise<void>((resolve) => {
@@ -38,10 +52,11 @@ test("a create whose start was not confirmed is sent once, and the key has its r
   const purse = openPurse();
   const host = openHostThatLosesAStart(() => expect.poll(() => gateway.requests.length).toBe(1));
   const { create } = openStoredProxy({ host, gateway, plugins: [purse.plugin, idempotency()] });
-  expect((await create("one")).status).toBe(503);
+  const first = create("one");
+  await expect.poll(() => gateway.requests.length).toBe(1);
   const again = create("one");
   respond();
-  expect((await again).status).toBe(200);
+  expect([(await first).status, (await again).status]).toEqual([200, 200]);
   expect(gateway.requests.length).toBe(1);
   await expect.poll(() => purse.spent).toEqual([7]);
   expect(purse.reserved.size).toBe(0);

@@ -56,3 +56,7 @@ test("an option that resumableStreams or idempotency does not have is refused", 
   );
   expect(() => idempotency({ maxPerUser: 5 } as never)).toThrow("maxPerUser: is no option of idempotency");
 });
+
+test("a host that is no host is refused by its name", () => {
+  expect(() => openProxy(nodeHost as never, [resumableStreams()])).toThrow(/^host: give what/);
+});

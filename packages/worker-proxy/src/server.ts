@@ -22,6 +22,10 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
   const { plugins, host, log } = settings;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   ensure(
+    !host || typeof host.open === "function",
+    "host: give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns",
+  );
+  ensure(
     host || parts.length === 0,
     "host: a plugin stores data; give cloudflareHost(…), nodeHost(…) or postgresHost(…)",
   );

@@ -1,5 +1,5 @@
 import type { BoundHost, Host, JSONValue } from "@sluice/worker-proxy";
-import { ensure, misconfigured, within } from "@sluice/worker-proxy/internal";
+import { ensure, misconfigured, readBinding, within } from "@sluice/worker-proxy/internal";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
 import { cloudflareHosts } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";
@@ -36,7 +36,8 @@ export function cloudflareHost<Env = unknown>(namespace: (env: Env) => DurableOb
     if (!found) throw misconfigured("cloudflareHost: its binding is missing");
     return found;
   };
-  const host: Host<Env> = { open: () => (env) => bindHost(() => read(env)), checks: [read] };
+  const check = (env: Env) => readBinding("cloudflareHost", namespace, env);
+  const host: Host<Env> = { open: () => (env) => bindHost(() => read(env)), checks: [check] };
   cloudflareHosts.add(host);
   return host;
 }

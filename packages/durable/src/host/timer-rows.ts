@@ -30,7 +30,7 @@ const KEY_TABLES = [
 /** Time for which a failed timer is stored. */
 const FAILED_MS = 30 * 86_400_000;
 /** Number of keys with too many running jobs that a claim leaves out. */
-export const MAX_BUSY_KEYS = 8;
+export const MAX_BUSY_KEYS = 64;
 
 const TOUCH_KEY = `INSERT INTO timer_keys (key, due) VALUES (?, ?) ON CONFLICT (key) DO UPDATE
   SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;

@@ -1,10 +1,12 @@
 import type { Job, JobContext, StoredPart, Transaction } from "@sluice/worker-proxy";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
-/** Number of jobs that run at once in one place. */
+/** Number of jobs that run at once in one place. One that takes long makes room for others, up to a number of all. */
 const MAX_JOBS = 64;
+const MAX_ALL_JOBS = 512;
+const LONG_MS = 3_000;
 /** Number of jobs of one key that run at once in one place. */
-const MAX_JOBS_OF_KEY = MAX_JOBS / MAX_BUSY_KEYS;
+const MAX_JOBS_OF_KEY = MAX_ALL_JOBS / MAX_BUSY_KEYS;
 /** Time after which a job whose process ended is tried again; a job that runs renews it. */
 const LEASE_MS = 15_000;
 /** Attempts in a row that may end their process. */
@@ -43,6 +45,8 @@ export interface TimerPlace {
 interface RunningJob {
   readonly timer: ClaimedTimer;
   readonly controller: AbortController;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
   ended: Promise<void>;
 }
 
@@ -67,12 +71,18 @@ export class Timers {
 
   /** True while as many jobs run as may run at once. */
   get isFull(): boolean {
-    return this.#running.size >= MAX_JOBS;
+    return this.#countFree() <= 0;
+  }
+
+  #countFree(): number {
+    const now = Date.now();
+    const recent = [...this.#running].filter(({ startedAt }) => Math.abs(now - startedAt) < LONG_MS);
+    return Math.min(MAX_JOBS - recent.length, MAX_ALL_JOBS - this.#running.size);
   }
 
   /** Starts jobs that are due. Returns the milliseconds until more may be due, if they are known. */
   async begin(): Promise<number | undefined> {
-    const limit = MAX_JOBS - this.#running.size;
+    const limit = this.#countFree();
     this.#hasBacklog = true;
     if (limit <= 0) return undefined;
     const [claimed, nextInMs] = await this.#place.transact(null, async (query, now) => {
@@ -154,7 +164,12 @@ export class Timers {
   }
 
   #start(timer: ClaimedTimer): void {
-    const running: RunningJob = { timer, controller: new AbortController(), ended: Promise.resolve() };
+    const running: RunningJob = {
+      timer,
+      controller: new AbortController(),
+      startedAt: Date.now(),
+      ended: Promise.resolve(),
+    };
     this.#running.add(running);
     this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
     running.ended = this.#run(running)

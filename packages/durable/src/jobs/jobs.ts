@@ -141,9 +141,9 @@ export function createJobs(options: JobsOptions): Jobs {
           // its body and its user are JSON, which their types don't say
           await host.start<JSONValue>(key, run as never, job as never);
         } catch (cause) {
-          // it may have begun although its start failed. A row that can't be freed now is settled as lost later
-          await host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true }).catch(() => {});
-          throw jobRefusal("job_unavailable", { cause });
+          // it may have begun although its start failed, and goes on then
+          const free = host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true });
+          if (await free.catch(() => true)) throw jobRefusal("job_unavailable", { cause });
         }
       }
       const input = { id, mode: "response", after: 0, owner } as const;
