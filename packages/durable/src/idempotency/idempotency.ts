@@ -7,7 +7,7 @@ import {
   markKept,
   type Refusal,
 } from "@sluice/worker-proxy/internal";
-import { createJobs } from "../jobs/jobs.js";
+import { createJobs, readKey } from "../jobs/jobs.js";
 import { checkMilliseconds, checkWhole } from "../jobs/options.js";
 import { headOf, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
@@ -26,7 +26,6 @@ export interface IdempotencyOptions {
 
 /** The groups of routes that create something. */
 const CREATES = ["images", "videos", "assets", "epsilon"];
-const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Sends a request that creates something once for its `idempotency-key`: an image, a video, an asset or an epsilon task.
@@ -74,16 +73,15 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     userData: jobs.userData,
     send(admitted) {
-      const key = admitted.request.headers.get("idempotency-key");
       // with an id it is a poll or a lookup, which costs nothing
       const isCreate = CREATES.includes(admitted.route) && admitted.id === undefined;
-      return isCreate && key !== null ? send(admitted as AdmittedRequest<unknown>, key) : undefined;
+      const hasKey = admitted.request.headers.has("idempotency-key");
+      return isCreate && hasKey ? send(admitted as AdmittedRequest<unknown>) : undefined;
     },
   };
 
-  async function send(admitted: AdmittedRequest<unknown>, key: string): Promise<Response> {
-    if (!KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
-    const id = await hashOf(key);
+  async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
+    const id = await hashOf(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
     const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
     const { status, headers, type } = head;

@@ -5,14 +5,14 @@ import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
 import { headOf } from "./refusals.js";
 import { type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
-import { type EventEnd, type JobServer, logJob, reportJob } from "./server.js";
 import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
-import { tendJob } from "./tend.js";
+import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./tend.js";
 
 /** The rules by which a plugin sends its requests. */
 export interface RunOptions {
   readonly store: JobStore;
+  readonly tend: Tend;
   readonly eventKind: JobEvent["kind"];
   /** Size of the largest response that is stored, in bytes. */
   readonly maxBytes: number;
@@ -139,9 +139,11 @@ async function free(
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
   if (isFreed) report(sending, { outcome: end.outcome, code, ...asked.known, ...amounts });
   if (!isSettled)
-    await tendJob(context, options, server, request.id).catch((error) =>
-      logJob(server, "plugins: a reservation could not be settled; it is tried again", error, context.env),
-    );
+    await options
+      .tend(context, request.id)
+      .catch((error) =>
+        logJob(server, "plugins: a reservation could not be settled; it is tried again", error, context.env),
+      );
 }
 
 /** Ends a job that was told to stop, or that another place has settled. */

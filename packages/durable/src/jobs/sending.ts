@@ -22,8 +22,8 @@ import type { LiveJob } from "./live.js";
 import type { JobOwner } from "./owner.js";
 import { headOf, jobRefusal } from "./refusals.js";
 import type { RunOptions } from "./run.js";
-import type { JobServer } from "./server.js";
 import type { JobDetails, JobState } from "./states.js";
+import type { JobServer } from "./tend.js";
 
 /** A request that a job sends to the gateway. It is JSON. */
 export interface JobRequest {
@@ -33,7 +33,6 @@ export interface JobRequest {
   readonly user: User;
   readonly route: string;
   readonly path: string;
-  readonly model?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -84,7 +83,8 @@ export async function reserve(sending: Sending): Promise<Gateway> {
   );
   sending.keys = [...gateway.apiKeys, ...credentials];
   if (!way.meter) return gateway;
-  const { id, owner, user, model, body, route } = request;
+  const { id, owner, user, details, body, route } = request;
+  const { model } = details;
   const keepTicket = async (ticket: string, reserved: number) => {
     sending.ticket = ticket;
     const input = { id, owner, ticket, payment: { reserved } };
