@@ -1,5 +1,5 @@
 import { postgresHost } from "@sluice/durable/postgres";
-import { createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { createProxy, type JobEvent, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import { createSharedPlugins, RESERVED, sharedOptions } from "../fixture/shared-plugins.js";
 import type { PostgresServer } from "./postgres-server.js";
 import { openTCPProxy } from "./tcp-proxy.js";
@@ -8,7 +8,7 @@ import { openTCPProxy } from "./tcp-proxy.js";
  * Proxies on one Postgres, as processes have them: each with a network of its own, which a test cuts.
  */
 
-export { RESERVED };
+export { RESERVED, sharedOptions };
 
 interface Given extends Partial<ProxyOptions<unknown>> {
   readonly server: PostgresServer;
@@ -28,7 +28,7 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
     ...sharedOptions,
     host,
     plugins: createSharedPlugins(),
-    onEvent: (event) => {
+    onEvent: (event: ProxyEvent | JobEvent) => {
       if (event.kind !== "request") jobs.push(event as JobEvent);
     },
     ...options,
