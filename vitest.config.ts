@@ -59,7 +59,7 @@ function limitTime(project: ViteUserConfig): ViteUserConfig {
   return { ...project, test: { ...project.test, ...limits } };
 }
 
-/** True for tests that have objects in their own process. */
+/** True for tests inside a workerd that has Durable Objects. */
 const hasObjects = ({ test }: ViteUserConfig) => /^durable-/.test(String(test?.name));
 /** Tests that ask their platform for something: streams, bodies, files, storage, locks. */
 const coreOnPlatforms = ["packages/core/test/platform/*.test.ts"];
@@ -87,13 +87,10 @@ const inChromium = (executablePath: string) => ({
   instances: [{ browser: "chromium" as const }],
 });
 
-/**
- * Adds the check of leaks to a project in Node. With objects in the process, each file has a process of its own: objects
- * outlive the test that made them, and so does the pool of connections to Postgres.
- */
+/** Adds the check of leaks to a project in Node. */
 function checkLeaks(project: ViteUserConfig): ViteUserConfig {
   const isInNode = !project.test?.browser && !project.plugins?.flat().some(isWorkerd);
-  if (!isInNode || /^durable-on/.test(String(project.test?.name))) return project;
+  if (!isInNode) return project;
   const setupFiles = [
     support("leaks"),
     ...(needsBuild(String(project.test?.name)) ? [support("built")] : []),
@@ -103,7 +100,7 @@ function checkLeaks(project: ViteUserConfig): ViteUserConfig {
 }
 const isWorkerd = (plugin: unknown) => (plugin as { name?: string } | null)?.name?.includes("cloudflare");
 
-/** Projects that first run in a later tier than `pnpm test`. At night the other hosts run all files. */
+/** Projects that first run in a later tier than `pnpm test`. */
 const since: Readonly<Record<string, Tier>> = {
   "react 18": isNightly ? "nightly" : "ci",
   "ai-sdk oldest": "ci",

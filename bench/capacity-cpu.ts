@@ -63,7 +63,10 @@ async function cpuWith(
   kind: "alone" | "streams" | "creates",
 ): Promise<number> {
   const proxy = await startWorkerd({
-    code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: JSON.stringify(plan) }),
+    code: await bundle("worker-proxy/test/fixture/attacked.ts", {
+      TIMEOUT: "{}",
+      PLAN: JSON.stringify(plan),
+    }),
     texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-capacity-0123456789" },
     values: {
       OPTIONS: { models: ["delta-5.3", "gamma-image-5-0-260128"], routes: ["chat", "images"] },

@@ -46,7 +46,10 @@ type Workerd = Awaited<ReturnType<typeof startWorkerd>>;
 
 async function startProxy(plan: object): Promise<Workerd> {
   return await startWorkerd({
-    code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: JSON.stringify(plan) }),
+    code: await bundle("worker-proxy/test/fixture/attacked.ts", {
+      TIMEOUT: "{}",
+      PLAN: JSON.stringify(plan),
+    }),
     texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-load-0123456789" },
     values: { OPTIONS: { limits: { maxStreamsPerUser: 10 } } },
     objects: { SLUICE: "Sluice" },

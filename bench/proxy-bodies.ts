@@ -54,7 +54,7 @@ gateway.listen(0, "127.0.0.1");
 await once(gateway, "listening");
 const UPSTREAM = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 const proxy = {
-  code: await bundle("worker-proxy/test/fixture/attacked.ts", { LIMITS: "{}", PLAN: "{}" }),
+  code: await bundle("worker-proxy/test/fixture/attacked.ts", { TIMEOUT: "{}", PLAN: "{}" }),
   texts: { UPSTREAM, GATEWAY_API_KEY: "a-key-for-the-bench-0123456789" },
   values: { OPTIONS: { limits: { maxBodyBytes: SIZE } } },
   objects: { SLUICE: "Sluice" },

@@ -87,25 +87,9 @@ const suites: Readonly<Record<string, Suite>> = {
       "": [""],
     },
   },
-  "packages/durable/src/archive": {
-    project: "durable*",
-    near: { "": ["/media-archive", "/media-space", "/media-events", "/media-rows"] },
-  },
-  "packages/durable/src/files": {
-    project: "durable*",
-    near: {
-      "": [
-        "/media-requests",
-        "/media-links",
-        "/media-uploads",
-        "/media-users",
-        "/media-threats",
-        "/media-space",
-        "/media-rows",
-        "/media.workerd",
-      ],
-    },
-  },
+  "packages/durable/src/buckets": { project: "durable*", near: { "": ["/bucket"] } },
+  "packages/durable/src/file-store/archive": { project: "durable*", near: { "": ["/file-archive"] } },
+  "packages/durable/src/file-store": { project: "durable*", near: { "": ["/file-"] } },
   "packages/durable/src": { project: "durable*", near: {} },
   "packages/worker-proxy/src/checks": {
     project: "worker-proxy-workerd",

@@ -158,7 +158,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
   test("case 200: A second server over the same data is refused in one line, and the first one goes on", async () => {
     const { start, target } = await open();
     await expect(start()).rejects.toThrow(
-      /^it ended with 1: The server can't start: data\/sluice\.db: another process has this file; stop that one.*$/,
+      /^it ended with 1: The server can't start: nodeHost: another process has data\/sluice\.db; stop that one.*$/,
     );
     expect((await fetch(`${await target()}/live`)).status).toBe(200);
   });
@@ -181,7 +181,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(await operate(ada, "users/export")).toMatchObject({ status: 404 });
     const exported = await operate(grace, "users/export");
     expect(exported).toMatchObject({ status: 200, body: { user: "ada", failed: [] } });
-    expect(exported.body.data.streams).toMatchObject([{ events: expect.stringContaining("[DONE]") }]);
+    expect(exported.body.data.streams).toMatchObject([{ text: expect.stringContaining("[DONE]") }]);
     expect(await operate(grace, "users/erase")).toMatchObject({ status: 200, body: { failed: [] } });
     expect((await operate(grace, "streams/list")).body).toEqual({ streams: [] });
     const events = (await server()).lines

@@ -3,6 +3,7 @@ import type { Access, Ask, Client, OpenClient } from "./client.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Place } from "./places.ts";
 import { depth, dot, prompt, riverSchema, schemaInWords, width } from "./rivers.ts";
+import { wordsOf } from "./words.ts";
 
 /*
  * Everything that people do with a client, once for all clients. A scenario passes if the user of the client sees what was
@@ -56,23 +57,6 @@ const fits = (object: unknown) => expect(riverSchema.safeParse(object).error).to
 async function wholeAndStreamed({ client }: World, model: string): Promise<void> {
   answers((await client.answer(ask(prompt, { model }))).text);
   answers((await client.stream(ask(prompt, { model }))).text);
-}
-
-/** Returns all that an error tells its user: its own message, and those of the errors in it. */
-export function wordsOf(error: unknown): string {
-  if (typeof error !== "object" || error === null) return String(error);
-  const {
-    message,
-    cause,
-    error: inner,
-    errors,
-    httpResponse,
-    responseBody,
-  } = error as Record<string, unknown>;
-  const inside = [cause, httpResponse, responseBody, ...(Array.isArray(errors) ? errors : [])]
-    .filter(Boolean)
-    .map(wordsOf);
-  return [String(message ?? JSON.stringify(inner ?? error)), ...inside].join("; ");
 }
 
 /** Returns the words of the error that is due. */

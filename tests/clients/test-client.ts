@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client, OpenClient } from "./client.ts";
 import { type Gateway, openGateway } from "./gateway.ts";
 import { places } from "./places.ts";
-import { type Scenario, type ScenarioName, scenarios, wordsOf } from "./scenarios.ts";
+import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
 import { type ClientName, has, verdictOf, verdicts } from "./verdicts.ts";
+import { wordsOf } from "./words.ts";
 
 /** Time after which a scenario that is to fail has failed, in milliseconds. */
 const PATIENCE_MS = 2000;

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { writeFilesOfPage } from "../support/page-files.ts";
 import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
-/* A proxy on Node with a file, as the page about stored data shows it: one proxy with its objects, in each framework, on a socket. */
+/* A proxy on Node with a file, as the page about stored data shows it: one proxy, in each framework, on a socket. */
 
 const files = writeFilesOfPage("docs/guides/where-data-is-stored.md");
 const network = globalThis.fetch;
@@ -28,8 +28,8 @@ afterEach(() => vi.unstubAllGlobals());
 afterAll(async () => {
   vi.unstubAllEnvs();
   for (const server of open) server.close().closeAllConnections();
-  const { objects } = await files<{ objects: { close(): Promise<void> } }>("src/proxy.ts");
-  await objects.close();
+  const { host } = await files<{ host: { close(): Promise<void> } }>("src/proxy.ts");
+  await host.close();
 });
 
 const frameworks: Readonly<Record<string, () => Promise<Server>>> = {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AnyEvent, JobEvent, ProxyEvent } from "@sluice/worker-proxy";
+import type { JobEvent, ProxyEvent, RequestEvent } from "@sluice/worker-proxy";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { readMarkdownExamples } from "../support/examples.ts";
 import { writeFilesOfPage } from "../support/page-files.ts";
@@ -14,7 +14,7 @@ const root = `${import.meta.dirname}/../../`;
 const files = writeFilesOfPage("docs/recipes/metrics.md");
 const network = globalThis.fetch;
 const usage = { total_tokens: 30, prompt_tokens: 10, completion_tokens: 20 };
-const request: ProxyEvent = {
+const request: RequestEvent = {
   kind: "request",
   requestId: "canary-request",
   route: "chat",
@@ -136,7 +136,7 @@ describe("for Prometheus", () => {
   }
   const openCounter = async () => {
     const { countEvents } = await files<{
-      countEvents(models: readonly string[]): (event: AnyEvent) => void;
+      countEvents(models: readonly string[]): (event: ProxyEvent) => void;
     }>("metrics.ts");
     return countEvents(["delta-5.3"]);
   };

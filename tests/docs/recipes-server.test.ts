@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Client, createClient } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable/cloudflare";
 import { createChatStore, memoryStorage } from "@sluice/stores";
-import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
+import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";
 import { writeFilesOfPage } from "../support/page-files.ts";
@@ -116,11 +116,11 @@ describe("logs", () => {
     const logs: { headers: Headers; body: unknown }[] = [];
     openNetwork({ "http-intake.logs.datadoghq.eu": collect(logs) });
     const { send, datadog, openTelemetry } = await files<{
-      send(event: AnyEvent, destination: object, context: object): void;
+      send(event: ProxyEvent, destination: object, context: object): void;
       datadog(key: string, site: string): object;
       openTelemetry(url: string, headers: object): object;
     }>("telemetry.ts");
-    const event = { kind: "request", status: 502, outcome: "failed", code: "upstream_auth" } as AnyEvent;
+    const event = { kind: "request", status: 502, outcome: "failed", code: "upstream_auth" } as ProxyEvent;
     const context = createContext();
     send(event, datadog("key", "datadoghq.eu"), context);
     send(event, openTelemetry("https://down.ingest.sentry.io/api/1/integration/otlp/v1/logs", {}), context);

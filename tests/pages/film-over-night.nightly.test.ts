@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startMediaProxy } from "../../packages/durable/test/support/media.js";
+import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { readWebhook, WEBHOOK_SECRET } from "../../packages/durable/test/support/notify.js";
 import { workerdMemory } from "../../packages/durable/test/support/workerd-memory.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
@@ -38,9 +38,9 @@ async function startWorld() {
   const gateway = await serve(emulator, { port: 0 });
   const [app, cable] = [await startUpstream(), await startCable()];
   app.answers((response) => void response.writeHead(204).end());
-  const proxy = await startMediaProxy({}, gateway.url, {
+  const proxy = await startFilesInWorkerd({
+    gateway: gateway.url,
     fixture: "durable/test/fixture/whole-worker.ts",
-    objects: { SLUICE: "Sluice" },
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,

@@ -105,7 +105,7 @@ describe("an agent of AG-UI", () => {
     await agent.runAgent().catch(() => {});
     expect(events.at(-1)).toMatchObject({
       type: "RUN_ERROR",
-      message: "The answer was cut off",
+      message: "The response was cut off",
       code: "StreamError",
     });
     expect(agent.messages.at(-1)).toMatchObject({ role: "assistant", content: expect.stringMatching(/./) });

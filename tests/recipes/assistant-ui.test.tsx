@@ -120,7 +120,7 @@ describe("a chat in assistant-ui", () => {
     open();
     await write("Tell me of lakes [[truncate:1]]");
     const alert = await screen.findByRole("alert");
-    expect(alert.textContent).toBe("The answer was cut off");
+    expect(alert.textContent).toBe("The response was cut off");
     const { textContent } = alert.parentElement as HTMLElement;
     expect(textContent?.length).toBeGreaterThan(40);
     await press("Try again");

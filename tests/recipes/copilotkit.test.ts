@@ -74,7 +74,7 @@ test("CopilotKit asks, runs its own tool, and goes on with the result", async ()
 test("CopilotKit is told of an answer that is cut, and keeps its text", async () => {
   const { agent, ask, errors } = await open();
   await ask("Tell me of lakes [[truncate]]");
-  expect(errors.map(({ message }) => message).join()).toContain("The answer was cut off");
+  expect(errors.map(({ message }) => message).join()).toContain("The response was cut off");
   expect(agent.messages.at(-1)).toMatchObject({ role: "assistant", content: expect.stringMatching(/./) });
 });
 

@@ -109,7 +109,7 @@ describe.each(Object.keys(frameworks))("the components of %s", (framework) => {
     end = await show("chat");
     await press("Ask");
     const alert = await within(page).findByRole("alert");
-    expect(alert.textContent).toBe("The answer was cut off");
+    expect(alert.textContent).toBe("The response was cut off");
     within(page).getByText("assistant");
   });
 

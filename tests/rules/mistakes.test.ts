@@ -155,7 +155,7 @@ const mistakes: readonly Mistake[] = [
   [
     "the role model",
     ({ stream }) => stream({ ...chat, messages: [{ role: "model", content: "Hello" }] }),
-    'messages.0.role: expected "system" | "user" | "assistant" | "tool", got "model"; answers have the role "assistant"',
+    'messages.0.role: expected "system" | "user" | "assistant" | "tool", got "model"; messages of the model have the role "assistant"',
   ],
   [
     "parts of the AI SDK",

@@ -135,6 +135,7 @@ const emulator: Names<EmulatorOptions> = {
   fetchMedia: undefined,
   onEnd: undefined,
   faults: undefined,
+  faultCases: undefined,
   origin: undefined,
   cors: false,
   strict: false,

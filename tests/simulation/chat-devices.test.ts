@@ -330,7 +330,7 @@ describe("A device that is cut off", () => {
     await wait(25_000);
     one.page.run(() => one.chat.stop());
     await wait(70_000);
-    expect(queued.result?.error?.message).toMatch(/another one may still send it/);
+    expect(queued.result?.error?.message).toMatch(/another device may still send it/);
     expect(one.chat.getSnapshot()).toMatchObject({ queued: [], syncError: expect.any(Error) });
     expect(listContents(other)).toContain("Queued");
     simulation.setOnline(one.device, true);

@@ -3,7 +3,7 @@ import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";
-import { shown } from "../../packages/stores/test/support/tabs.js";
+import { readStored } from "../../packages/stores/test/support/tabs.js";
 import { readRuns } from "../support/seed.js";
 import {
   type Connection,
@@ -16,7 +16,7 @@ import {
 } from "../support/tabs-scenario.js";
 
 // what a chat loads on demand is there from now on, at once
-beforeAll(() => shown(memoryStorage()));
+beforeAll(() => readStored(memoryStorage()));
 afterEach(() => vi.unstubAllGlobals());
 
 /** Next step and its tab; numbers choose among the possible ones. */

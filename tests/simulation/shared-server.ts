@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import type { SharedDevices, SyncStatus } from "@sluice/core/internal";
-import { joinRecords, type OpenDevices } from "@sluice/stores/internal";
+import { mergeRecords, type OpenDevices } from "@sluice/stores/internal";
 import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
 import type { Page } from "./page.js";
 import { pickBetween, type Random } from "./random.js";
@@ -461,7 +461,7 @@ function listAdded<Item>(items: Set<Item>, item: Item): () => void {
 
 function joinText(key: string, mine: string | undefined, theirs: string | undefined): string | undefined {
   if (mine === undefined || theirs === undefined || mine === theirs) return mine ?? theirs;
-  const joined = joinRecords(key, JSON.parse(mine), JSON.parse(theirs));
+  const joined = mergeRecords(key, JSON.parse(mine), JSON.parse(theirs));
   return JSON.stringify(joined);
 }
 

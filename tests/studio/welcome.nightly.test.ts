@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
       await expect.poll(refused).toBe(before + 2);
       await answered(1);
     },
-    Cut: () => studio.page.getByRole("alert").getByText("The answer was cut off").waitFor(),
+    Cut: () => studio.page.getByRole("alert").getByText("The response was cut off").waitFor(),
     Stall: async () => {
       await answers().locator("p").first().waitFor();
       await studio.page.keyboard.press("Escape");
@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   test("An answer of “Cut” is cut once: it can be continued, and a second try gets all of it", async () => {
     await button("Cut").click();
     const alert = studio.page.getByRole("alert");
-    await alert.getByText("The answer was cut off").waitFor();
+    await alert.getByText("The response was cut off").waitFor();
     await alert.getByRole("button", { name: "Continue" }).waitFor();
     await alert.getByRole("button", { name: "Try again" }).dblclick();
     await answered(1);

@@ -40,10 +40,10 @@ test.each([
   expect(importers).toEqual([place]);
 });
 
-test("the durable half uses what one platform has in its hosts only", () => {
+test("the durable half uses what one platform has in its hosts and buckets only", () => {
   const platform = /globalThis|"cloudflare:|"node:|FixedLengthStream|IdentityTransformStream/;
   const elsewhere = filesOf("packages/durable").filter(
-    (file) => !file.startsWith("packages/durable/src/hosts/"),
+    (file) => !/^packages\/durable\/src\/(?:host|buckets)\//.test(file),
   );
   expect(elsewhere.filter((file) => platform.test(codeOf(file)))).toEqual([]);
 });

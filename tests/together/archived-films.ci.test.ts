@@ -4,7 +4,7 @@ import { serve } from "@sluice/emulator/serve";
 import { getArchivedMedia } from "@sluice/media";
 import { createVideoTaskList, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { startMediaProxy, statusOf } from "../../packages/durable/test/support/media.js";
+import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 
 /* A film's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
@@ -18,11 +18,11 @@ const clock = {
 };
 const emulator = createEmulator({ apiKeys: [KEY], clock, speed: Number.POSITIVE_INFINITY });
 let gateway: Awaited<ReturnType<typeof serve>>;
-let proxy: Awaited<ReturnType<typeof startMediaProxy>>;
+let proxy: Awaited<ReturnType<typeof startFilesInWorkerd>>;
 
 beforeAll(async () => {
   gateway = await serve(emulator, { port: 0 });
-  proxy = await startMediaProxy({ archive: { hosts: [new URL(gateway.url).host] } }, gateway.url);
+  proxy = await startFilesInWorkerd({ gateway: gateway.url });
 });
 afterAll(async () => {
   vi.useRealTimers();
@@ -40,6 +40,12 @@ async function pass(ms: number): Promise<void> {
 /** A page of `user-1` that was just loaded. */
 const openPage = () => createClient({ baseURL: proxy.url.origin, headers: { authorization: "user-1" } });
 const sizeOf = async (url: string) => (await (await fetch(url)).arrayBuffer()).byteLength;
+/** Reads the status of a response. Its body is not read, and would keep the connection open. */
+async function statusOf(url: string): Promise<number> {
+  const { status, body } = await fetch(url);
+  await body?.cancel();
+  return status;
+}
 const requestsOf = (like: RegExp) => emulator.requests.filter(({ path }) => like.test(path)).length;
 
 test("a film is copied once, outlives the gateway's link, and its own link is renewed by the proxy alone", async () => {

@@ -176,7 +176,7 @@ describe("resumeChat", () => {
       .result()
       .catch((error) => error);
     expect(error).toMatchObject({ name: "APIError", status: 404, billing: "none" });
-    expect(error.message).toContain("keeps no answer under this id");
+    expect(error.message).toContain("stores no response under this id");
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: "not-sent", error: { name: "APIError" } });
     stream.abort();
   });

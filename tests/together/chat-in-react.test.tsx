@@ -52,7 +52,7 @@ test("the first chat shows an answer, and after a failure the words and a way on
   await screen.findByText(/answer 1/);
   ask("again [[truncate]]");
   const alert = await screen.findByRole("alert");
-  expect(alert.textContent).toContain("The answer was cut off");
+  expect(alert.textContent).toContain("The response was cut off");
   const before = emulator.requests.length;
   press("Try again");
   await expect.poll(() => emulator.requests.length).toBe(before + 1);

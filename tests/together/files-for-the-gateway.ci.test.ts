@@ -2,20 +2,20 @@ import { createClient } from "@sluice/core";
 import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fileOf, startMediaProxy, starts } from "../../packages/durable/test/support/media.js";
+import { createFile, PART, starts } from "../../packages/durable/test/support/file-store.js";
+import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { createTestClock } from "../support/test-clock.ts";
 
 /* A file's whole way: from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
 
-const PART = 8_388_608;
-let proxy: Awaited<ReturnType<typeof startMediaProxy>>;
+let proxy: Awaited<ReturnType<typeof startFilesInWorkerd>>;
 
 beforeAll(async () => {
-  proxy = await startMediaProxy();
+  proxy = await startFilesInWorkerd();
 });
 afterAll(() => proxy.close());
 
-const film = fileOf(starts.mp4, 2 * PART + 5000);
+const film = createFile(starts.mp4, 2 * PART + 5000);
 const bytesOf = async (url: string) => new Uint8Array(await (await fetch(url)).arrayBuffer());
 
 /** A client of `user-1`; `send` may break its connections. */

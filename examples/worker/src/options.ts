@@ -1,5 +1,5 @@
 import {
-  type AnyEvent,
+  type ProxyEvent,
   type ProxyOptions,
   pollCache,
   type RateLimitBinding,
@@ -59,5 +59,5 @@ export const options = {
     // })),
   ],
   // requests, and what goes on without one: `kind` tells them apart
-  onEvent: (event: AnyEvent) => console.log(JSON.stringify(event)),
+  onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

@@ -247,7 +247,7 @@ describe("a reload", () => {
       },
     });
     await waitUntil(() =>
-      expect(warnings).toEqual([expect.stringContaining("did not answer within 3000 ms")]),
+      expect(warnings).toEqual([expect.stringContaining("did not respond within 3000 ms")]),
     );
     await page.is("ready");
     void page.getChat().sendMessage({ text: "Hello" });

@@ -6,7 +6,7 @@ import {
   reportStorageFailure,
   toError,
 } from "@sluice/core/internal";
-import { onForget, storageOf } from "@sluice/stores/internal";
+import { getClientStorage, registerForget } from "@sluice/stores/internal";
 import { applyDecision, type Decision, giveUp, sendAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
 import { assertSameRequests, createLedger, type Ledger, toItem, type Write } from "./ledger.js";
@@ -65,7 +65,7 @@ export function createBatch(
   const readList = () => parseList(typeof requests === "function" ? requests() : requests);
   const readLedger = () => ledger.read(readList());
   readList();
-  const storage = storageOf(client, given);
+  const storage = getClientStorage(client, given);
   const collection = `batches/${id}`;
   const ledger = createLedger(client, storage, collection, publishLater);
   let status: BatchStatus = "idle";
@@ -180,7 +180,7 @@ export function createBatch(
       for (const entry of ledger.adopt(records, run?.work !== undefined)) run?.work?.add(entry);
       run?.work?.wake();
     });
-    const leave = onForget(client, () => {
+    const leave = registerForget(client, () => {
       run?.forget.abort(null);
       run?.stop.abort(null);
       ledger.forget();

@@ -17,7 +17,7 @@ export interface SharedDevices {
    * function that reads the records of other devices. Only the sync lab implements it: the parameters are internal and
    * may change.
    */
-  readonly open: (collection: string, kept: never, tabs: never, refresh: never) => object;
+  readonly open: (collection: string, stored: never, tabs: never, refresh: never) => object;
   /**
    * Calls `note` with the server's version of the newest record that this page has of a collection. Calls it again for
    * each record that the page sends within the next `ms` milliseconds. Without this function, a conversation list marks

@@ -6,6 +6,7 @@ import {
   DONE,
   event,
   frame,
+  openBody,
   question,
   splitBytes,
   streamAnswer,
@@ -159,3 +160,31 @@ test.each([
       });
   },
 );
+
+test.each([
+  [200, '{"choices":[{"message":{"content":"the secret', /^HTTP 200: the response is broken JSON$/],
+  [400, '{"error":{"message":"no such', /^HTTP 400: the response is broken JSON: \{"error":/],
+  [400, '{"reason":7}', /JSON without a readable error message: \{"reason":7\}$/],
+])("the error of HTTP %s with %j says if the JSON is broken", async (status, text, message) => {
+  const answer = () => new Response(text, { status, headers: { "content-type": "application/json" } });
+  const { client } = clientOf(answer, { retry: { limit: 0 } });
+  expect(await catchError(completeChat(client, question))).toMatchObject({
+    name: "APIError",
+    message: expect.stringMatching(message),
+  });
+});
+
+test("a connection that breaks within a whole response is a ConnectionError that may be billed", async () => {
+  const connection = openBody();
+  const { client, requests } = clientOf(() => new Response(connection.body));
+  const failure = catchError(completeChat(client, question));
+  await connection.wanted();
+  connection.send('{"choices":[');
+  connection.drop();
+  expect(await failure).toMatchObject({
+    name: "ConnectionError",
+    billing: "maybe",
+    message: "the connection broke within the answer; the gateway may have billed it",
+  });
+  expect(requests).toHaveLength(1);
+});

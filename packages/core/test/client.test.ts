@@ -411,7 +411,7 @@ describe("completeChat", () => {
     expect(await error).toMatchObject({
       name: "ResponseError",
       billing: "maybe",
-      message: "the answer is longer than 32 MB",
+      message: "the response is longer than 32 MB",
       body: expect.stringMatching(/^.{8192}…$/),
     });
     expect(connection.cancelled).toBe(true);

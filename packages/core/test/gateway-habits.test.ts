@@ -49,6 +49,31 @@ test("A finish_reason that is blank in every chunk but the last ends nothing ear
   expect(await catchError(completeText(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
 });
 
+test.each([
+  ["max_tokens", "length"],
+  ["MAX_TOKENS", "length"],
+  ["max_output_tokens", "length"],
+  ["model_length", "length"],
+  ["SAFETY", "content-filter"],
+  ["LENGTH", "length"],
+  ["STOP", "complete"],
+  ["end_turn", "complete"],
+])(
+  "A finish_reason in the words of another API has the outcome that it means: %s",
+  async (reason, outcome) => {
+    const text = frame({ content: "Hello" }) + frame({}, reason) + DONE;
+    expect(await completeText(text)).toMatchObject({ outcome, finishReason: reason });
+  },
+);
+
+test("A finish_reason of tool_use is one of tool calls", async () => {
+  const call = { index: 0, id: "a", function: { name: "weather", arguments: "{}" } };
+  const text = frame({ tool_calls: [call] }) + frame({}, "tool_use") + DONE;
+  expect((await completeText(text)).outcome).toBe("tool-calls");
+  // announced, and not there
+  expect((await completeText(frame({}, "TOOL_USE") + DONE)).outcome).toBe("error");
+});
+
 test("A response that stops after its usage, without a reason and [DONE], is truncated, not complete", async () => {
   const error = await catchError(completeText(frame({ content: "Hello" }) + event({ choices: [], usage })));
   expect(error).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content: "Hello" } });

@@ -116,15 +116,15 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
   const at = (answer: Response) => Object.defineProperty(answer, "url", { value: "https://app.test/v1/x" });
 
   test.each([
-    ["an empty 404, as Vite sends it", 404, "", "the answer is empty and"],
-    ["a text with status 404", 404, "404 Not Found", "the answer is 404 Not Found and"],
-    ["an empty 405, as a file server sends it", 405, "", "the answer is empty and"],
-    ["a page with status 501", 501, "<html><title>Error</title>", 'the answer is the page "Error" and'],
+    ["an empty 404, as Vite sends it", 404, "", "the response is empty and"],
+    ["a text with status 404", 404, "404 Not Found", "the response is 404 Not Found and"],
+    ["an empty 405, as a file server sends it", 405, "", "the response is empty and"],
+    ["a page with status 501", 501, "<html><title>Error</title>", 'the response is the page "Error" and'],
     [
       "the page of a site with status 200",
       200,
       "<title>My app</title>",
-      'the answer is the page "My app" and',
+      'the response is the page "My app" and',
     ],
   ])("says that the address is wrong: %s", async (_, status, body, said) => {
     for (const [, verb] of verbs.slice(0, 2)) {

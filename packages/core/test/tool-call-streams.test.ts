@@ -1,6 +1,6 @@
 import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { chatOf } from "../../stores/test/support/chat.js";
+import { createChat } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
 import { createResponseReader } from "../src/chat/protocol/response-reader.js";
 import { textAnswer } from "./support/answers.js";
@@ -62,7 +62,7 @@ describe("a gateway without ids of tool calls", () => {
     const tools = ["read_note", "delete_note", "refresh"].map((name) =>
       defineTool({ name, inputSchema: { type: "object" }, execute: (input) => ran.push([name, input]) }),
     );
-    return { ...chatOf([answer, textAnswer("Done.")], { tools }), ran };
+    return { ...createChat([answer, textAnswer("Done.")], { tools }), ran };
   }
 
   test.each([
@@ -127,7 +127,7 @@ describe("a tool call without a name", () => {
       inputSchema: { type: "object" },
       execute: (input) => paid.push(input),
     });
-    const { chat, sent } = chatOf([streamed, textAnswer("Done.")], { tools: [pay] });
+    const { chat, sent } = createChat([streamed, textAnswer("Done.")], { tools: [pay] });
     const { error } = await chat.send("Pay x");
     expect(error).toMatchObject({ name: "StreamError", message: expect.stringContaining("without a name") });
     expect(paid).toEqual([]);
@@ -152,7 +152,7 @@ describe("a tool call without a name", () => {
       toolCalls,
       outcome: "tool-calls" as const,
     };
-    const { chat, sent } = chatOf([textAnswer("Done.")], { initialMessages: [stored] });
+    const { chat, sent } = createChat([textAnswer("Done.")], { initialMessages: [stored] });
     await chat.send("Go on");
     expect((await sent(0)).slice(0, 2)).toMatchObject([
       { tool_calls: [{ function: { name: "pay" } }] },

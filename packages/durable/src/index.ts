@@ -1,14 +1,8 @@
 // Budgets
 
-export {
-  type Budget,
-  type BudgetLimit,
-  type BudgetOptions,
-  type BudgetReader,
-  type BudgetRule,
-  type BudgetState,
-  budget,
-} from "./budgets/budget.js";
+export { type Budget, type BudgetOptions, budget } from "./budgets/budget.js";
+export type { BudgetState } from "./budgets/limit-access.js";
+export type { BudgetLimit, BudgetReader, BudgetRule } from "./budgets/limits.js";
 export { type MaxTokensOptions, maxTokens } from "./budgets/max-tokens.js";
 
 // Idempotency and streams
@@ -37,7 +31,7 @@ export type {
   UploadedPart,
 } from "./buckets/bucket.js";
 export { fileStore } from "./file-store/file-store.js";
-export type { ArchiveOptions, FileStoreOptions } from "./file-store/options.js";
+export type { ArchiveOptions, FileStoreOptions } from "./file-store/files/options.js";
 
 // Operators
 

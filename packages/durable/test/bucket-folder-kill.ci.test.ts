@@ -15,7 +15,7 @@ let host = "";
 let folder = "";
 
 beforeAll(async () => {
-  host = await bundle("durable/test/fixture/node-host.ts");
+  host = await bundle("durable/test/fixture/folder-bucket.ts");
 });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-folder-"));

@@ -1,5 +1,5 @@
 import { s3Bucket } from "@sluice/durable/s3";
-import { testBucket } from "@sluice/durable/testing";
+import { bucketTests } from "@sluice/durable/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { startS3 } from "./support/s3-server.js";
 
@@ -11,7 +11,7 @@ describe("an S3 API", () => {
     server = await startS3();
   });
   afterAll(() => server.close());
-  testBucket({
+  bucketTests({
     open: () => s3Bucket(server.options),
     test,
   });

@@ -1,4 +1,4 @@
-import { testBucket } from "@sluice/durable/testing";
+import { bucketTests } from "@sluice/durable/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runtimes, startIn } from "./support/runtimes.js";
 import { startS3 } from "./support/s3-server.js";
@@ -19,7 +19,7 @@ describe.each(names)("an S3 API in %s", (name) => {
     await server.close();
   });
 
-  testBucket({
+  bucketTests({
     // it is opened there
     open: () => expect.unreachable("the test runs in the other process"),
     test: (title) =>

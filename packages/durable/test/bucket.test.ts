@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { folderBucket } from "@sluice/durable/node";
-import { testBucket } from "@sluice/durable/testing";
+import { bucketTests } from "@sluice/durable/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 
 /* The contract of buckets, on a folder. `bucket-s3-contract` has it on an S3 API, and `bucket.workerd` on R2. */
@@ -13,5 +13,5 @@ describe("a folder", () => {
     folder = await mkdtemp(join(tmpdir(), "sluice-bucket-"));
   });
   afterAll(() => rm(folder, { recursive: true }));
-  testBucket({ open: () => folderBucket(folder), test });
+  bucketTests({ open: () => folderBucket(folder), test });
 });

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
-import type { MediaBucket } from "@sluice/durable";
-import { testBucket } from "@sluice/durable/testing";
+import type { Bucket } from "@sluice/durable";
+import { bucketTests } from "@sluice/durable/testing";
 import { describe, test } from "vitest";
 
 /* R2, whose behaviour the contract of buckets is. */
 
 describe("R2", () => {
-  testBucket({ open: () => (env as unknown as { COUNTED_MEDIA: MediaBucket }).COUNTED_MEDIA, test });
+  bucketTests({ open: () => (env as unknown as { MEDIA: Bucket }).MEDIA, test });
 });

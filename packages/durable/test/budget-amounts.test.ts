@@ -4,6 +4,7 @@ import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { type BudgetOptions, budget } from "../src/budgets/budget.js";
 import { maxTokens } from "../src/budgets/max-tokens.js";
 import { openBudget, openFile, setClock } from "./support/budget-proxy.js";
+import { silenceLog } from "./support/stored-proxy.js";
 
 expectLog("503 budget_unavailable");
 beforeEach(() => setClock());
@@ -161,13 +162,15 @@ describe("a budget in tokens", () => {
     expect(await state()).toMatchObject({ unit: "own", spent: 35 });
   });
 
-  test("spends all that was reserved if `cost` throws", async () => {
+  test("spends all that was reserved if `cost` throws, and logs why", async () => {
+    const log = silenceLog();
     const cost = () => {
       throw new Error("no price");
     };
     const { paid, state } = openBudget({ options: { cost } });
     await (await paid(60)).settle({ total_tokens: 1 });
     expect(await state()).toMatchObject({ spent: 60 });
+    expect(log.join()).toContain("cost failed, and all that was reserved is spent: Error: no price");
   });
 });
 

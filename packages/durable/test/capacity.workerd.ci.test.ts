@@ -131,7 +131,7 @@ test.each([0, 1000, 10_000, 100_000])(
   },
 );
 
-test("cases 108, 141: a stored response of 30 s and 300 events, with a budget, until it is deleted", async () => {
+test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget, until it is deleted", async () => {
   gateway.answers(usage);
   await send("/v1/chat/completions", chat);
   // jobs live with their object: their timers can't be those of this test

@@ -3,6 +3,7 @@ import { CDN, holdFile, openArchive, picture, serveFile, video } from "./support
 import {
   createFile,
   DAY_MS,
+  holdBody,
   MINUTE_MS,
   PART,
   png,
@@ -111,6 +112,30 @@ describe("a copy", () => {
     for (const line of failures()) expect(line).toContain(`larger than ${3 * PART} bytes; dropped`);
     expect(sent).toBeLessThan(5 * PART);
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
+  });
+
+  test("case 78: may have just the largest size, whether its host says the size or not", async () => {
+    const { sources, create, poll, findCopies, until } = openArchive({ archive: { maxBytes: video.length } });
+    sources.serve("unsaid.mp4", () => new Response(new Blob([video]).stream()));
+    for (const name of ["film", "unsaid"]) {
+      const id = await create(name);
+      await poll(id);
+      await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
+    }
+  });
+
+  test("case 112: is made for a user who has had and deleted as many as a user may have", async () => {
+    const { sources, create, poll, findCopies, files, until } = openArchive({
+      options: { maxFilesPerUser: 1 },
+    });
+    for (const name of ["one", "two", "three"]) {
+      sources.serve(`${name}.mp4`, serveFile(video));
+      const id = await create(name);
+      await poll(id);
+      await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
+      const [copy] = await findCopies({ tasks: [id] });
+      expect((await files.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
+    }
   });
 
   test("case 78: has the space of its user and its own share of all space, which uploads leave free", async () => {
@@ -240,6 +265,15 @@ describe("a list of copies", () => {
       400,
       "invalid_request",
     ]);
+  });
+
+  test("cases 79, 121: whose names do not arrive is refused as late after the time for a body", async () => {
+    const { files, clock } = openArchive();
+    const { body } = holdBody(createFile('{"tasks":', 20));
+    const headers = { "content-type": "application/json", "content-length": "20" };
+    const late = readCode(files.ask("/v1/archive", { method: "POST", body, headers, ...{ duplex: "half" } }));
+    await clock.run(31_000);
+    expect(await late).toEqual([408, "body_timeout"]);
   });
 
   test("is no path of a proxy without an archive", async () => {

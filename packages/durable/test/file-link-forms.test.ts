@@ -29,7 +29,7 @@ const REFUSED = [400, "media_not_allowed", 0];
 const SENT = [200, undefined, 1];
 
 /** Writes each letter as `%6d`, or a share of them. */
-const escape = (text: string, isEscaped: (letter: string) => boolean = () => true) =>
+const writeInPercent = (text: string, isEscaped: (letter: string) => boolean = () => true) =>
   text.replace(/\w/g, (letter) =>
     isEscaped(letter) ? `%${letter.charCodeAt(0).toString(16).padStart(2, "0")}` : letter,
   );
@@ -59,8 +59,8 @@ const FORMS: Readonly<Record<string, (link: string) => string>> = {
   "without a scheme": (link) => link.replace(/^https:/, ""),
   "without a scheme and slashes": (link) => link.replace(/^https:\/\//, ""),
   "in percent": (link) =>
-    link.slice(0, link.lastIndexOf("/") + 1) + escape(link.slice(link.lastIndexOf("/") + 1)),
-  "with a path in percent": (link) => link.replace("/v1/media/", escape("/v1/media/")),
+    link.slice(0, link.lastIndexOf("/") + 1) + writeInPercent(link.slice(link.lastIndexOf("/") + 1)),
+  "with a path in percent": (link) => link.replace("/v1/media/", writeInPercent("/v1/media/")),
 };
 
 describe("case 120: another user's link", () => {
@@ -88,7 +88,7 @@ describe("case 120: another user's link", () => {
     const elsewhere: string[] = [];
     for (let run = 0; run < runsOf(150); run += 1) {
       const [host, path] = alices.split("/v1");
-      let address = `${host}/v1${random.rarely(0.5) ? path : escape(`${path}`, () => random.rarely(0.2))}`;
+      let address = `${host}/v1${random.rarely(0.5) ? path : writeInPercent(`${path}`, () => random.rarely(0.2))}`;
       for (let count = random.below(4); count >= 0; count -= 1) address = random.one(forms)(address);
       // two forms may make an address of it that leads elsewhere
       if (leadsTo(address, alices))

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { proxy } from "./fixture/host-worker.js";
+import proxy from "./fixture/host-worker.js";
 import { gateway, task } from "./support/durable-gateway.js";
 
 /* Requests for files over R2 and Durable Objects. */

@@ -220,6 +220,46 @@ test("cases 123, 154: bytes that arrive after their upload was deleted, in a pro
   await expect.poll(keys).toEqual([]);
 });
 
+test("case 110: hundreds of files whose time is over are deleted in steps, and count until then", async () => {
+  const clock = useClock();
+  const { store, upload, bucket, keys } = openFileStore({ options: { maxFilesPerUser: 250 } });
+  for (let nth = 0; nth < 250; nth += 1) await store(png.slice(0, 64));
+  const sizes: number[] = [];
+  const remove = bucket.delete.bind(bucket);
+  bucket.delete = async (names) => {
+    sizes.push(names.length);
+    await remove(names);
+  };
+  expect(await readCode(upload(png))).toEqual([413, "too_many_files"]);
+  await clock.pass(DAY_MS + MINUTE_MS);
+  const left = async () => {
+    await clock.pass(1000);
+    return keys();
+  };
+  await expect.poll(left).toEqual([]);
+  expect(sizes).toEqual([100, 100, 50]);
+  await store(png);
+});
+
+test("space for all users is free again a day after a file's end, though its user's rows say nothing", async () => {
+  const clock = useClock();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "rows.db");
+  const options = { maxBytesTotal: 1500, retentionMs: 60 * MINUTE_MS };
+  const first = openFileStore({ options, file });
+  await first.store(png);
+  await first.close();
+  const database = new DatabaseSync(file);
+  database.exec("DELETE FROM timers; DELETE FROM files; DELETE FROM file_users");
+  database.close();
+  const { upload } = openFileStore({ options, file });
+  await clock.pass(DAY_MS);
+  expect(await readCode(upload(png))).toEqual([503, "storage_full"]);
+  await clock.pass(61 * MINUTE_MS);
+  expect((await upload(png)).status).toBe(201);
+});
+
 test("a user without files has no rows and no timer left", async () => {
   const clock = useClock();
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));

@@ -181,6 +181,56 @@ describe("an upload in parts", () => {
     expect((await sendPart(other.id, whole, PART)).status).toBe(200);
   });
 
+  test("case 113: takes no late bytes of a sender that was gone for minutes, once another request has the part", async () => {
+    const clock = useClock();
+    const { begin, upload, sendPart } = openFileStore();
+    const long = createFile(starts.mp4, 2 * PART + 1000);
+    const { id } = await begin(long);
+    const path = `/v1/uploads/${id}`;
+    const { body, headers, finish } = holdBody(long.slice(PART, 2 * PART));
+    const offset = { "upload-offset": String(PART) };
+    const late = upload(body, { path, method: "PATCH", headers: { ...headers, ...offset } });
+    const short = () => readCode(upload(png, { path, method: "PATCH", headers: offset }));
+    await expect.poll(short).toEqual([409, "upload_in_flight"]);
+    await clock.pass(6 * MINUTE_MS);
+    expect(await short()).toEqual([400, "part_size"]);
+    finish();
+    expect(await (await late).json()).toMatchObject({ offset: PART });
+    expect(await (await sendPart(id, long, PART)).json()).toMatchObject({ offset: 2 * PART });
+  });
+
+  test.each([
+    ["was completed meanwhile by another request", 409, "upload_offset"],
+    ["was deleted meanwhile", 404, "not_found"],
+  ] as const)("case 122: a part of an upload that %s is no fault of the bucket", async (_, status, code) => {
+    const clock = useClock();
+    const { begin, upload, sendPart, ask, logs } = openFileStore();
+    const { id } = await begin(whole);
+    const path = `/v1/uploads/${id}`;
+    const { body, headers, finish } = holdBody(whole.slice(PART));
+    const offset = { "upload-offset": String(PART) };
+    const late = upload(body, { path, method: "PATCH", headers: { ...headers, ...offset } });
+    const second = () => readCode(upload(png.slice(0, 9), { path, method: "PATCH", headers: offset }));
+    await expect.poll(second).toEqual([409, "upload_in_flight"]);
+    if (status === 404) expect((await ask(path, { method: "DELETE" })).status).toBe(204);
+    else {
+      await clock.pass(6 * MINUTE_MS);
+      expect((await sendPart(id, whole, PART)).status).toBe(200);
+    }
+    finish();
+    let answered: unknown;
+    void readCode(late).then((found) => {
+      answered = found;
+    });
+    // the bucket fails by it, and an error of it waits for a timer
+    const respond = async () => {
+      await clock.run(10);
+      return answered;
+    };
+    await expect.poll(respond).toEqual([status, code]);
+    expect(logs).toEqual([]);
+  });
+
   test("continues after a part that the bucket stored and whose request failed, and after a lost end", async () => {
     const { begin, sendPart, fail, ask } = openFileStore();
     const { id } = await begin(whole);
@@ -308,6 +358,16 @@ test("case 124: each upload has one event at its end, with its user and its size
     { ...event, id: stopped, outcome: "stopped", bytes: whole.length },
     { ...event, id: expect.any(String), outcome: "failed", bytes: 1000, code: "media_unavailable" },
   ]);
+});
+
+test("case 124: a receiver of events that throws changes nothing", async () => {
+  const onEvent = () => {
+    throw new Error("the log is broken");
+  };
+  const { store, ask } = openFileStore({ proxy: { onEvent } });
+  const { id, url } = await store(png);
+  expect(await readBytes(await ask(url))).toEqual(png);
+  expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
 });
 
 test("a folder of the machine serves as the bucket", async () => {

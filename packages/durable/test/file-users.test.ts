@@ -74,6 +74,20 @@ describe("case 123: a user who is erased", () => {
     expect([files.keys(), await files.list()]).toEqual([[], { files: [] }]);
   });
 
+  test("has nothing left of more files than one step of an erasure deletes", async () => {
+    const files = openFileStore();
+    for (let nth = 0; nth < 550; nth += 1) await files.store(png.slice(0, 64));
+    const sizes: number[] = [];
+    const remove = files.bucket.delete.bind(files.bucket);
+    files.bucket.delete = async (keys) => {
+      sizes.push(keys.length);
+      await remove(keys);
+    };
+    await files.erase();
+    expect([files.keys(), await files.export()]).toEqual([[], { files: [], copies: [] }]);
+    expect(sizes).toEqual([100, 100, 100, 100, 100, 50]);
+  });
+
   test("loses the rest at the next call, where the bucket fails in the middle", async () => {
     const files = openFileStore();
     for (let nth = 0; nth < 3; nth += 1) await files.store(png);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
-import { type HostEnv, proxy } from "./fixture/host-worker.js";
+import proxy, { type HostEnv } from "./fixture/host-worker.js";
 import { gateway } from "./support/durable-gateway.js";
 
 const { SLUICE } = env as unknown as { readonly SLUICE: TestNamespace };

@@ -26,7 +26,7 @@ async function measure(bound: BoundHost, key: string, id: string): Promise<Rows>
   return { read: after.read - before.read, written: after.written - before.written };
 }
 
-test("a timer writes few rows, and as many with 2,000 timers more", async () => {
+test("a timer reads and writes few rows, and as many with 2,000 timers more", async () => {
   const bound = host.open({ parts: [], report: () => {} })(env as unknown as HostEnv);
   const key = "rows";
   await bound.run(key, note, { text: "first" });
@@ -36,4 +36,5 @@ test("a timer writes few rows, and as many with 2,000 timers more", async () => 
   const many = await measure(bound, key, "many");
   expect(many.written).toBeLessThanOrEqual(few.written + 2);
   expect(few.written).toBeLessThan(30);
+  expect(many.read).toBeLessThanOrEqual(few.read + 10);
 });

@@ -1,6 +1,6 @@
 import { idempotency, resumableStreams, videoWatch } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import { type AnyEvent, createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
+import { createProxy, type JobEvent, type ProxyEvent, type RequestEvent } from "@sluice/worker-proxy";
 import { expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 
@@ -28,9 +28,9 @@ test("intervalMs of videoWatch has to be a whole number from 2,000 to 60,000", (
 });
 
 test("one handler of events gets those of requests and those of jobs", async () => {
-  const events: AnyEvent[] = [];
-  const onEvent = (event: AnyEvent) => {
-    if (event.kind === "request") expectTypeOf(event).toExtend<ProxyEvent>();
+  const events: ProxyEvent[] = [];
+  const onEvent = (event: ProxyEvent) => {
+    if (event.kind === "request") expectTypeOf(event).toExtend<RequestEvent>();
     else expectTypeOf(event).toExtend<JobEvent>();
     events.push(event);
   };

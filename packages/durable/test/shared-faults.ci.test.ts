@@ -3,8 +3,9 @@ import { postgresHost } from "@sluice/durable/postgres";
 import { createProxy } from "@sluice/worker-proxy";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { sharedOptions } from "./fixture/shared-plugins.js";
 import { type PostgresServer, startPostgres } from "./support/postgres-server.js";
-import { openSharedProxy, RESERVED, sharedOptions } from "./support/shared-proxies.js";
+import { openSharedProxy, RESERVED } from "./support/shared-proxies.js";
 import { silenceLog } from "./support/stored-proxy.js";
 
 /* What happens to money when the network to Postgres, a clock or a password fails. */

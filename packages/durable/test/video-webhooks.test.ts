@@ -1,3 +1,4 @@
+import type { Transaction } from "@sluice/worker-proxy";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
@@ -72,7 +73,7 @@ async function giveUp(status = 503) {
 }
 
 describe("a webhook", () => {
-  test("is signed, sent once, and follows no redirect; its events have the ids of the task", async () => {
+  test("case 129: is signed, sent once, and follows no redirect; its events have the ids of the task", async () => {
     const { create, gateway, sent, events } = openNotifyingProxy();
     const { id, gatewayId, receipt } = await create();
     await until(() => events.length === 0 && Date.now() > START + 6 * SECOND);
@@ -112,7 +113,7 @@ describe("a webhook", () => {
       expect(new Webhook(secret).verify(body, Object.fromEntries(request.headers))).toBeDefined();
   });
 
-  test("tells that the user has removed the task", async () => {
+  test("case 129: tells that the user has removed the task", async () => {
     const { create, gateway, sent, ask, of } = openNotifyingProxy();
     const { path } = await create();
     expect((await ask(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
@@ -122,7 +123,7 @@ describe("a webhook", () => {
     expect(of("watch")).toMatchObject([{ outcome: "stopped", code: "task_succeeded" }]);
   });
 
-  test("tells of an end that comes after an unknown one, with another id, and of the same one once", async () => {
+  test("cases 91 and 129: tells of an end that comes after an unknown one, with another id, and of the same one once", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     const { poll } = await create();
     await advance(6 * SECOND);
@@ -156,7 +157,7 @@ describe("a webhook", () => {
     expect(sent.slice(before).map(({ type }) => type)).toEqual(["video.succeeded"]);
   });
 
-  test("that fails is tried nine times in 32 hours, and each attempt says what follows", async () => {
+  test("case 126: that fails is tried nine times in 32 hours, and each attempt says what follows", async () => {
     const { of, sent, created } = await giveUp();
     expect(of("webhook").map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
       ...Array.from({ length: 8 }, (_, index) => ["waiting", index + 1]),
@@ -175,6 +176,44 @@ describe("a webhook", () => {
     expect(lines()).toContain("DeliveryError: the app responded with 503");
     expect(lines()).toContain(`task ${created.gatewayId}`);
     expect(lines()).not.toContain(SECRET);
+  });
+
+  test("case 82: that is sent again later, or with another id or body, is refused by its signature", async () => {
+    const { create, gateway, sent } = openNotifyingProxy();
+    await create();
+    gateway.next = done;
+    await until(() => sent.length === 1);
+    const [{ request, body } = {} as Sent] = sent;
+    const headers = Object.fromEntries(request.headers);
+    vi.setSystemTime(Number(headers["webhook-timestamp"]) * SECOND);
+    const verifier = new Webhook(SECRET);
+    expect(verifier.verify(body, headers)).toBeDefined();
+    const later = String(Number(headers["webhook-timestamp"]) - 600);
+    for (const change of [{ "webhook-timestamp": later }, { "webhook-id": "msg_other" }])
+      expect(() => verifier.verify(body, { ...headers, ...change })).toThrow();
+    expect(() => verifier.verify(body.replace("succeeded", "failed"), headers)).toThrow();
+  });
+
+  test("case 83: that the app refuses with a secret in its response leaves no secret in the log", async () => {
+    const { create, gateway, app, of } = openNotifyingProxy();
+    app.next = () => new Response(SECRET, { status: 500, headers: { "x-secret": SECRET } });
+    await create();
+    gateway.next = done;
+    await until(() => of("webhook").length === 1);
+    expect(lines()).toContain("the app responded with 500");
+    expect(lines() + JSON.stringify(of("webhook"))).not.toContain(SECRET.slice(6));
+  });
+
+  test("case 129: that is sent again says that its task was removed meanwhile", async () => {
+    const { create, gateway, app, sent, ask } = openNotifyingProxy();
+    app.next = () => new Response(null, { status: 500 });
+    const { path } = await create();
+    gateway.next = done;
+    await until(() => sent.length === 1);
+    await ask(`${path}/events`, "ann", { method: "DELETE" });
+    await until(() => sent.length === 2);
+    expect(sent.map(({ data }) => data["removed"])).toEqual([undefined, true]);
+    expect(sent[0]?.id).toBe(sent[1]?.id);
   });
 
   test("that the app does not respond to is given up for the moment after 15 seconds", async () => {
@@ -199,7 +238,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
       await run(...given);
       return await run(...given);
     };
-    if (operation.kind === "write") Object.assign(operation, { run: runTwice });
+    if (operation.kind === "write") vi.spyOn(operation, "run").mockImplementation(runTwice);
   }
   const { listen } = await create();
   const tab = await listen();
@@ -228,7 +267,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
 });
 
-describe("a dead letter", () => {
+describe("case 127: a dead letter", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
     const { proxy, env, letters, sent, of, created } = await giveUp();
     const [letter] = await letters();
@@ -263,6 +302,48 @@ describe("a dead letter", () => {
     await advance(SECOND);
     expect(of("webhook")).toMatchObject([{ outcome: "refused", attempts: 1, upstreamStatus: 410 }]);
     expect(await letters()).toHaveLength(1);
+  });
+
+  test("is listed though the database of the list fails at first", async () => {
+    const { create, gateway, app, letters, plugin, of } = openNotifyingProxy();
+    app.next = () => new Response(null, { status: 410 });
+    const add = plugin.storage?.operations.find(({ name }) => name === "deadLetters.add");
+    const run = vi
+      .spyOn(add as unknown as { run(): Promise<unknown> }, "run")
+      .mockRejectedValueOnce(new Error("gone"));
+    await create();
+    gateway.next = done;
+    await until(() => of("webhook").length === 1);
+    await jump(MINUTE);
+    expect(await letters()).toHaveLength(1);
+    expect(run).toHaveBeenCalledTimes(2);
+    run.mockRestore();
+  });
+
+  test("makes room as the oldest of 10,000, and an event tells that", async () => {
+    const { plugin, create, gateway, app, letters, of } = openNotifyingProxy();
+    app.next = () => new Response(null, { status: 410 });
+    gateway.next = done;
+    await create();
+    await until(() => of("webhook").length === 1);
+    while ((await letters()).length === 0) await advance(SECOND);
+    // as if 9,999 more were listed: the next one is one too many
+    const add = plugin.storage?.operations.find(({ name }) => name === "deadLetters.add");
+    const { run } = add as unknown as { run(transaction: Transaction, input: never): Promise<unknown> };
+    vi.spyOn(add as unknown as { run: typeof run }, "run").mockImplementationOnce(
+      async (transaction, input) => {
+        await transaction.query("UPDATE dead_letter_counts SET letters = 10000");
+        return await run(transaction, input);
+      },
+    );
+    await create("bob");
+    await until(() => of("webhook").length === 3);
+    expect(of("webhook").at(-1)).toMatchObject({
+      outcome: "dropped",
+      code: "dead_letters_full",
+      user: "ann",
+    });
+    expect(await letters()).toMatchObject([{ userId: "bob" }]);
   });
 
   test("can be sent again for 7 days, and is gone after that with its task", async () => {
@@ -306,7 +387,7 @@ describe("a dead letter", () => {
     expect(await letters()).toHaveLength(100);
   });
 
-  test("belongs to its user: erasing the user removes it", async () => {
+  test("case 131: belongs to its user: erasing the user removes it", async () => {
     const { plugin, env, letters } = await giveUp(410);
     await advance(SECOND);
     expect(await letters()).toHaveLength(1);
@@ -321,7 +402,7 @@ describe("a dead letter", () => {
 });
 
 describe("a handler of the app", () => {
-  test("gets the end and its env, and a failure of it is reported with its cause and does not stop others", async () => {
+  test("case 129: gets the end and its env, and a failure of it is reported with its cause and does not stop others", async () => {
     const ends: EndedTask[] = [];
     const contexts: EndContext[] = [];
     let isBroken = true;
@@ -359,6 +440,19 @@ describe("a handler of the app", () => {
     ]);
   });
 
+  test("case 129: that always throws is a dead letter at last, with its cause", async () => {
+    const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
+    const { create, gateway, letters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
+    await create();
+    gateway.next = done;
+    await until(() => of("watch").length === 1);
+    for (let hour = 0; hour < 36; hour += 1) await jump(HOUR);
+    expect(await letters()).toMatchObject([
+      { handler: "bookVideo", attempts: 9, cause: "Error: a mistake of the app" },
+    ]);
+    expect(of("watch")).toMatchObject([{ outcome: "complete" }]);
+  });
+
   test("that hangs is aborted after ten minutes, and tried again", async () => {
     const signals: AbortSignal[] = [];
     const hang = (_: EndedTask, { signal }: EndContext) => {
@@ -375,7 +469,7 @@ describe("a handler of the app", () => {
     expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
   });
 
-  test("is aborted if its user is erased meanwhile, and nothing is written again", async () => {
+  test("case 131: is aborted if its user is erased meanwhile, and nothing is written again", async () => {
     const { create, gateway, app, plugin, env, of, letters } = openNotifyingProxy();
     await create();
     gateway.next = done;
@@ -444,8 +538,7 @@ describe("the options of a webhook", () => {
     expect(of("webhook")).toMatchObject([{ outcome: "waiting" }]);
     expect(lines()).toContain("its url or its secret is missing or wrong");
     secret = SECRET;
-    await jump(MINUTE);
-    expect(sent).toHaveLength(1);
+    await until(() => sent.length === 1);
   });
 
   test("two webhooks are told apart", () => {

@@ -2,10 +2,12 @@
 import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/internal";
 import { type Arguments, HELP, parseArguments, readVersion } from "./command/arguments.js";
+import { formatFaultTable } from "./command/fault-table.js";
 import { describeExchange, describeRequest, format } from "./command/request-line.js";
 import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
 import { createEmulator } from "./emulator.js";
+import { readFaultCases } from "./fault-cases/read.js";
 import { checkRecordings } from "./recordings/check/check.js";
 import { formatReport } from "./recordings/check/report.js";
 import {
@@ -28,6 +30,8 @@ async function run(given: Arguments) {
       return console.log(HELP);
     case "version":
       return console.log(readVersion());
+    case "faults":
+      return console.log(formatFaultTable(readFaultCases(), process.stdout.columns ?? 80));
     case "check":
       return runOrExit(() => check(given));
     case "record":
@@ -50,6 +54,7 @@ async function emulate({ speed, cors, strict, script, quiet, command, ...given }
       speed,
       cors,
       strict,
+      faultCases: readFaultCases(),
       ...(script === undefined ? {} : { script: readScript(script) }),
       ...(quiet ? {} : { onEnd: print }),
     }),
@@ -156,6 +161,7 @@ Try it:
 curl -N ${url}/v1/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'
 
 Models, faults and endpoints: ${url}
+Known faults of gateways, each at its own address: ${url}/faults
 Each request prints a line. Stop it with Ctrl+C.
 `;
 }

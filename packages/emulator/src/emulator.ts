@@ -1,5 +1,6 @@
 import { noteOptions } from "@sluice/core/internal";
 import { systemClock, waitForAbort } from "./base/clock.js";
+import { createFaultServer, isFaultPath } from "./fault-cases/serve-faults.js";
 import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
 import { createRules } from "./script/rules.js";
@@ -119,6 +120,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     requireKey,
   });
   const redactor = createRedactor(apiKeys);
+  const faultServer = createFaultServer(options.faultCases ?? [], clock);
   const routes = {
     ...gateway.routes,
     "/journal": { GET: requireKey(() => handleJournal(recorder.requests, redactor)) },
@@ -140,7 +142,8 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     const record = recorder.open(request, body.text, id, clock.now());
     inFlight.add(request);
     try {
-      const scripted = rules.take(record.body);
+      // a fault uses no reply of the script
+      const scripted = isFaultPath(record.path) ? undefined : rules.take(record.body);
       const exchange = {
         ...body,
         id,
@@ -171,6 +174,9 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
 
   function handle(exchange: Exchange): HandlerResponse | Promise<HandlerResponse> {
     const { method, path } = exchange.record;
+    if (cors && method === "OPTIONS" && isFaultPath(path)) return handlePreflight(["GET", "POST"]);
+    const fault = faultServer.handle(exchange);
+    if (fault) return fault;
     const found = matchRoute(routes, path);
     if (!found)
       return createNotFound(path, describePathHint(path, gateway.routes, exchange.origin, listedIds));
@@ -215,6 +221,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function reset() {
     recorder.clear();
     gateway.clear();
+    faultServer.clear();
     rules.clear();
     count = 0;
   }

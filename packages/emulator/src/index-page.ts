@@ -26,6 +26,7 @@ export function handleIndexPage(): HandlerResponse {
       "POST /epsilon/v1/videos/image2video": anything,
       "POST /epsilon/v1/videos/multi-image2video": anything,
       "GET /epsilon/v1/videos/{id}": "a task's state; for 24 hours",
+      "GET /faults": "known faults of gateways, each served at its own address",
       "GET /journal": "the last requests with their results, without secrets",
       "GET /files/{name}": "what the answers hold addresses of; without a key, until the address expires",
     },

@@ -1,5 +1,6 @@
 import type { EmulatorClock } from "./base/clock.js";
 import type { ChatScript } from "./chat/reply.js";
+import type { FaultCase } from "./fault-cases/fault-case.js";
 import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
 import type { Durations } from "./server/durations.js";
@@ -66,6 +67,11 @@ export interface EmulatorOptions {
   readonly onEnd?: (request: EmulatorRequest) => void;
   /** Decides before each request if the network fails. `nth` counts from 1, and again from 1 after `reset()`. */
   readonly faults?: (request: EmulatorRequest, nth: number) => Fault | undefined;
+  /**
+   * Known faults of gateways to serve, each at `/faults/<name>/…`, whatever the key. `GET /faults` lists them. Pass
+   * `readFaultCases()` of `@sluice/emulator/faults`, or your own. @default none
+   */
+  readonly faultCases?: readonly FaultCase[];
   /**
    * Origin in the URLs of image and video files. Set it behind a proxy, where clients see another origin.
    * @default the origin of each request

@@ -57,6 +57,20 @@ describe("the command", () => {
     });
   });
 
+  test("serves each known fault at its address, and lists them with --faults", async () => {
+    const { url } = await start("--port", "0", "--quiet");
+    const response = await sendTo({ url: `${url}/faults/refused-key` }, createRequest("hi"));
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { error: { code: "invalid_api_key" } },
+    ]);
+    const { code, output } = await runToEnd("--faults");
+    expect(code).toBe(0);
+    const { faults } = (await (await fetch(`${url}/faults`)).json()) as { faults: { name: string }[] };
+    for (const { name } of faults) expect(output).toContain(name);
+    expect(output.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+
   test("explains itself with --help", async () => {
     const { code, output } = await runToEnd("--help");
     expect(code).toBe(0);
@@ -71,6 +85,7 @@ describe("the command", () => {
       "--quiet",
       "--record",
       "--recordings",
+      "--faults",
       "check",
     ])
       expect(output).toContain(option);

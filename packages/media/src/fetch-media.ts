@@ -110,7 +110,7 @@ async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Ex
   signal.throwIfAborted();
   const answered = new AbortController();
   callAtLimit(client.clock, firstChunkMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
+    abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
   );
   try {
     return await rejectOnAbort(client.fetch(request), signal);

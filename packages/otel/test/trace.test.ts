@@ -3,7 +3,7 @@ import { completeChat, createClient, streamChat } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
 import { createProxyTelemetry } from "@sluice/otel/proxy";
-import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
+import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSDK } from "./support.js";
 
@@ -21,7 +21,7 @@ function openWay() {
   const page = openSDK();
   const worker = openSDK();
   const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
-  const events: AnyEvent[] = [];
+  const events: ProxyEvent[] = [];
   const telemetryOfProxy = createProxyTelemetry(worker);
   const proxy = createProxy({
     baseURL: "https://gateway.test",
@@ -130,7 +130,7 @@ describe("page, Worker and gateway", () => {
       id: "t-1",
       outcome: "complete",
       durationMs: 1000,
-    } as unknown as AnyEvent);
+    } as unknown as ProxyEvent);
     expect(worker.spans()).toEqual([]);
   });
 });

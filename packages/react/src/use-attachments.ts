@@ -1,6 +1,6 @@
 import type { ChatModel } from "@sluice/core";
 import { chatModels, findChatModel } from "@sluice/core/internal";
-import { onForget } from "@sluice/stores/internal";
+import { registerForget } from "@sluice/stores/internal";
 import {
   type ChangeEvent,
   type ClipboardEvent,
@@ -107,7 +107,7 @@ export function useAttachments(
   // a different client means a different user
   const client = useClientIfAny();
   const store = useLatest(options, createStore).get(client ?? page);
-  useEffect(() => client && onForget(client, store.clear), [client, store]);
+  useEffect(() => client && registerForget(client, store.clear), [client, store]);
   const { attachments, problems } = useSyncExternalStore(
     store.subscribe,
     store.getSnapshot,

@@ -6,7 +6,7 @@ import {
   type ConversationListState,
   createConversationList,
 } from "@sluice/stores";
-import { folderOf } from "@sluice/stores/internal";
+import { normalizeFolder } from "@sluice/stores/internal";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";
@@ -84,7 +84,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   const all = isHydrated ? state.conversations : none;
   const inFolder = useMemo(() => {
     if (folder === undefined) return all;
-    const name = folderOf(folder);
+    const name = normalizeFolder(folder);
     return name === undefined ? none : all.filter((one) => one.folder === name);
   }, [all, folder]);
   const conversations = useMemo(() => inFolder.slice(0, pages * pageSize), [inFolder, pages, pageSize]);

@@ -1,8 +1,8 @@
 import type { ErrorMessages } from "./errors/error-messages.js";
 
 /*
- * Each text is written out, and nothing is taken from the English ones: a text that is missing here is a type error. No
- * sentence says "du" or "Sie", so that the texts fit every app.
+ * The German texts do not spread the English ones, so that a missing text is a type error. No sentence uses "du" or "Sie",
+ * so that the texts fit every app.
  */
 
 /**

@@ -1,11 +1,11 @@
 import type { RequestOptions } from "@sluice/core";
 
-/** Options of a store that each of its requests gets. */
+/** Options of a store that apply to each of its requests. */
 export interface StoreRequestOptions
   extends Pick<RequestOptions, "headers" | "timeout" | "retry" | "checks"> {}
 
-/** Picks them from the options of a store. */
-export function requestOptionsOf({
+/** Picks the request options from the options of a store. */
+export function pickRequestOptions({
   headers,
   timeout,
   retry,

@@ -12,8 +12,8 @@ afterEach(() => {
   for (const leave of leaves.splice(0)) leave();
 });
 
-/** An asset store on a gateway whose lookups say `statuses`, the last one for ever. */
-function storeOf(
+/** Creates an asset store whose lookups return `statuses`; the last one is repeated. */
+function createStore(
   statuses: readonly string[],
   {
     create = () => Response.json({ Id: "a-1" }),
@@ -87,7 +87,7 @@ describe("an asset", () => {
 
   test("create reads, sends and prepares the asset, and gives its uri once requests may use it", async () => {
     const done: string[] = [];
-    const { store, clock, creates } = storeOf(["Processing", "Active"], {
+    const { store, clock, creates } = createStore(["Processing", "Active"], {
       onSuccess: ({ uri }) => done.push(uri),
     });
     const phases: unknown[] = [];
@@ -126,7 +126,7 @@ describe("an asset", () => {
   });
 
   test("a double click registers the asset once", async () => {
-    const { store, creates } = storeOf(["Processing"]);
+    const { store, creates } = createStore(["Processing"]);
     const clicks = [store.create(file()), store.create(file())];
     expect(clicks[0]).toBe(clicks[1]);
     await Promise.all(clicks);
@@ -135,7 +135,7 @@ describe("an asset", () => {
   });
 
   test("a second create is refused with whenBusy reject, and the store does not change", async () => {
-    const { store, creates } = storeOf(["Processing"], { whenBusy: "reject" });
+    const { store, creates } = createStore(["Processing"], { whenBusy: "reject" });
     const first = store.create(file());
     expect(await store.create(file())).toMatchObject({
       status: "error",
@@ -147,7 +147,7 @@ describe("an asset", () => {
   });
 
   test("create accepts a URL, a name and a group", async () => {
-    const { store, creates } = storeOf(["Active"]);
+    const { store, creates } = createStore(["Active"]);
     await store.create("https://files.test/pictures/reef.png?size=2");
     store.reset();
     await store.create(new URL("https://files.test/reef.png"), { name: "Reef", groupId: "group-2" });
@@ -165,11 +165,14 @@ describe("an asset", () => {
     ["GroupId", { groupId: "" }, "https://files.test/reef.png"],
   ])("a broken rule is refused at %s, and nothing is sent", async (path, options, source) => {
     const errors: Error[] = [];
-    const { store, creates } = storeOf(["Active"], { ...options, onError: (error) => errors.push(error) });
+    const { store, creates } = createStore(["Active"], {
+      ...options,
+      onError: (error) => errors.push(error),
+    });
     const progress: unknown[] = [];
     store.subscribe(() => progress.push(store.getSnapshot().progress));
     const state = await store.create(source);
-    // nor is the file read before
+    // the file is not read before, either
     expect(progress.every((seen) => seen === undefined)).toBe(true);
     expect(state).toMatchObject({ status: "error", error: { name: "ValidationError", issues: [{ path }] } });
     await settled();
@@ -177,9 +180,9 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(0);
   });
 
-  test("prepare changes the file before it is sent, and a form is sent on request", async () => {
+  test('prepare changes the file before it is sent, and encoding: "multipart" sends a form', async () => {
     const prepared = new Blob([PNG], { type: "image/png" });
-    const { store, creates } = storeOf(["Active"], {
+    const { store, creates } = createStore(["Active"], {
       prepare: () => prepared,
       encoding: "multipart",
     });
@@ -191,7 +194,7 @@ describe("an asset", () => {
 
   test("a failed asset shows its error, and another one can be registered", async () => {
     const errors: Error[] = [];
-    const { store, creates } = storeOf(["Failed", "Active"], { onError: (error) => errors.push(error) });
+    const { store, creates } = createStore(["Failed", "Active"], { onError: (error) => errors.push(error) });
     await store.create(file());
     await shows(store, ({ status }) => status === "error");
     const { asset, error } = store.getSnapshot();
@@ -209,8 +212,8 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(2);
   });
 
-  test("an asset that may have been registered shows its outcome, and is not sent again", async () => {
-    const { store, creates } = storeOf(["Active"], {
+  test("an asset that may be registered shows its billing, and is not sent again", async () => {
+    const { store, creates } = createStore(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
     expect(await store.create(file())).toMatchObject({ status: "error", error: { billing: "maybe" } });
@@ -219,7 +222,7 @@ describe("an asset", () => {
 
   test("reset before the request is sent sends nothing", async () => {
     const reported: unknown[] = [];
-    const { store, creates } = storeOf(["Active"], { onError: (error) => reported.push(error) });
+    const { store, creates } = createStore(["Active"], { onError: (error) => reported.push(error) });
     const registered = store.create(file());
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
@@ -228,14 +231,14 @@ describe("an asset", () => {
     expect(store.getSnapshot()).toMatchObject({ status: "idle", phase: undefined });
   });
 
-  test("onSuccess is called once for an attached asset, however many stores show it", async () => {
+  test("onSuccess is called once for an attached asset that several stores show", async () => {
     const reported: string[] = [];
-    const { client, clock } = storeOf(["Processing", "Active"]);
+    const { client, clock } = createStore(["Processing", "Active"]);
     const tellers = ["a", "b"].map((name) => {
       const onSuccess = ({ uri }: { uri: string }) => reported.push(`${name} ${uri}`);
       return createAssetStore(client, { presence: present, onSuccess });
     });
-    // the first has nobody to tell
+    // the first error has no subscriber
     const stores = [createAssetStore(client, { presence: present }), ...tellers];
     for (const store of stores) {
       leaves.push(store.subscribe(() => {}));
@@ -273,7 +276,7 @@ describe("an asset", () => {
   });
 
   test("attach watches an asset by its id", async () => {
-    const { store, creates } = storeOf(["Active"]);
+    const { store, creates } = createStore(["Active"]);
     store.attach("a-1");
     await shows(store, ({ status }) => status === "success");
     expect(store.getSnapshot().data?.uri).toBe("asset://a-1");
@@ -281,7 +284,7 @@ describe("an asset", () => {
   });
 
   test("watchAsset yields a snapshot for each change, and ends when the asset is active", async () => {
-    const { client, clock } = storeOf(["Processing", "Processing", "Active"]);
+    const { client, clock } = createStore(["Processing", "Processing", "Active"]);
     const seen: string[] = [];
     const watching = (async () => {
       for await (const { rawStatus } of watchAsset(client, "a-1")) seen.push(rawStatus);
@@ -292,13 +295,13 @@ describe("an asset", () => {
 
   test("callbacks get the state of the store, after a success and after a failure", async () => {
     const reported: unknown[] = [];
-    const { store } = storeOf(["Active"], {
+    const { store } = createStore(["Active"], {
       onSuccess: (asset, state) =>
         reported.push(state.status, state.data?.uri === asset.uri, state.data === asset),
     });
     await store.create(file());
     await shows(store, ({ status }) => status === "success");
-    const refused = storeOf([], {
+    const refused = createStore([], {
       create: () => Response.json({}, { status: 400 }),
       onError: (error, state) => reported.push(state.status, state.error === error),
     });
@@ -308,7 +311,7 @@ describe("an asset", () => {
   });
 
   test("detach stops polling and keeps the state, until refetch", async () => {
-    const { store, clock, lookups } = storeOf(["Processing", "Active"]);
+    const { store, clock, lookups } = createStore(["Processing", "Active"]);
     store.attach("a-1");
     await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
     store.detach();
@@ -323,7 +326,7 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "success");
   });
 
-  test("an asset that was seen before outlasts a minute of 404s", async () => {
+  test("an asset that was seen before survives a minute of 404s", async () => {
     const clock = stoppedClock();
     let lookup = () => Response.json({ Status: "Processing" });
     const { client } = clientOf(() => lookup(), {
@@ -355,7 +358,7 @@ describe("an asset", () => {
 
   test("intervalMs sets the time between polls, and is read each time", async () => {
     let fastMs = 60_000;
-    const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {
+    const { store, clock, lookups } = createStore(["Processing", "Processing", "Active"], {
       intervalMs: (asset) => (asset ? fastMs : 1),
     });
     store.attach("a-1");
@@ -382,7 +385,7 @@ describe("an asset", () => {
 });
 
 describe("reset while an asset is being sent", () => {
-  /** A store whose create is answered when the test says; what it tells. */
+  /** Creates a store whose create waits for the test, with its callbacks. */
   function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
     const reported: string[] = [];
     const answers: ((answer: Response | Promise<Response>) => void)[] = [];
@@ -391,7 +394,7 @@ describe("reset while an asset is being sent", () => {
     const clock = stoppedClock();
     const { client, requests } = clientOf(
       ({ signal, url }) => {
-        // a lost answer makes the client ask for the offers of the proxy
+        // after a lost response the client requests the features of the proxy
         if (url.endsWith("/health")) return new Response(null, { status: 404 });
         signals.push(signal);
         arrivals.shift()?.();
@@ -476,7 +479,7 @@ describe("reset while an asset is being sent", () => {
     ]);
   });
 
-  test("does not send a refused request again, and reports nothing: nothing is billed", async () => {
+  test("does not repeat a rejected request, and reports nothing because nothing is billed", async () => {
     let onRetry: () => void = () => {};
     const retried = new Promise<void>((resolve) => {
       onRetry = resolve;
@@ -493,7 +496,7 @@ describe("reset while an asset is being sent", () => {
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
     await clock.advance(60_000);
-    // the same where the refusal comes after the reset
+    // the same if the rejection arrives after the reset
     const second = arrived();
     const again = store.create(file());
     await second;
@@ -504,7 +507,7 @@ describe("reset while an asset is being sent", () => {
     expect([requests.length, reported]).toEqual([2, []]);
   });
 
-  test("sends and reports nothing before the file is prepared", async () => {
+  test("sends and reports nothing while the file is being prepared", async () => {
     const signals: AbortSignal[] = [];
     const ends: ((file: Blob) => void)[] = [];
     const { store, reported, requests } = sending({

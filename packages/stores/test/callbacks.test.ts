@@ -21,28 +21,28 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** A function of an app that throws `message` whenever it is called. */
-function mistake(message: string): () => never {
+/** Creates a function of an app that throws `message` at each call. */
+function createMistake(message: string): () => never {
   return () => {
     throw new Error(message);
   };
 }
 
-function chatOf(answer: string, options: Partial<ChatStoreOptions> = {}) {
+function createChat(answer: string, options: Partial<ChatStoreOptions> = {}) {
   const { client, requests } = clientOf(() => streamAnswer(answer));
   const chat = createChatStore(client, { model: "delta-5.3", ...options } as ChatStoreOptions);
   return { chat, requests };
 }
 
 test.each([0, 50])(
-  "a subscriber that throws does not end the answer or stop other subscribers, throttleMs %d",
+  "a subscriber that throws does not end the response or stop other subscribers, throttleMs %d",
   async (throttleMs) => {
-    const { chat, requests } = chatOf(
+    const { chat, requests } = createChat(
       frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE,
       { throttleMs },
     );
     let seen = "";
-    chat.subscribe(mistake("in render"));
+    chat.subscribe(createMistake("in render"));
     chat.subscribe(() => {
       seen = chat.getSnapshot().messages.at(-1)?.content ?? "";
     });
@@ -60,8 +60,8 @@ test.each([0, 50])(
 
 test("an onError that throws does not stop onFinish", async () => {
   const finished: unknown[] = [];
-  const { chat } = chatOf(frame({ content: "Hel" }), {
-    onError: mistake("in onError"),
+  const { chat } = createChat(frame({ content: "Hel" }), {
+    onError: createMistake("in onError"),
     onFinish: ({ outcome }) => finished.push(outcome),
   });
   expect(await chat.send("Hello?")).toMatchObject({ outcome: "truncated" });
@@ -90,14 +90,14 @@ test("an onPoll that throws does not end the watch", async () => {
       data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
     }),
   );
-  const task = await watchVideoTask(client, "t-1", { onPoll: mistake("in onPoll") }).result();
+  const task = await watchVideoTask(client, "t-1", { onPoll: createMistake("in onPoll") }).result();
   expect(task).toMatchObject({ state: "succeeded" });
   await settled();
   expect(uncaught).toEqual(["in onPoll"]);
 });
 
-test("a subscriber that subscribes another one leads to its call from the next change on", () => {
-  const { chat } = chatOf("");
+test("a subscriber that is added during a notification is called from the next change on", () => {
+  const { chat } = createChat("");
   let changes = 0;
   const followedFrom: number[] = [];
   chat.subscribe(() => {
@@ -115,7 +115,7 @@ test("a subscriber of an image store that throws does not stop the others", asyn
   );
   const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
   const seen: string[] = [];
-  images.subscribe(mistake("in render"));
+  images.subscribe(createMistake("in render"));
   images.subscribe(() => seen.push(images.getSnapshot().status));
   expect(await images.generate({ prompt: "A reef" })).toMatchObject({ status: "success" });
   expect(seen).toEqual(["pending", "success"]);
@@ -124,7 +124,7 @@ test("a subscriber of an image store that throws does not stop the others", asyn
 test("a watcher of a memory storage that throws does not stop the others", async () => {
   const storage = memoryStorage();
   const seen: unknown[] = [];
-  storage.watch("notes", mistake("in watch"));
+  storage.watch("notes", createMistake("in watch"));
   storage.watch("notes", (changes) => seen.push(...changes));
   await storage.write("notes", new Map([["a", 1]]));
   await settled();
@@ -135,7 +135,7 @@ test("a watcher of a memory storage that throws does not stop the others", async
 test.each(["tool_calls", "function_call"])(
   "finish_reason %s without a call sends no further request",
   async (reason) => {
-    const { chat, requests } = chatOf(frame({ content: "Hello" }) + frame({}, reason) + DONE);
+    const { chat, requests } = createChat(frame({ content: "Hello" }) + frame({}, reason) + DONE);
     await chat.send("Hello?");
     expect(requests).toHaveLength(1);
     expect(chat.getSnapshot().messages).toMatchObject([{ role: "user" }, { content: "Hello" }]);
@@ -145,10 +145,10 @@ test.each(["tool_calls", "function_call"])(
 test.each([
   ["error", "Hel"],
   ["tool_calls", ""],
-])("an answer that ends with finish_reason %s is shown as failed, with its text", async (reason, text) => {
+])("a response that ends with finish_reason %s is shown as failed, with its text", async (reason, text) => {
   const failed: Error[] = [];
   const onError = (error: Error) => failed.push(error);
-  const { chat } = chatOf(frame({ content: text }) + frame({}, reason) + DONE, { onError });
+  const { chat } = createChat(frame({ content: text }) + frame({}, reason) + DONE, { onError });
   const turn = await chat.send("Hello?");
   const error = { name: "StreamError", reason: "server-error", code: reason, partial: { content: text } };
   expect(turn).toMatchObject({ outcome: "error", error });

@@ -3,71 +3,71 @@ import { type ChatMessage, createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, hasCall, liveChat, until } from "./support/chat.js";
+import { createChat, createLiveChat, hasCall, until } from "./support/chat.js";
 
 const answers = ["first", "second", "third", "fourth"].map(textAnswer);
 
-function texts(messages: readonly ChatMessage[]): string[] {
+function listTexts(messages: readonly ChatMessage[]): string[] {
   return messages.map(({ content }) => content);
 }
 
 describe("branches of a chat", () => {
-  test("regenerate makes a second version and keeps the first, and select shows either", async () => {
-    const { chat, sent } = chatOf(answers);
+  test("regenerate adds a second version, and switchBranch shows either", async () => {
+    const { chat, sent } = createChat(answers);
     await chat.send("Hello");
     const [question, first] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
     expect(first).not.toHaveProperty("branches");
     await chat.regenerate();
     const second = chat.getSnapshot().messages[1] as ChatMessage;
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
     expect(second.branches).toEqual([first.id, second.id]);
     expect(question).not.toHaveProperty("branches");
     chat.switchBranch(first.id);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
     expect(chat.getSnapshot().messages[0]).toBe(question);
     await chat.send("Go on");
     expect((await sent(2))?.map(({ content }) => content)).toEqual(["Hello", "first", "Go on"]);
     chat.switchBranch(second.id);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
     chat.switchBranch(first.id);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "Go on", "third"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "Go on", "third"]);
   });
 
-  test("edit adds another version of the question, and sends it without the old answer", async () => {
-    const { chat, sent } = chatOf(answers);
+  test("edit adds another version of the question, and sends it without the old response", async () => {
+    const { chat, sent } = createChat(answers);
     await chat.send("Hello");
     await chat.send("And now?");
     const [first] = chat.getSnapshot().messages as [ChatMessage];
     expect(await chat.edit(first.id, "Good day")).toMatchObject({ outcome: "complete" });
     expect(await sent(2)).toEqual([{ role: "user", content: "Good day" }]);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Good day", "third"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Good day", "third"]);
     chat.switchBranch(first.id);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "And now?", "second"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "And now?", "second"]);
   });
 
-  test("regenerate in the middle sends only the messages before the answer", async () => {
-    const { chat, sent } = chatOf(answers);
+  test("regenerate in the middle sends only the messages before the response", async () => {
+    const { chat, sent } = createChat(answers);
     await chat.send("Hello");
     await chat.send("And now?");
     await chat.regenerate(chat.getSnapshot().messages[1]?.id);
     expect(await sent(2)).toEqual([{ role: "user", content: "Hello" }]);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "third"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "third"]);
   });
 
   test.each([
-    ["edit", (chat: ReturnType<typeof chatOf>["chat"]) => chat.edit("nobody", "text")],
-    ["regenerate", (chat: ReturnType<typeof chatOf>["chat"]) => chat.regenerate("nobody")],
-    ["regenerate without a question", (chat: ReturnType<typeof chatOf>["chat"]) => chat.regenerate()],
-    ["retry of nothing", (chat: ReturnType<typeof chatOf>["chat"]) => chat.retry()],
+    ["edit", (chat: ReturnType<typeof createChat>["chat"]) => chat.edit("nobody", "text")],
+    ["regenerate", (chat: ReturnType<typeof createChat>["chat"]) => chat.regenerate("nobody")],
+    ["regenerate without a question", (chat: ReturnType<typeof createChat>["chat"]) => chat.regenerate()],
+    ["retry of nothing", (chat: ReturnType<typeof createChat>["chat"]) => chat.retry()],
   ])("%s reports the problem, and sends nothing", async (_, act) => {
-    const { chat, requests } = chatOf(answers);
+    const { chat, requests } = createChat(answers);
     const turn = await act(chat);
     expect(turn).toMatchObject({ messages: [], outcome: "not-sent", error: { name: "ConfigurationError" } });
     expect(requests).toHaveLength(0);
   });
 
-  test("the text of a failed answer stays as a branch when it is retried", async () => {
-    const { chat } = chatOf([frame({ content: "Hal" }), textAnswer("Whole")]);
+  test("the text of a failed response stays as a branch when it is retried", async () => {
+    const { chat } = createChat([frame({ content: "Hal" }), textAnswer("Whole")]);
     expect(await chat.send("Hello")).toMatchObject({ outcome: "truncated" });
     const cut = chat.getSnapshot().messages[1] as ChatMessage;
     await chat.retry();
@@ -77,29 +77,29 @@ describe("branches of a chat", () => {
     expect(chat.getSnapshot().messages[1]).toMatchObject({ content: "Hal", outcome: "truncated" });
   });
 
-  test("an answer that never began leaves no branch after a retry", async () => {
+  test("a response that never began leaves no branch after a retry", async () => {
     const { client } = clientOf((_, nth) =>
       nth === 1 ? new Response("no", { status: 400 }) : streamAnswer(textAnswer("Hi")),
     );
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error" });
     await chat.retry();
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "Hi"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "Hi"]);
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
   });
 
-  test("a new version is shown, also if another one was chosen before", async () => {
-    const { chat } = chatOf(answers);
+  test("a new version is shown even if another version was chosen before", async () => {
+    const { chat } = createChat(answers);
     await chat.send("Hello");
     const first = chat.getSnapshot().messages[1] as ChatMessage;
     await chat.regenerate();
     chat.switchBranch(first.id);
     await chat.regenerate();
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "third"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "third"]);
     expect(chat.getSnapshot().messages[1]?.branches).toHaveLength(3);
   });
 
-  test("tools continue in the branch that called them, also while another branch is shown", async () => {
+  test("tools continue in the branch that called them while another branch is shown", async () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
@@ -109,7 +109,7 @@ describe("branches of a chat", () => {
           finish = resolve;
         }),
     });
-    const { chat, sent } = chatOf(
+    const { chat, sent } = createChat(
       [textAnswer("first"), callAnswer({ a: ["slow", "{}"] }), textAnswer("second")],
       {
         tools: [slow],
@@ -124,11 +124,11 @@ describe("branches of a chat", () => {
     finish("done");
     await turn;
     expect((await sent(2))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
   });
 
-  test("another branch can be shown while an answer streams", async () => {
-    const { chat, clock, connections } = liveChat();
+  test("another branch can be shown while a response streams", async () => {
+    const { chat, clock, connections } = createLiveChat();
     const [one, two] = connections;
     const first = chat.send("Hello");
     one?.send(textAnswer("first"));
@@ -141,24 +141,24 @@ describe("branches of a chat", () => {
     await two?.wanted();
     await clock.advance(50);
     chat.switchBranch(firstAnswer.id);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
     two?.send(textAnswer("ond"));
     two?.end();
     const turn = await second;
     expect(turn.messages).toMatchObject([{ content: "second", outcome: "complete" }]);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
     chat.switchBranch(turn.messages[0]?.id ?? "");
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
   });
 
   test("setMessages replaces the thread, and the next question follows it", async () => {
-    const { chat, sent } = chatOf(answers);
+    const { chat, sent } = createChat(answers);
     await chat.send("Hello");
     chat.setMessages([
       { id: "s", role: "system", content: "Be brief." },
       { id: "u", role: "user", content: "Hi" },
     ]);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["Be brief.", "Hi"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["Be brief.", "Hi"]);
     expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "second" }] });
     expect(await sent(1)).toEqual([
       { role: "system", content: "Be brief." },
@@ -167,9 +167,9 @@ describe("branches of a chat", () => {
   });
 });
 
-describe("a message during an answer", () => {
-  test('is queued with "queue", shown as queued, and sent after the answer, in order', async () => {
-    const { chat, connections, requests } = liveChat({ whenBusy: "queue" });
+describe("a message during a response", () => {
+  test('is queued with "queue", shown as queued, and sent after the response, in order', async () => {
+    const { chat, connections, requests } = createLiveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }, { content: "three" }]);
     expect(await chat.regenerate()).toMatchObject({ outcome: "not-sent" });
@@ -178,13 +178,20 @@ describe("a message during an answer", () => {
       connection.end();
     }
     expect(await Promise.all(turns)).toMatchObject(turns.map(() => ({ outcome: "complete" })));
-    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "two", "answer", "three", "answer"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual([
+      "one",
+      "answer",
+      "two",
+      "answer",
+      "three",
+      "answer",
+    ]);
     expect(chat.getSnapshot().queued).toEqual([]);
     expect((await (requests[2] as Request).json()).messages).toHaveLength(5);
   });
 
   test("is not sent after stop if it was queued", async () => {
-    const { chat, requests } = liveChat({ whenBusy: "queue" });
+    const { chat, requests } = createLiveChat({ whenBusy: "queue" });
     const turns = [chat.send("one"), chat.send("two")];
     await settled();
     chat.stop();
@@ -196,8 +203,8 @@ describe("a message during an answer", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("A queued message can be dropped, and the others are sent", async () => {
-    const { chat, connections } = liveChat({ whenBusy: "queue" });
+  test("A queued message can be cancelled, and the others are sent", async () => {
+    const { chat, connections } = createLiveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     chat.cancelQueued(chat.getSnapshot().queued[0]?.id ?? "");
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "three" }]);
@@ -210,11 +217,11 @@ describe("a message during an answer", () => {
       { outcome: "not-sent", error: { name: "AbortError" } },
       { outcome: "complete" },
     ]);
-    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
   });
 
-  test('replaces the answer with "replace": its text stays, and the new answer gets none of it', async () => {
-    const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
+  test('replaces the response with "replace": the old text stays out of the new response', async () => {
+    const { chat, clock, connections } = createLiveChat({ whenBusy: "replace" });
     const [one, two] = connections;
     const first = chat.send("one");
     await one?.wanted();
@@ -230,10 +237,10 @@ describe("a message during an answer", () => {
     two?.send(textAnswer("er"));
     two?.end();
     await second;
-    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "old", "two", "newer"]);
+    expect(listTexts(chat.getSnapshot().messages)).toEqual(["one", "old", "two", "newer"]);
   });
 
-  test("replaces the answer also if the app sends one more message from onFinish", async () => {
+  test("replaces the response even if the app sends another message from onFinish", async () => {
     const { client } = clientOf(() => streamAnswer(new ReadableStream()));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({
@@ -248,11 +255,11 @@ describe("a message during an answer", () => {
     await settled();
     void chat.send("two");
     await settled();
-    expect(texts(chat.getSnapshot().messages).filter(Boolean)).toEqual(["one", "two", "three"]);
+    expect(listTexts(chat.getSnapshot().messages).filter(Boolean)).toEqual(["one", "two", "three"]);
     chat.stop();
   });
 
-  test("is accepted from onFinish: the chat is ready then", async () => {
+  test("is accepted from onFinish, because the chat is ready", async () => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({

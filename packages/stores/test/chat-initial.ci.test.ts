@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
-import { chatOf } from "./support/chat.js";
+import { createChat } from "./support/chat.js";
 
 test("40,000 initial messages are read in linear time", () => {
   const messages = Array.from({ length: 40_000 }, (_, index) => ({
     role: index % 2 ? ("assistant" as const) : ("user" as const),
     content: `message ${index}`,
   }));
-  const { chat } = chatOf([textAnswer("Hello")], { initialMessages: messages });
+  const { chat } = createChat([textAnswer("Hello")], { initialMessages: messages });
   chat.setMessages(messages);
   expect(chat.getSnapshot().messages).toHaveLength(messages.length);
 });

@@ -2,7 +2,7 @@ import { createChatStore, type InitialMessage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled } from "../../core/test/support/gateway.js";
-import { chatOf, liveChat } from "./support/chat.js";
+import { createChat, createLiveChat } from "./support/chat.js";
 
 const hello = textAnswer("Hello");
 const given: readonly InitialMessage[] = [
@@ -12,7 +12,7 @@ const given: readonly InitialMessage[] = [
 
 describe("initial messages of a chat", () => {
   test.each(["initialMessages", "setMessages"])("Messages without ids get ids: %s", async (way) => {
-    const { chat, sent } = chatOf([hello], way === "initialMessages" ? { initialMessages: given } : {});
+    const { chat, sent } = createChat([hello], way === "initialMessages" ? { initialMessages: given } : {});
     if (way === "setMessages") chat.setMessages(given);
     const { messages } = chat.getSnapshot();
     expect(messages).toMatchObject([
@@ -24,8 +24,8 @@ describe("initial messages of a chat", () => {
     expect(await sent(0)).toMatchObject([...given, { role: "user", content: "Tell me" }]);
   });
 
-  test("keep the ids that they have", () => {
-    const { chat } = chatOf([hello], { initialMessages: [{ id: "u-1", role: "user", content: "Hi" }] });
+  test("keep their ids", () => {
+    const { chat } = createChat([hello], { initialMessages: [{ id: "u-1", role: "user", content: "Hi" }] });
     expect(chat.getSnapshot().messages).toEqual([{ id: "u-1", role: "user", content: "Hi" }]);
   });
 
@@ -38,13 +38,13 @@ describe("initial messages of a chat", () => {
     ["1.toolCalls", { role: "assistant", content: "", toolCalls: [null] }, /calls/],
     ["1.images", { role: "user", content: "", images: [{}] }, /URLs/],
     ["1", "Hi", /\{ role, content \}/],
-  ])("that cannot be read are refused, and the error names %s", (path, message, said) => {
+  ])("are rejected if they are invalid, and the error names %s", (path, message, said) => {
     const messages = [{ id: "u-1", role: "user", content: "Hi" }, message] as InitialMessage[];
     const { client } = clientOf(() => new Response());
     const make = () => createChatStore(client, { model: "delta-5.3", initialMessages: messages });
     expect(make).toThrow(said);
     expect(make).toThrow(`initialMessages.${path}:`);
-    const { chat } = chatOf([hello], { initialMessages: given });
+    const { chat } = createChat([hello], { initialMessages: given });
     const before = chat.getSnapshot().messages;
     expect(() => chat.setMessages(messages)).toThrow(`messages.${path}:`);
     expect(chat.getSnapshot().messages).toBe(before);
@@ -53,7 +53,7 @@ describe("initial messages of a chat", () => {
 
 describe("a message without text and images", () => {
   test.each(["", " \n\t"])("is not sent and not added: %j", async (text) => {
-    const { chat, requests } = chatOf([hello]);
+    const { chat, requests } = createChat([hello]);
     const refused = {
       messages: [],
       outcome: "not-sent",
@@ -69,9 +69,9 @@ describe("a message without text and images", () => {
   });
 
   test.each(["queue", "replace"] as const)(
-    "does not wait for the answer in flight and does not end it: whenBusy %s",
+    "does not wait for the response in flight and does not end it: whenBusy %s",
     async (whenBusy) => {
-      const { chat, connections } = liveChat({ whenBusy });
+      const { chat, connections } = createLiveChat({ whenBusy });
       const turn = chat.send("Hi");
       expect(await chat.send(" ")).toMatchObject({ outcome: "not-sent" });
       expect(chat.getSnapshot().queued).toEqual([]);
@@ -81,18 +81,18 @@ describe("a message without text and images", () => {
     },
   );
 
-  test("A message with an image and no text is sent", async () => {
-    const { chat, requests } = chatOf([hello]);
+  test("A message with an image and without text is sent", async () => {
+    const { chat, requests } = createChat([hello]);
     const images = ["https://files.test/a.png"];
     expect(await chat.send("", { images })).toMatchObject({ outcome: "complete" });
     expect(requests).toHaveLength(1);
   });
 });
 
-describe("a verb that has nothing to do", () => {
+describe("a call that has nothing to do", () => {
   test("reports this in its turn, and does not change the chat", async () => {
     const finished: unknown[] = [];
-    const { chat } = chatOf([hello], { onFinish: ({ outcome }) => finished.push(outcome) });
+    const { chat } = createChat([hello], { onFinish: ({ outcome }) => finished.push(outcome) });
     await chat.send("Hi");
     for (const turn of [
       await chat.retry(),
@@ -110,14 +110,14 @@ describe("a verb that has nothing to do", () => {
   });
 
   test("keeps the error of the last turn", async () => {
-    const { chat } = chatOf([frame({ content: "Hel" })]);
+    const { chat } = createChat([frame({ content: "Hel" })]);
     await chat.send("Hi");
     await chat.edit("nothing", "Hi");
     expect(chat.getSnapshot()).toMatchObject({ status: "error", error: { reason: "truncated" } });
   });
 
   test("does not stop queued messages", async () => {
-    const { chat, connections } = liveChat({ whenBusy: "queue" });
+    const { chat, connections } = createLiveChat({ whenBusy: "queue" });
     const first = chat.send("one");
     const [{ id } = { id: "" }] = chat.getSnapshot().messages;
     const turns = [chat.edit("nothing", "two"), chat.edit(id, "three")];

@@ -3,7 +3,7 @@ import { createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, liveChat } from "./support/chat.js";
+import { createChat, createLiveChat } from "./support/chat.js";
 
 const hello = textAnswer("Hello");
 const system = (content: string) => ({ role: "system", content });
@@ -11,7 +11,7 @@ const user = (content: string) => ({ role: "user", content });
 
 describe("the instructions of a chat", () => {
   test("are the first message of each request, and not in the thread", async () => {
-    const { chat, sent } = chatOf([hello], { instructions: "Be brief." });
+    const { chat, sent } = createChat([hello], { instructions: "Be brief." });
     await chat.send("one");
     await chat.send("two");
     expect(await sent(0)).toEqual([system("Be brief."), user("one")]);
@@ -28,7 +28,7 @@ describe("the instructions of a chat", () => {
     let made = 0;
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
     const answers = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
-    const { chat, requests, sent } = chatOf(answers, {
+    const { chat, requests, sent } = createChat(answers, {
       tools: [look],
       async instructions() {
         made += 1;
@@ -48,7 +48,7 @@ describe("the instructions of a chat", () => {
     expect(prompts.at(-1)).toEqual([system("prompt 6"), user("three")]);
   });
 
-  test("are never stored: a stored thread continues with the new ones", async () => {
+  test("are never stored: a stored thread continues with the new instructions", async () => {
     const storage = memoryStorage();
     const { client, requests } = clientOf(() => streamAnswer(hello));
     const page = (instructions: string) =>
@@ -70,7 +70,7 @@ describe("the instructions of a chat", () => {
   });
 
   test("come before the system messages of the thread", async () => {
-    const { chat, sent } = chatOf([hello], {
+    const { chat, sent } = createChat([hello], {
       instructions: "Be brief.",
       initialMessages: [{ id: "s", role: "system", content: "The user is Ada." }],
     });
@@ -79,7 +79,7 @@ describe("the instructions of a chat", () => {
   });
 
   test("Empty instructions send no system message", async () => {
-    const { chat, sent } = chatOf([hello], { instructions: () => "" });
+    const { chat, sent } = createChat([hello], { instructions: () => "" });
     await chat.send("one");
     expect(await sent(0)).toEqual([user("one")]);
   });
@@ -94,7 +94,7 @@ describe("the instructions of a chat", () => {
     ["rejects", () => Promise.reject(new Error("no session"))],
   ])("end the turn as not-sent if their function %s, and retry() sends it", async (_, fail) => {
     let instructions: () => string | Promise<string> = fail;
-    const { chat, requests } = chatOf([hello], { instructions: () => instructions() });
+    const { chat, requests } = createChat([hello], { instructions: () => instructions() });
     expect(await chat.send("one")).toMatchObject({
       messages: [user("one")],
       outcome: "not-sent",
@@ -110,7 +110,7 @@ describe("the instructions of a chat", () => {
   test("keep the result of a tool if they fail after the call, and retry() continues", async () => {
     let made = 0;
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
-    const { chat, sent } = chatOf([callAnswer({ a: ["look", "{}"] }), hello], {
+    const { chat, sent } = createChat([callAnswer({ a: ["look", "{}"] }), hello], {
       tools: [look],
       instructions() {
         made += 1;
@@ -128,7 +128,7 @@ describe("the instructions of a chat", () => {
 
   test("send nothing if the chat is stopped while they are awaited", async () => {
     let answer: (prompt: string) => void = () => {};
-    const { chat, requests } = liveChat({
+    const { chat, requests } = createLiveChat({
       instructions: () =>
         new Promise((resolve) => {
           answer = resolve;

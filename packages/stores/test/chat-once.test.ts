@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
 
-/** A chat over a storage that takes no record before the test says so. */
-function opened(options: Partial<ClientOptions> = {}) {
+/** Opens a chat over a storage that writes no record before the test says so. */
+function openChat(options: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const memory = memoryStorage();
   let release: () => void = () => {};
@@ -15,34 +15,34 @@ function opened(options: Partial<ClientOptions> = {}) {
   const write: typeof memory.write = (...given) => released.then(() => memory.write(...given));
   const storedWhenSent: unknown[] = [];
   const answer = async () => {
-    storedWhenSent.push(await keysIn());
+    storedWhenSent.push(await listKeys());
     return streamAnswer(textAnswer("Hi"));
   };
   const { client, requests } = clientOf(answer, { clock, ...options });
   const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage: { ...memory, write } });
-  const keysIn = async () =>
+  const listKeys = async () =>
     [...(await memory.read("chat/a")).values()].flatMap(
       (record) => (record as { message?: { idempotencyKey?: string } }).message?.idempotencyKey ?? [],
     );
-  return { chat, clock, requests, release: () => release(), keysIn, storedWhenSent };
+  return { chat, clock, requests, release: () => release(), listKeys, storedWhenSent };
 }
 
-const keyOf = (request: Request | undefined) => request?.headers.get("idempotency-key");
+const findKey = (request: Request | undefined) => request?.headers.get("idempotency-key");
 
-test("The request of an answer leaves after its key is written, so that a kill at any line leaves the key", async () => {
-  const { chat, requests, release, keysIn, storedWhenSent } = opened();
+test("A request is sent after its idempotency key is stored, so that a crash never loses the key", async () => {
+  const { chat, requests, release, listKeys, storedWhenSent } = openChat();
   const turn = chat.send("Hello");
   await settled();
   expect(requests).toHaveLength(0);
   release();
   expect((await turn).outcome).toBe("complete");
-  expect(storedWhenSent).toEqual([[keyOf(requests[0])]]);
+  expect(storedWhenSent).toEqual([[findKey(requests[0])]]);
   await settled();
-  expect(await keysIn()).toEqual([]);
+  expect(await listKeys()).toEqual([]);
 });
 
-test("A storage that takes nothing delays an answer by half a second, and no more", async () => {
-  const { chat, clock, requests } = opened();
+test("A stalled storage delays a request by at most half a second", async () => {
+  const { chat, clock, requests } = openChat();
   const turn = chat.send("Hello");
   await clock.advance(499);
   expect(requests).toHaveLength(0);
@@ -51,8 +51,8 @@ test("A storage that takes nothing delays an answer by half a second, and no mor
   expect((await turn).outcome).toBe("complete");
 });
 
-test("An answer that is stopped while its key is written is never sent", async () => {
-  const { chat, requests, release } = opened();
+test("A request that is stopped while its key is written is never sent", async () => {
+  const { chat, requests, release } = openChat();
   const turn = chat.send("Hello");
   await settled();
   chat.stop();
@@ -62,14 +62,14 @@ test("An answer that is stopped while its key is written is never sent", async (
   expect(requests).toHaveLength(0);
 });
 
-test("A client with the gateway's key waits for no storage, and keeps no key", async () => {
-  const { chat, requests } = opened({ apiKey: "sk-gateway" });
+test("A client with the gateway's API key does not wait for the storage, and stores no idempotency key", async () => {
+  const { chat, requests } = openChat({ apiKey: "sk-gateway" });
   expect((await chat.send("Hello")).messages.at(-1)).not.toHaveProperty("idempotencyKey");
-  expect(requests.map(keyOf)).toEqual([null]);
+  expect(requests.map(findKey)).toEqual([null]);
 });
 
 test.each(["a\nb", "", 7, null, "k".repeat(256)])(
-  "A stored key that no header can have is left out: %j",
+  "A stored key that is not a valid header is ignored: %j",
   async (idempotencyKey) => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     const storage = memoryStorage();
@@ -83,12 +83,12 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
     await storage.write("chat/a", new Map([["m-1", { message, parent: null, revision: 1 }]]));
     const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage, instructions: "Be brief" });
     const turn = await chat.retry();
-    expect([turn.outcome, keyOf(requests[0])]).toEqual(["complete", expect.stringMatching(/^[\d-]{7,}$/)]);
+    expect([turn.outcome, findKey(requests[0])]).toEqual(["complete", expect.stringMatching(/^[\d-]{7,}$/)]);
   },
 );
 
-describe("The key of an answer", () => {
-  /** Chats of devices that do not see each other: each has its own copy of what one of them has stored. */
+describe("The idempotency key of a response", () => {
+  /** Creates chats of devices that do not see each other. Each has its own copy of the stored records. */
   function devices(answer: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
     const { client, requests } = clientOf(() => answer(count++));
@@ -100,26 +100,29 @@ describe("The key of an answer", () => {
         ...options,
         ...own,
       } as ChatStoreOptions);
-    const copyOf = async (storage: RecordStorage, isCopied: (record: unknown) => boolean = () => true) => {
+    const copyStorage = async (
+      storage: RecordStorage,
+      isCopied: (record: unknown) => boolean = () => true,
+    ) => {
       const copy = memoryStorage();
       const records = [...(await storage.read("chat/a"))].filter(([, record]) => isCopied(record));
       await copy.write("chat/a", new Map(records));
       return copy;
     };
-    return { open, copyOf, keys: () => requests.map(keyOf) };
+    return { open, copyStorage, keys: () => requests.map(findKey) };
   }
 
   const fails = () => Response.json({ error: { message: "broken" } }, { status: 400 });
   const says = () => streamAnswer(textAnswer("Hi"));
   const isQuestion = (record: unknown) => (record as { message?: ChatMessage }).message?.role === "user";
 
-  test("is the same where two devices retry a failed answer, and another one than that of the answer", async () => {
-    const { open, copyOf, keys } = devices((nth) => (nth === 0 ? fails() : says()));
+  test("is the same if two devices retry a failed response, and differs from the first key", async () => {
+    const { open, copyStorage, keys } = devices((nth) => (nth === 0 ? fails() : says()));
     const storage = memoryStorage();
     const one = open(storage);
     await one.send("Hello");
     await settled();
-    const other = open(await copyOf(storage));
+    const other = open(await copyStorage(storage));
     expect([(await one.retry()).outcome, (await other.retry()).outcome]).toEqual(["complete", "complete"]);
     const [first, second, third] = keys();
     expect(second).toMatch(/^\d+(-\d+){3}$/);
@@ -127,35 +130,37 @@ describe("The key of an answer", () => {
     expect(second).not.toBe(first);
   });
 
-  test("is that of the first request where a device retries a question whose answer it does not see", async () => {
-    const { open, copyOf, keys } = devices(says);
+  test("is the key of the first request if a device retries a question without seeing its response", async () => {
+    const { open, copyStorage, keys } = devices(says);
     const storage = memoryStorage();
     await open(storage).send("Hello");
     await settled();
-    expect((await open(await copyOf(storage, isQuestion)).retry()).outcome).toBe("complete");
+    expect((await open(await copyStorage(storage, isQuestion)).retry()).outcome).toBe("complete");
     expect(new Set(keys()).size).toBe(1);
   });
 
-  test("is the same for each step of a turn that two devices take, and differs from step to step", async () => {
+  test("is the same if two devices send the same step of a turn, and differs between steps", async () => {
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
     const calls = () => streamAnswer(callAnswer({ "c-1": ["look", "{}"] }));
-    const { open, copyOf, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), { tools: [look] });
+    const { open, copyStorage, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), {
+      tools: [look],
+    });
     const storage = memoryStorage();
     await open(storage).send("Hello");
     await settled();
-    expect((await open(await copyOf(storage, isQuestion)).retry()).outcome).toBe("complete");
+    expect((await open(await copyStorage(storage, isQuestion)).retry()).outcome).toBe("complete");
     const [first, second, ...repeated] = keys();
     expect(repeated).toEqual([first, second]);
     expect(second).not.toBe(first);
   });
 
-  test("is a new one by regenerate, for other options, and for a chat without storage", async () => {
-    const { open, copyOf, keys } = devices(says);
+  test("is new after regenerate, for other options, and for a chat without storage", async () => {
+    const { open, copyStorage, keys } = devices(says);
     const storage = memoryStorage();
     const chat = open(storage);
     await chat.send("Hello");
     await settled();
-    const question = await copyOf(storage, isQuestion);
+    const question = await copyStorage(storage, isQuestion);
     await chat.regenerate();
     await chat.regenerate();
     await open(question, { params: { temperature: 0.5 } }).retry();
@@ -164,7 +169,7 @@ describe("The key of an answer", () => {
     expect(new Set(keys()).size).toBe(6);
   });
 
-  test("is a new one where the app has taken an answer away, and asks again", async () => {
+  test("is new if the app has removed a response and requests it again", async () => {
     const { open, keys } = devices(says);
     const chat = open(memoryStorage());
     const { messages } = await chat.send("Hello");
@@ -173,8 +178,8 @@ describe("The key of an answer", () => {
     expect(new Set(keys()).size).toBe(2);
   });
 
-  test("is a new one also where the app has taken the answer away before a reload, and one on all devices", async () => {
-    const { open, copyOf, keys } = devices(says);
+  test("is new, and the same on all devices, if the app has removed a response before a reload", async () => {
+    const { open, copyStorage, keys } = devices(says);
     const storage = memoryStorage();
     const chat = open(storage);
     const tab = open(storage);
@@ -184,7 +189,7 @@ describe("The key of an answer", () => {
     chat.setMessages(messages.slice(0, 1));
     await expect.poll(() => tab.getSnapshot().messages).toHaveLength(1);
     await settled();
-    const all = [open(await copyOf(storage)), open(await copyOf(storage)), tab];
+    const all = [open(await copyStorage(storage)), open(await copyStorage(storage)), tab];
     for (const device of all) expect((await device.retry()).outcome).toBe("complete");
     leave();
     const [first, second, ...others] = keys();
@@ -192,9 +197,9 @@ describe("The key of an answer", () => {
     expect(others).toEqual([second, second]);
   });
 
-  test("is the same where nothing was sent before", async () => {
+  test("is the same if the first request was not sent", async () => {
     const client = { isOffline: true };
-    const { open, copyOf, keys } = devices(says, {
+    const { open, copyStorage, keys } = devices(says, {
       prepareMessages: (messages) => {
         if (client.isOffline) throw new Error("offline");
         return messages;
@@ -204,7 +209,7 @@ describe("The key of an answer", () => {
     const chat = open(storage);
     expect((await chat.send("Hello")).outcome).toBe("not-sent");
     await settled();
-    const copy = await copyOf(storage);
+    const copy = await copyStorage(storage);
     client.isOffline = false;
     await chat.retry();
     await open(copy).retry();

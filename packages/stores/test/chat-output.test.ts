@@ -4,13 +4,13 @@ import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, liveChat } from "./support/chat.js";
+import { createChat, createLiveChat } from "./support/chat.js";
 
 const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
 
 describe("a chat with a schema", () => {
-  test("sends JSON mode, and returns the answer as a checked value", async () => {
-    const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+  test("sends JSON mode, and returns the response as a checked value", async () => {
+    const { chat, requests } = createChat([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       outputSchema: recipe,
     });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
@@ -22,7 +22,7 @@ describe("a chat with a schema", () => {
   });
 
   test("sends the JSON Schema to the model after the instructions, for each request", async () => {
-    const { chat, sent } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+    const { chat, sent } = createChat([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       model: "delta-5.3",
       instructions: "Be brief.",
       outputSchema: recipe,
@@ -57,7 +57,7 @@ describe("a chat with a schema", () => {
     });
   });
 
-  test("sends the JSON Schema beside a schema that has none, and checks the answers with the schema", async () => {
+  test("sends the JSON Schema of withJSONSchema, and checks responses with the schema", async () => {
     const warnings: unknown[] = [];
     const answers = ['{"title":"Tea"}', '{"title":7}'];
     const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(answers[nth - 1] ?? "")), {
@@ -80,7 +80,7 @@ describe("a chat with a schema", () => {
     });
   });
 
-  test("warns about a schema of a library that has no JSON Schema, and names the way out", async () => {
+  test("warns about a schema of a library without JSON Schema, and names the fix", async () => {
     const warnings: unknown[] = [];
     const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
@@ -96,7 +96,7 @@ describe("a chat with a schema", () => {
     const schema = v.custom(() => {
       throw new TypeError("the list of titles can't be read");
     });
-    const { chat } = chatOf([textAnswer('{"title":"Tea"}')], { outputSchema: schema });
+    const { chat } = createChat([textAnswer('{"title":"Tea"}')], { outputSchema: schema });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "TypeError", message: "the list of titles can't be read" },
@@ -104,7 +104,7 @@ describe("a chat with a schema", () => {
   });
 
   test("shows a partial value while it streams, and unchanged parts keep their identity", async () => {
-    const { chat, clock, connections } = liveChat({ outputSchema: recipe });
+    const { chat, clock, connections } = createLiveChat({ outputSchema: recipe });
     const [connection] = connections;
     void chat.send("A recipe as JSON");
     const seen: unknown[] = [];
@@ -123,8 +123,8 @@ describe("a chat with a schema", () => {
     chat.stop();
   });
 
-  test("reads JSON out of the text of models without a JSON mode", async () => {
-    const { chat, requests } = chatOf(
+  test("finds the JSON in the text of models without a JSON mode", async () => {
+    const { chat, requests } = createChat(
       [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
       {
         model: "delta-5.3",
@@ -137,7 +137,7 @@ describe("a chat with a schema", () => {
   });
 
   test("keeps the value of the text so far after stop", async () => {
-    const { chat, connections } = liveChat({ outputSchema: recipe, throttleMs: 0 });
+    const { chat, connections } = createLiveChat({ outputSchema: recipe, throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
       if (!chat.getSnapshot().output) return;
       unsubscribe();
@@ -154,8 +154,8 @@ describe("a chat with a schema", () => {
     ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
     ["is no JSON", "I'd rather not.", ""],
     ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
-  ])("reports an answer that %s, and keeps its text", async (_, text, path) => {
-    const { chat } = chatOf([textAnswer(text)], { outputSchema: recipe });
+  ])("reports a response that %s, and keeps its text", async (_, text, path) => {
+    const { chat } = createChat([textAnswer(text)], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "ResponseError", path, body: text },
@@ -164,9 +164,9 @@ describe("a chat with a schema", () => {
     expect(chat.getSnapshot().status).toBe("error");
   });
 
-  test("keeps a partial value without an error if the answer was cut", async () => {
+  test("keeps a partial value without an error if the response was truncated", async () => {
     const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
-    const { chat } = chatOf([cut], { outputSchema: recipe });
+    const { chat } = createChat([cut], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", output: { title: "Tea" } });
   });

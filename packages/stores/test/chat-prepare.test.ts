@@ -3,7 +3,7 @@ import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { describe, expect, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf } from "./support/chat.js";
+import { createChat } from "./support/chat.js";
 
 type Prepare = NonNullable<ChatStoreOptions["prepareMessages"]>;
 type Messages = readonly ChatRequestMessage[];
@@ -23,18 +23,18 @@ describe("prepareMessages", () => {
   test.each<[string, Prepare]>([
     ["at once", (messages) => messages.slice(0, 1)],
     ["later", async (messages) => messages.slice(0, 1)],
-  ])("gets instructions and thread, and what it returns %s is sent", async (_, prepare) => {
+  ])("gets the instructions and the thread, and its result is sent: %s", async (_, prepare) => {
     const prepareMessages = vi.fn(prepare);
-    const { chat, sent } = chatOf([hello], { instructions: "Be brief.", prepareMessages });
+    const { chat, sent } = createChat([hello], { instructions: "Be brief.", prepareMessages });
     await chat.send("one");
     expect(prepareMessages.mock.lastCall?.[0]).toEqual([system("Be brief."), user("one")]);
     expect(await sent(0)).toEqual([system("Be brief.")]);
     expect(chat.getSnapshot().messages).toMatchObject([user("one"), { content: "Hello" }]);
   });
 
-  test("is called for each request, also after tools, and gets a result for each call", async () => {
+  test("is called for each request, including requests after tools, and gets a result for each call", async () => {
     const seen: Messages[] = [];
-    const { chat, requests } = chatOf([callAnswer({ a: ["look", "{}"] }), hello], {
+    const { chat, requests } = createChat([callAnswer({ a: ["look", "{}"] }), hello], {
       tools: [look],
       prepareMessages(messages) {
         seen.push(messages);
@@ -51,8 +51,8 @@ describe("prepareMessages", () => {
     ]);
   });
 
-  test("never changes the thread, whatever it does to its messages", async () => {
-    const { chat, sent } = chatOf([callAnswer({ a: ["look", '{"at":1}'] }), hello], {
+  test("never changes the thread, even if it changes its messages", async () => {
+    const { chat, sent } = createChat([callAnswer({ a: ["look", '{"at":1}'] }), hello], {
       tools: [look],
       prepareMessages(messages) {
         for (const message of messages as unknown as {
@@ -89,7 +89,7 @@ describe("prepareMessages", () => {
     ["rejects", () => Promise.reject(new Error("not allowed"))],
   ])("ends the turn as not-sent if it %s, and retry() sends it", async (_, fail) => {
     let prepareMessages = fail;
-    const { chat, requests } = chatOf([hello], {
+    const { chat, requests } = createChat([hello], {
       prepareMessages: (...given) => prepareMessages(...given),
     });
     expect(await chat.send("one")).toMatchObject({
@@ -104,7 +104,7 @@ describe("prepareMessages", () => {
 
   test("keeps the result of a tool if it fails after the call, and retry() continues", async () => {
     let calls = 0;
-    const { chat, sent } = chatOf([callAnswer({ a: ["look", "{}"] }), hello], {
+    const { chat, sent } = createChat([callAnswer({ a: ["look", "{}"] }), hello], {
       tools: [look],
       prepareMessages(messages) {
         calls += 1;
@@ -127,7 +127,7 @@ describe("prepareMessages", () => {
   ])(
     "ends the turn as not-sent if it returns %s",
     async (_, returned, { message, ...error }: { message?: RegExp }) => {
-      const { chat, requests } = chatOf([hello], { prepareMessages: () => returned as Messages });
+      const { chat, requests } = createChat([hello], { prepareMessages: () => returned as Messages });
       const turn = await chat.send("one");
       expect(turn).toMatchObject({ outcome: "not-sent", error });
       if (message) expect(turn.error?.message).toMatch(message);
@@ -135,7 +135,7 @@ describe("prepareMessages", () => {
     },
   );
 
-  test("A call that it leaves without a result gets one with a warning, and a single result is left out", async () => {
+  test("A call without a result gets one with a warning, and a result without its call is omitted", async () => {
     const issues: string[] = [];
     const { client, requests } = clientOf(() => streamAnswer(hello), {
       onEvent: (event) => event.type === "warning" && issues.push(event.issue.path),
@@ -175,7 +175,7 @@ describe("prepareMessages", () => {
 
   test("ends with stop() if it never settles, and its signal aborts", async () => {
     let signal: AbortSignal | undefined;
-    const { chat, requests } = chatOf([hello], {
+    const { chat, requests } = createChat([hello], {
       prepareMessages(_, context) {
         signal = context.signal;
         return never;
@@ -191,8 +191,8 @@ describe("prepareMessages", () => {
     expect(chat.getSnapshot().status).toBe("ready");
   });
 
-  test("ends with the total limit of a request if it never settles", async () => {
-    const { chat, clock, requests } = chatOf([hello], {
+  test("ends after timeout.totalMs if it never settles", async () => {
+    const { chat, clock, requests } = createChat([hello], {
       timeout: { totalMs: 5000 },
       prepareMessages: () => never,
     });
@@ -204,9 +204,9 @@ describe("prepareMessages", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("leaves a turn alone that was stopped before its late result", async () => {
+  test("does not change a turn that was stopped before its late result", async () => {
     let answer: (messages: Messages) => void = () => {};
-    const { chat, requests } = chatOf([hello], {
+    const { chat, requests } = createChat([hello], {
       prepareMessages: (messages) =>
         messages.length === 1
           ? new Promise((resolve) => {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { settled } from "../../core/test/support/gateway.js";
-import { liveChat } from "./support/chat.js";
+import { createLiveChat } from "./support/chat.js";
 
-test("Ten thousand queued messages are shown, and given back by stop()", async () => {
-  const { chat, requests } = liveChat({ whenBusy: "queue" });
+test("Ten thousand queued messages are shown, and dropped by stop()", async () => {
+  const { chat, requests } = createLiveChat({ whenBusy: "queue" });
   const turns = Array.from({ length: 10_001 }, (_, nth) => chat.send(`message ${nth}`));
   expect(chat.getSnapshot().queued).toHaveLength(10_000);
   chat.stop();

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { expectWholeAfterCuts } from "./support/kept-answers.js";
+import { expectCompleteAfterCuts } from "./support/resumable-streams.js";
 
-test("an answer that the proxy keeps is whole after two cuts at any bytes, and requested once", () =>
-  expectWholeAfterCuts(1));
+test("a resumable stream is complete after two lost connections at any bytes, and requested once", () =>
+  expectCompleteAfterCuts(1));

@@ -24,15 +24,15 @@ import {
 import { addIds, type Ending, serveStored, writeError } from "../../core/test/support/kept.js";
 import { until } from "./support/chat.js";
 import {
-  all,
   answer,
   behind,
   bytesOf,
-  expectWholeAfterCuts,
+  expectCompleteAfterCuts,
+  readAll,
   short,
-  streaming,
+  streamAll,
   whole,
-} from "./support/kept-answers.js";
+} from "./support/resumable-streams.js";
 
 const resumingClient: typeof clientOf = (answer, options) =>
   clientOf(answer, { resume: streamResumption(), ...options });
@@ -43,22 +43,25 @@ const gone = () =>
     { status: 404, headers: { "x-sluice-source": "proxy" } },
   );
 
-describe("an answer that the proxy keeps", () => {
-  test.each<Ending>(["end", "drop", "upstream_cut"])("continues after a cut by: %s", async (ending) => {
-    const { stream, attempts } = streaming([behind(3, ending)]);
-    const expected = await whole();
-    expect(await all(stream)).toEqual(expected.deltas);
-    expect(await stream.result()).toMatchObject(expected.turn);
-    expect(attempts()).toEqual(["POST", "GET after 3"]);
-  });
+describe("a resumable stream", () => {
+  test.each<Ending>(["end", "drop", "upstream_cut"])(
+    "continues after a lost connection: %s",
+    async (ending) => {
+      const { stream, attempts } = streamAll([behind(3, ending)]);
+      const expected = await whole();
+      expect(await readAll(stream)).toEqual(expected.deltas);
+      expect(await stream.result()).toMatchObject(expected.turn);
+      expect(attempts()).toEqual(["POST", "GET after 3"]);
+    },
+  );
 
-  test("is whole after a cut at every ninth byte and another at any byte, and requested once", () =>
-    expectWholeAfterCuts(9));
+  test("is complete after lost connections at any bytes, and requested once", () =>
+    expectCompleteAfterCuts(9));
 
-  test("continues through any number of cuts, as long as each connection brings something", async () => {
-    // each connection gives one more event
+  test("continues after any number of lost connections, as long as each one brings new data", async () => {
+    // each connection sends one more event
     const one = bytesOf([frame({ content: "a" })]) + 40;
-    const { stream, attempts } = streaming(
+    const { stream, attempts } = streamAll(
       Array.from({ length: 7 }, () => ({ bytes: one, ending: "drop" as const })),
       {},
       [...Array.from("abcdefg", (content) => frame({ content })), frame({}, "stop"), DONE],
@@ -67,23 +70,23 @@ describe("an answer that the proxy keeps", () => {
     expect(attempts().length).toBeGreaterThan(4);
   });
 
-  test("is read from the start if it was cut before the first event", async () => {
-    const { stream, attempts } = streaming([{ bytes: 5, ending: "drop" }]);
-    expect(await all(stream)).toEqual((await whole()).deltas);
+  test("is read from the start if the connection was lost before the first event", async () => {
+    const { stream, attempts } = streamAll([{ bytes: 5, ending: "drop" }]);
+    expect(await readAll(stream)).toEqual((await whole()).deltas);
     expect(attempts()).toEqual(["POST", "GET"]);
   });
 
   test("continues after a silence", async () => {
     const clock = stoppedClock();
-    const { stream, attempts } = streaming([behind(2, "silence")], { clock });
+    const { stream, attempts } = streamAll([behind(2, "silence")], { clock });
     const turn = stream.result();
-    await resting();
+    await waitUntilIdle();
     await clock.advance(60_000);
     expect((await turn).message).toEqual((await whole()).turn.message);
     expect(attempts()).toEqual(["POST", "GET after 2"]);
   });
 
-  /** Each connection gives some events, and then a heartbeat in every half minute. */
+  /** Each connection sends some events, then a heartbeat every half minute. */
   function beating(parts: readonly (readonly string[])[]) {
     const clock = stoppedClock();
     const connections = parts.map(() => openBody());
@@ -100,7 +103,7 @@ describe("an answer that the proxy keeps", () => {
     let before = 0;
     const passHalfMinutes = async (count: number, beat = ": keep-alive\n\n") => {
       for (let half = 0; half < count; half += 1) {
-        await resting();
+        await waitUntilIdle();
         await clock.advance(30_000);
         for (const { body, send, cancelled } of connections) if (body.locked && !cancelled) send(beat);
       }
@@ -114,7 +117,7 @@ describe("an answer that the proxy keeps", () => {
     return { clock, connections, requests, turn, connect, passHalfMinutes };
   }
 
-  test("continues after a stall behind heartbeats", async () => {
+  test("continues after a stall with heartbeats", async () => {
     const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 2), answer.slice(2)]);
     await connect(0);
     await passHalfMinutes(2);
@@ -146,13 +149,13 @@ describe("an answer that the proxy keeps", () => {
     expect(requests.map(({ method }) => method)).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET")]);
   });
 
-  test("is whole once its end has come, even if the connection then breaks", async () => {
-    const { stream, attempts } = streaming([behind(7, "drop")]);
+  test("is complete once its end has arrived, even if the connection then breaks", async () => {
+    const { stream, attempts } = streamAll([behind(7, "drop")]);
     expect((await stream.result()).finishReason).toBe("tool_calls");
     expect(attempts()).toEqual(["POST"]);
   });
 
-  test("leaves no connection and no timer from before a cut", async () => {
+  test("leaves no connection and no timer behind after a lost connection", async () => {
     const clock = stoppedClock();
     const broken = openBody();
     const { client } = resumingClient(
@@ -186,14 +189,14 @@ describe("an answer that the proxy keeps", () => {
   });
 });
 
-describe("an answer that cannot be resumed", () => {
+describe("a response that cannot be resumed", () => {
   const partial = { content: "Gr\u00fc\u00df Gott" };
 
   test.each([
     ["404", gone],
     ["204", () => new Response(null, { status: 204 })],
-  ])("is truncated, as without a proxy that keeps it: %s", async (_, refused) => {
-    const { stream, attempts } = streaming([behind(3, "drop"), refused()]);
+  ])("is truncated, as without resumable streams: %s", async (_, refused) => {
+    const { stream, attempts } = streamAll([behind(3, "drop"), refused()]);
     const error = await catchError(stream.result());
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({ reason: "truncated", partial });
@@ -205,17 +208,17 @@ describe("an answer that cannot be resumed", () => {
   test.each<[string, () => TypeError | Response]>([
     ["the network", () => new TypeError("failed to fetch")],
     ["the proxy", () => new Response(null, { status: 503 })],
-  ])("is waited for while %s is away, for half a minute", async (_, away) => {
+  ])("is requested for half a minute while %s is unreachable", async (_, away) => {
     const tries = (count: number) => Array.from({ length: count }, () => away());
     const clock = stoppedClock();
-    const short = streaming([behind(3, "drop"), ...tries(4)], { clock });
-    const long = streaming([behind(3, "drop"), ...tries(5)], { clock });
+    const short = streamAll([behind(3, "drop"), ...tries(4)], { clock });
+    const long = streamAll([behind(3, "drop"), ...tries(5)], { clock });
     const [back, lost] = [short.stream.result(), catchError(long.stream.result())];
     for (let second = 0; second < 32; second += 1) {
-      await resting();
+      await waitUntilIdle();
       await clock.advance(1000);
     }
-    await resting();
+    await waitUntilIdle();
     expect((await back).outcome).toBe("tool-calls");
     expect(short.attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
     expect(await lost).toMatchObject({ name: "StreamError", reason: "truncated", partial });
@@ -225,17 +228,17 @@ describe("an answer that cannot be resumed", () => {
 
   test("ends as a timeout after a silence, with the text so far", async () => {
     const clock = stoppedClock();
-    const { stream } = streaming([behind(3, "silence"), gone()], { clock });
+    const { stream } = streamAll([behind(3, "silence"), gone()], { clock });
     const error = catchError(stream.result());
-    await resting();
+    await waitUntilIdle();
     await clock.advance(60_000);
-    await resting();
+    await waitUntilIdle();
     expect(await error).toBeInstanceOf(TimeoutError);
     expect(await error).toMatchObject({ phase: "chunk", partial });
   });
 
-  /** An answer that is cut, and whose rest gets no headers. */
-  function unheard(timeout: object) {
+  /** Creates a lost response whose next connection gets no headers. */
+  function createUnheard(timeout: object) {
     const clock = stoppedClock();
     const { client, requests } = resumingClient(
       ({ method }) => {
@@ -249,17 +252,17 @@ describe("an answer that cannot be resumed", () => {
     return { clock, requests, stream: streamChat(client, question, { timeout }) };
   }
 
-  test("has the text so far if the whole time ends", async () => {
-    const { clock, requests, stream } = unheard({ totalMs: 30_000 });
+  test("keeps the text so far after the total timeout", async () => {
+    const { clock, requests, stream } = createUnheard({ totalMs: 30_000 });
     const error = catchError(stream.result());
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     await clock.advance(30_000);
     expect(await error).toMatchObject({ name: "TimeoutError", phase: "total", partial });
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("A rest without headers is requested again, and has the text so far at last", async () => {
-    const { clock, requests, stream } = unheard({ firstChunkMs: 20_000 });
+  test("A connection without headers is repeated, and the text so far stays at the end", async () => {
+    const { clock, requests, stream } = createUnheard({ firstChunkMs: 20_000 });
     const error = await clock.advanceUntil(catchError(stream.result()), 5000);
     expect(error).toMatchObject({
       reason: "truncated",
@@ -270,41 +273,41 @@ describe("an answer that cannot be resumed", () => {
     expect([clock.sleeping(), stream.streamId]).toEqual([0, "s-1"]);
   });
 
-  test("is truncated if it is cut after a silence that ended", async () => {
+  test("is truncated if the connection is lost after a silence that ended", async () => {
     const clock = stoppedClock();
-    const { stream } = streaming([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
+    const { stream } = streamAll([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
     const error = catchError(stream.result());
-    await resting();
+    await waitUntilIdle();
     await clock.advance(60_000);
-    await resting();
+    await waitUntilIdle();
     expect(await error).toMatchObject({ reason: "truncated" });
   });
 
   test("ends after five connections without a chunk, each later than the last", async () => {
     const clock = stoppedClock();
     const nothing = Array.from({ length: 6 }, () => ({ bytes: 0, ending: "end" }) as const);
-    const { stream, attempts, requests } = streaming([behind(3), ...nothing], { clock, random: () => 1 });
+    const { stream, attempts, requests } = streamAll([behind(3), ...nothing], { clock, random: () => 1 });
     const error = catchError(stream.result());
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     let count = 2;
     for (const ms of [2000, 4000, 8000, 16_000]) {
       expect(attempts()).toHaveLength(count);
-      await resting();
+      await waitUntilIdle();
       await clock.advance(ms - 1);
-      await resting();
+      await waitUntilIdle();
       expect(attempts()).toHaveLength(count);
       await clock.advance(1);
-      await resting();
+      await waitUntilIdle();
       count += 1;
     }
     expect(await error).toMatchObject({ reason: "truncated", partial });
     expect(attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
   });
 
-  test.each(["upstream_cut", "stream_interrupted"])("ends as it did at the proxy: %s", async (code) => {
+  test.each(["upstream_cut", "stream_interrupted"])("has the same end as at the proxy: %s", async (code) => {
     const broken = [...answer.slice(0, 3), writeError(code).trimStart()];
     for (const cuts of [[], [behind(2)]]) {
-      const { stream, attempts } = streaming(cuts, {}, broken);
+      const { stream, attempts } = streamAll(cuts, {}, broken);
       expect(await catchError(stream.result())).toMatchObject({
         reason: "truncated",
         code: code,
@@ -316,17 +319,20 @@ describe("an answer that cannot be resumed", () => {
     }
   });
 
-  test.each(["../../v1/models", "a b", "", "x".repeat(129)])("has an invalid id: %j", async (id) => {
-    const { client, requests } = resumingClient(() => {
-      const response = streamAnswer(answer[0] as string);
-      response.headers.set("x-stream-id", id);
-      return response;
-    });
-    expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
-    expect(requests).toHaveLength(1);
-  });
+  test.each(["../../v1/models", "a b", "", "x".repeat(129)])(
+    "is not resumed with an invalid id: %j",
+    async (id) => {
+      const { client, requests } = resumingClient(() => {
+        const response = streamAnswer(answer[0] as string);
+        response.headers.set("x-stream-id", id);
+        return response;
+      });
+      expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+      expect(requests).toHaveLength(1);
+    },
+  );
 
-  test("has no id: it is requested once, and is truncated", async () => {
+  test("is requested once and truncated without an id", async () => {
     const { client, requests } = resumingClient(() => streamAnswer(addIds(answer.slice(0, 2))));
     const stream = streamChat(client, question);
     expect(await catchError(stream.result())).toMatchObject({ reason: "truncated" });
@@ -335,19 +341,19 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test("is not resumed after a frame that is not JSON", async () => {
-    const { stream, attempts } = streaming([], {}, [answer[0] as string, "data: {no\n\n"]);
+    const { stream, attempts } = streamAll([], {}, [answer[0] as string, "data: {no\n\n"]);
     expect(await catchError(stream.result())).toMatchObject({ reason: "malformed" });
     expect(attempts()).toEqual(["POST"]);
   });
 });
 
-describe("stopping an answer that the proxy keeps", () => {
+describe("stopping a resumable stream", () => {
   const open = [{ ...behind(2), ending: "silence" }] as const;
 
   test.each<[string, (stream: ReturnType<typeof streamChat>, caller: AbortController) => void]>([
     ["abort()", (stream) => stream.abort()],
     ["the caller's signal", (_, caller) => caller.abort()],
-  ])("stops it there too, by %s", async (_, stop) => {
+  ])("stops it at the proxy, too: %s", async (_, stop) => {
     const { client, requests, attempts } = serveStored(answer, open, {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
@@ -356,16 +362,16 @@ describe("stopping an answer that the proxy keeps", () => {
     const caller = new AbortController();
     const stream = streamChat(client, question, { signal: caller.signal, headers: { "x-tenant": "t" } });
     const result = catchError(stream.result());
-    await resting();
+    await waitUntilIdle();
     stop(stream, caller);
     expect(await result).toMatchObject({ name: "AbortError" });
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     expect(attempts()).toEqual(["POST", "DELETE"]);
     const last = requests.at(-1);
     expect(last?.url).toBe("https://gateway.test/v1/chat/streams/s-1");
     expect(last?.headers.get("authorization")).toBe("Bearer secret-key");
     expect(last?.headers.get("x-tenant")).toBe("t");
-    // some runtimes know neither
+    // some runtimes have neither
     const { credentials, keepalive } = new Request("https://gateway.test", {
       credentials: "include",
       keepalive: true,
@@ -373,32 +379,32 @@ describe("stopping an answer that the proxy keeps", () => {
     expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
   });
 
-  test("stops it there too where the client does not resume: the proxy would read on, and be billed", async () => {
+  test("stops it at the proxy even without resume, because the proxy would read on and be billed", async () => {
     const { client, requests, attempts } = serveStored(answer, open, {
       resume: undefined,
       onEvent: () => {},
     });
     const stream = streamChat(client, question, { headers: { "x-tenant": "t" } });
     const result = catchError(stream.result());
-    await resting();
+    await waitUntilIdle();
     stream.abort();
     expect(await result).toMatchObject({ name: "AbortError" });
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     expect(attempts()).toEqual(["POST", "DELETE"]);
     expect(requests.at(-1)?.headers.get("x-tenant")).toBe("t");
   });
 
   test("sends the stop to the configured address only", async () => {
-    const { stream, requests } = streaming(open);
+    const { stream, requests } = streamAll(open);
     for await (const _ of stream) break;
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     expect(requests.map(({ redirect }) => redirect)).toEqual(["manual", "manual"]);
   });
 
   test("stops it at the proxy when the loop is left", async () => {
-    const { stream, requests, attempts } = streaming(open);
+    const { stream, requests, attempts } = streamAll(open);
     for await (const _ of stream) break;
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     expect(attempts()).toEqual(["POST", "DELETE"]);
   });
 
@@ -415,12 +421,12 @@ describe("stopping an answer that the proxy keeps", () => {
   test("stops it at the proxy while it is being resumed", async () => {
     const clock = stoppedClock();
     const nothing = { bytes: 0, ending: "end" } as const;
-    const { stream, requests, attempts } = streaming([behind(2), nothing], { clock, random: () => 1 });
+    const { stream, requests, attempts } = streamAll([behind(2), nothing], { clock, random: () => 1 });
     const result = catchError(stream.result());
-    await reached(requests, 2);
+    await waitForRequests(requests, 2);
     stream.abort();
     expect(await result).toMatchObject({ name: "AbortError" });
-    await reached(requests, 3);
+    await waitForRequests(requests, 3);
     await clock.advance(10_000);
     expect(attempts()).toEqual(["POST", "GET after 2", "DELETE"]);
   });
@@ -434,23 +440,23 @@ describe("stopping an answer that the proxy keeps", () => {
     });
     const stream = streamChat(client, question);
     const result = catchError(stream.result());
-    await resting();
+    await waitUntilIdle();
     stream.abort();
     expect(await result).toMatchObject({ name: "AbortError" });
-    await resting();
+    await waitUntilIdle();
   });
 
   test("stops nothing after the end", async () => {
-    const { stream, attempts } = streaming([]);
+    const { stream, attempts } = streamAll([]);
     await stream.result();
     stream.abort();
-    await resting();
+    await waitUntilIdle();
     expect(attempts()).toEqual(["POST"]);
   });
 });
 
-/** A page that shows a chat kept in `storage`, behind a proxy that keeps its answers. */
-function page(
+/** Opens a page with a chat in `storage`, behind a proxy with resumable streams. */
+function openPage(
   storage: RecordStorage,
   events: readonly string[],
   cuts: Parameters<typeof serveStored>[1],
@@ -465,8 +471,8 @@ function page(
   return { ...proxy, chat, clock, last, ended };
 }
 
-/** Records that a closed page left behind, in a storage that no tab uses. */
-async function leftBy(
+/** Creates a storage with the records of a closed page, which no tab uses. */
+async function createLeftStorage(
   storage: RecordStorage,
   change: (message: ChatMessage) => object = (message) => message,
 ) {
@@ -482,25 +488,28 @@ async function leftBy(
   return { storage: copy, id };
 }
 
-/** A page that is left in the middle of an answer, two events of which have come. */
-async function leftInTheMiddle(events: readonly string[], change?: (message: ChatMessage) => object) {
+/** Creates a storage whose page was closed after two events of a response. */
+async function createInterruptedStorage(
+  events: readonly string[],
+  change?: (message: ChatMessage) => object,
+) {
   const storage = memoryStorage();
   const cut = new TextEncoder().encode(addIds(events.slice(0, 2))).length;
-  const before = page(storage, events, [{ bytes: cut, ending: "silence" }]);
+  const before = openPage(storage, events, [{ bytes: cut, ending: "silence" }]);
   before.chat.subscribe(() => {});
   void before.chat.send("Hello");
-  await resting();
+  await waitUntilIdle();
   await before.clock.advance(1000);
   await before.clock.advance(1000);
   expect(before.last()?.content).toBe("one two ");
-  return leftBy(storage, change);
+  return createLeftStorage(storage, change);
 }
 
 const counted = [...["one ", "two ", "three"].map((content) => frame({ content })), frame({}, "stop"), DONE];
 
-describe("a chat behind a proxy that keeps its answers", () => {
-  test("continues after a cut without a trace of it", async () => {
-    const { chat, last, attempts } = page(memoryStorage(), counted, [{ bytes: 300, ending: "drop" }]);
+describe("a chat with resumable streams", () => {
+  test("continues after a lost connection without a visible trace", async () => {
+    const { chat, last, attempts } = openPage(memoryStorage(), counted, [{ bytes: 300, ending: "drop" }]);
     const { outcome } = await chat.send("Hello");
     expect(outcome).toBe("complete");
     expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
@@ -513,8 +522,8 @@ describe("a chat behind a proxy that keeps its answers", () => {
     ).toBe(true);
   });
 
-  test("stores the id of a kept answer while the answer is in flight", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("stores the stream id while the response is in flight", async () => {
+    const left = await createInterruptedStorage(counted);
     const records = [...(await left.storage.read(`chat/${left.id}`)).values()] as {
       message?: ChatMessage;
     }[];
@@ -524,24 +533,24 @@ describe("a chat behind a proxy that keeps its answers", () => {
     });
   });
 
-  test("stores the id of a kept answer with its first words: the page may be killed", async () => {
+  test("stores the stream id with the first text, because the page may be killed", async () => {
     const storage = memoryStorage();
     const cut = new TextEncoder().encode(addIds(counted.slice(0, 1))).length;
-    const { chat, clock, last } = page(storage, counted, [{ bytes: cut, ending: "silence" }]);
+    const { chat, clock, last } = openPage(storage, counted, [{ bytes: cut, ending: "silence" }]);
     chat.subscribe(() => {});
     void chat.send("Hello");
-    await resting();
+    await waitUntilIdle();
     await clock.advance(50);
-    await resting();
+    await waitUntilIdle();
     expect(last().content).toBe("one ");
     expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
   });
 
-  test("interrupts an answer when its tab is closed, without Web Locks: two tabs could continue it", async () => {
+  test("ends a response as interrupted without Web Locks when its tab is closed, because two tabs could continue it", async () => {
     vi.stubGlobal("navigator", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
-    const left = await leftInTheMiddle(counted);
-    const after = page(left.storage, counted, [], left);
+    const left = await createInterruptedStorage(counted);
+    const after = openPage(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({
@@ -554,9 +563,9 @@ describe("a chat behind a proxy that keeps its answers", () => {
 });
 
 describe("a reloaded chat", () => {
-  test("continues an answer of a closed tab, without another request to the model", async () => {
-    const left = await leftInTheMiddle(counted);
-    const after = page(left.storage, counted, [], left);
+  test("continues a response of a closed tab without another request to the model", async () => {
+    const left = await createInterruptedStorage(counted);
+    const after = openPage(left.storage, counted, [], left);
     const texts: string[] = [];
     after.chat.subscribe(() => texts.push(after.last()?.content));
     await after.ended();
@@ -564,70 +573,70 @@ describe("a reloaded chat", () => {
     expect(after.last()).not.toHaveProperty("streamId");
     expect(after.chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     expect(after.attempts()).toEqual(["GET"]);
-    // what was shown never shrinks while it comes again
+    // the shown text never shrinks while it arrives again
     expect(texts.every((text) => text === undefined || text.startsWith("one two "))).toBe(true);
-    await resting();
+    await waitUntilIdle();
     expect(JSON.stringify([...(await left.storage.read(`chat/${left.id}`)).values()])).not.toContain(
       "streamId",
     );
-    const third = page(left.storage, counted, [], left);
+    const third = openPage(left.storage, counted, [], left);
     third.chat.subscribe(() => {});
     await third.ended();
     expect(third.attempts()).toEqual([]);
   });
 
-  test("shows the answer as in flight while it comes", async () => {
-    const left = await leftInTheMiddle(counted);
-    const after = page(left.storage, counted, [{ bytes: 400, ending: "silence" }], left);
+  test("shows the response as in flight while it arrives", async () => {
+    const left = await createInterruptedStorage(counted);
+    const after = openPage(left.storage, counted, [{ bytes: 400, ending: "silence" }], left);
     after.chat.subscribe(() => {});
-    await reached(after.requests, 1);
+    await waitForRequests(after.requests, 1);
     await after.clock.advance(100);
     expect(after.chat.getSnapshot().status).toBe("streaming");
     expect(after.last()).toMatchObject({ content: "one two " });
     expect(after.last().outcome).toBeUndefined();
   });
 
-  test("shows the earlier thinking until it has come again", async () => {
-    const left = await leftInTheMiddle(counted, (message) => ({
+  test("shows the earlier reasoning until it has arrived again", async () => {
+    const left = await createInterruptedStorage(counted, (message) => ({
       ...message,
       content: "",
       reasoning: "Hm, hm",
     }));
     const thinking = [frame({ reasoning_content: "Hm, " }), frame({ reasoning_content: "hm" }), ...counted];
     const bytes = new TextEncoder().encode(addIds(thinking.slice(0, 1))).length;
-    const after = page(left.storage, thinking, [{ bytes, ending: "silence" }], left);
+    const after = openPage(left.storage, thinking, [{ bytes, ending: "silence" }], left);
     after.chat.subscribe(() => {});
-    await resting();
+    await waitUntilIdle();
     await after.clock.advance(100);
     expect(after.chat.getSnapshot().status).toBe("streaming");
     expect(after.last()).toMatchObject({ content: "", reasoning: "Hm, hm" });
   });
 
-  test("stores the id of a kept answer before its first text", async () => {
+  test("stores the stream id before the first text", async () => {
     const storage = memoryStorage();
-    const { chat, clock, last } = page(storage, counted, [{ bytes: 0, ending: "silence" }]);
+    const { chat, clock, last } = openPage(storage, counted, [{ bytes: 0, ending: "silence" }]);
     void chat.send("Hello");
-    await resting();
-    // whatever makes the chat look again; in a page, to be left is enough
+    await waitUntilIdle();
+    // triggers another read; in a page, `pagehide` is enough
     chat.switchBranch(last().id);
     await clock.advance(1000);
-    await resting();
+    await waitUntilIdle();
     expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
   });
 
-  test("continues after another cut behind the last event of this read", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("continues after another lost connection from the last event of this read", async () => {
+    const left = await createInterruptedStorage(counted);
     const bytes = new TextEncoder().encode(addIds(counted.slice(0, 1))).length;
-    const after = page(left.storage, counted, [{ bytes, ending: "end" }], left);
+    const after = openPage(left.storage, counted, [{ bytes, ending: "end" }], left);
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({ content: "one two three", outcome: "complete" });
     expect(after.attempts()).toEqual(["GET", "GET after 1"]);
   });
 
-  test("shows an answer that the proxy no longer has as interrupted", async () => {
-    const left = await leftInTheMiddle(counted);
-    const after = page(left.storage, counted, [gone()], left);
+  test("shows a response that the proxy no longer stores as interrupted", async () => {
+    const left = await createInterruptedStorage(counted);
+    const after = openPage(left.storage, counted, [gone()], left);
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({
@@ -639,8 +648,8 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET"]);
   });
 
-  test("shows an answer that a closed page left as interrupted without `resume`, and sends nothing", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("shows a response of a closed page as interrupted without `resume`, and sends nothing", async () => {
+    const left = await createInterruptedStorage(counted);
     const { client, requests } = clientOf(() => streamAnswer(addIds(counted)));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
     chat.subscribe(() => {});
@@ -653,10 +662,10 @@ describe("a reloaded chat", () => {
     expect(requests).toEqual([]);
   });
 
-  test("shows an answer that was interrupted at the proxy, with the longer text", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("shows a response that was interrupted at the proxy, with the longer text", async () => {
+    const left = await createInterruptedStorage(counted);
     const lost = [counted[0] as string, writeError("stream_interrupted").trimStart()];
-    const after = page(left.storage, lost, [], left);
+    const after = openPage(left.storage, lost, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({
@@ -667,20 +676,20 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET"]);
   });
 
-  test("shows the error of the answer", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("shows the error of the response", async () => {
+    const left = await createInterruptedStorage(counted);
     const failed = [...counted.slice(0, 3), writeError("upstream_idle").trimStart()];
-    const after = page(left.storage, failed, [], left);
+    const after = openPage(left.storage, failed, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({ content: "one two three", outcome: "error" });
     expect(after.last().error).toMatchObject({ code: "upstream_idle" });
   });
 
-  test("runs the tools of the rest of an answer once, and sends their results", async () => {
+  test("runs the tools of a continued response once, and sends their results", async () => {
     const calls = [counted[0], counted[1], callAnswer({ c1: ["add", '{"a":1}'] })] as string[];
     const split = calls.flatMap((text) => text.split(/(?<=\n\n)/));
-    const left = await leftInTheMiddle(split);
+    const left = await createInterruptedStorage(split);
     let runs = 0;
     const add = defineTool({
       name: "add",
@@ -708,15 +717,15 @@ describe("a reloaded chat", () => {
     ]);
   });
 
-  test("stops the answer at the proxy by stop()", async () => {
-    const left = await leftInTheMiddle(counted);
-    const after = page(left.storage, counted, [{ bytes: 0, ending: "silence" }], left);
+  test("stop() stops the response at the proxy", async () => {
+    const left = await createInterruptedStorage(counted);
+    const after = openPage(left.storage, counted, [{ bytes: 0, ending: "silence" }], left);
     after.chat.subscribe(() => {});
-    await reached(after.requests, 1);
-    await resting();
+    await waitForRequests(after.requests, 1);
+    await waitUntilIdle();
     after.chat.stop();
     expect(after.last()).toMatchObject({ content: "one two ", outcome: "stopped" });
-    await reached(after.requests, 2);
+    await waitForRequests(after.requests, 2);
     expect(after.attempts()).toEqual(["GET", "DELETE"]);
   });
 
@@ -724,8 +733,8 @@ describe("a reloaded chat", () => {
     ["no id", { streamId: 7 }],
     ["another path", { streamId: "../models" }],
   ])("requests nothing if the storage has %s", async (_, change) => {
-    const left = await leftInTheMiddle(counted, (message) => ({ ...message, ...change }));
-    const after = page(left.storage, counted, [], left);
+    const left = await createInterruptedStorage(counted, (message) => ({ ...message, ...change }));
+    const after = openPage(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({
@@ -736,8 +745,8 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual([]);
   });
 
-  test("does not resume an answer that is not the last one shown", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("does not resume a response that is not the last shown message", async () => {
+    const left = await createInterruptedStorage(counted);
     const chat = `chat/${left.id}`;
     const records = await left.storage.read(chat);
     const [answerId] = [...records].find(([, record]) => JSON.stringify(record)?.includes("s-1")) ?? [];
@@ -755,7 +764,7 @@ describe("a reloaded chat", () => {
         ["/leaf", "later"],
       ]),
     );
-    const after = page(left.storage, counted, [], left);
+    const after = openPage(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await until(after.chat, ({ messages }) => messages.at(-2)?.outcome !== undefined);
     expect(after.chat.getSnapshot().messages.at(-2)).toMatchObject({
@@ -768,7 +777,7 @@ describe("a reloaded chat", () => {
   });
 
   test("resumes nothing after close", async () => {
-    const left = await leftInTheMiddle(counted);
+    const left = await createInterruptedStorage(counted);
     let reads = 0;
     let goOn: () => void = () => {};
     const again = new Promise<void>((resolve) => {
@@ -782,18 +791,18 @@ describe("a reloaded chat", () => {
         return left.storage.read(collection);
       },
     };
-    const after = page(storage, counted, [], { id: left.id });
+    const after = openPage(storage, counted, [], { id: left.id });
     after.chat.subscribe(() => {});
     await waitUntil(() => reads === 2);
     after.chat.close();
     goOn();
-    await resting();
+    await waitUntilIdle();
     expect(after.attempts()).toEqual([]);
   });
 
-  test("continues the answer in one of two tabs", async () => {
-    const left = await leftInTheMiddle(counted);
-    const pages = [page(left.storage, counted, [], left), page(left.storage, counted, [], left)];
+  test("continues the response in one of two tabs", async () => {
+    const left = await createInterruptedStorage(counted);
+    const pages = [openPage(left.storage, counted, [], left), openPage(left.storage, counted, [], left)];
     for (const { chat } of pages) chat.subscribe(() => {});
     for (const { ended, last } of pages) {
       await ended();
@@ -802,50 +811,50 @@ describe("a reloaded chat", () => {
     expect(pages.flatMap(({ attempts }) => attempts())).toEqual(["GET"]);
   });
 
-  test("continues the answer in one of two tabs, also with a slow storage", async () => {
-    const left = await leftInTheMiddle(counted);
+  test("continues the response in one of two tabs, even with a slow storage", async () => {
+    const left = await createInterruptedStorage(counted);
     const storage: RecordStorage = {
       ...left.storage,
       write: async (...change) => {
-        await resting();
+        await waitUntilIdle();
         await left.storage.write(...change);
       },
     };
-    const pages = [page(storage, counted, [], left), page(storage, counted, [], left)];
+    const pages = [openPage(storage, counted, [], left), openPage(storage, counted, [], left)];
     for (const { chat } of pages) chat.subscribe(() => {});
     for (const { ended } of pages) await ended();
-    await resting();
+    await waitUntilIdle();
     expect(pages.flatMap(({ attempts }) => attempts())).toEqual(["GET"]);
   });
 });
 
-/** Waits for `count` requests. A part of the library that is loaded on demand takes some time of the real clock. */
-async function reached(requests: readonly Request[], count: number): Promise<void> {
+/** Waits for `count` requests. Code that is loaded on demand takes some time of the real clock. */
+async function waitForRequests(requests: readonly Request[], count: number): Promise<void> {
   await waitUntil(() => requests.length >= count);
 }
 
-/** Until nothing moves any more but by a clock; loading takes turns of the host's own. */
-async function resting(): Promise<void> {
+/** Waits until only the clock can cause changes. Loading code takes several tasks. */
+async function waitUntilIdle(): Promise<void> {
   for (let nth = 0; nth < 10; nth += 1) await waitForTurn();
 }
 
-describe("A chat whose kept answer can't be had for a while", () => {
+describe("A chat whose resumable stream is temporarily unreachable", () => {
   const refused = (status: number) => () =>
     Response.json({ error: { message: "sign in", code: "expired" } }, { status });
 
-  /** A chat whose first answer is cut behind two events, and meets `refusals`. The rest is there for the next requests. */
+  /** Creates a chat whose first response is lost after two events and then gets `refusals`. Later requests get the rest. */
   function cut(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
     const given = [
       { bytes: new TextEncoder().encode(addIds(counted.slice(0, 2))).length, ending: "drop" as const },
       ...refusals.map((make) => make()),
     ];
-    const { chat, clock, attempts, last } = page(storage, counted, given);
+    const { chat, clock, attempts, last } = openPage(storage, counted, given);
     const after = (turn: Promise<unknown>) => clock.advanceUntil(turn, 1000);
     return { chat, after, attempts, last, storage };
   }
 
   test.each([401, 403, 503])(
-    "After %i it keeps the id, says why, and its retry pays nothing",
+    "After %i it keeps the stream id, shows the reason, and its retry is free",
     async (status) => {
       const { chat, after, attempts, last, storage } = cut(
         Array.from({ length: status < 500 ? 2 : 5 }, () => refused(status)),
@@ -868,17 +877,17 @@ describe("A chat whose kept answer can't be had for a while", () => {
     },
   );
 
-  test("The id is in the record, and a reload and its retry pay nothing", async () => {
+  test("The stream id is stored, and a retry after a reload is free", async () => {
     const before = cut([refused(401), refused(401)]);
     await before.after(before.chat.send("Hello"));
     before.chat.close();
-    const { chat, clock, attempts, last } = page(before.storage, counted, []);
+    const { chat, clock, attempts, last } = openPage(before.storage, counted, []);
     expect(await clock.advanceUntil(chat.retry(), 1000)).toMatchObject({ outcome: "complete" });
     expect(last()).toMatchObject({ outcome: "complete", content: "one two three" });
     expect(attempts()).toEqual(["GET"]);
   });
 
-  test("A retry that is refused again keeps the text and the id, and the next one pays nothing", async () => {
+  test("A retry that fails again keeps the text and the stream id, and the next retry is free", async () => {
     const { chat, after, attempts, last } = cut(Array.from({ length: 4 }, () => refused(401)));
     await after(chat.send("Hello"));
     expect(await after(chat.retry())).toMatchObject({
@@ -890,7 +899,7 @@ describe("A chat whose kept answer can't be had for a while", () => {
     expect(attempts().filter((each) => each === "POST")).toHaveLength(1);
   });
 
-  test("A retry requests another answer where the proxy has lost the first", async () => {
+  test("A retry requests another response if the proxy has lost the first", async () => {
     const { chat, after, attempts, last } = cut([refused(401), refused(401), gone]);
     await after(chat.send("Hello"));
     const { id } = last();
@@ -901,18 +910,18 @@ describe("A chat whose kept answer can't be had for a while", () => {
     expect(attempts()).toEqual(["POST", "GET after 2", "GET after 2", "GET", "POST"]);
   });
 
-  test("A retry of an answer that ended with an error at the proxy requests another one", async () => {
+  test("A retry of a response that ended with an error at the proxy requests another response", async () => {
     const { chat, after, attempts } = cut([gone]);
     await after(chat.send("Hello"));
     expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
     expect(attempts()).toEqual(["POST", "GET after 2", "POST"]);
   });
 
-  test("stop() during such a retry keeps the text, and stops the answer at the proxy", async () => {
+  test("stop() during such a retry keeps the text, and stops the response at the proxy", async () => {
     const { chat, after, attempts, last } = cut([refused(401), refused(401), refused(503)]);
     await after(chat.send("Hello"));
     const turn = chat.retry();
-    await resting();
+    await waitUntilIdle();
     chat.stop();
     expect(await turn).toMatchObject({ outcome: "stopped" });
     expect(last()).toMatchObject({ outcome: "stopped", content: "one two " });

@@ -3,12 +3,12 @@ import { type ChatStore, type ChatStoreOptions, createChatStore, memoryStorage }
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf } from "./support/chat.js";
-import { shown } from "./support/tabs.js";
+import { createChat } from "./support/chat.js";
+import { readStored } from "./support/tabs.js";
 
 const model = "alpha-v4.1-flash";
 
-/** Kinds of failures, each with the outcome of a turn that fails in its first step and in a later one. */
+/** Kinds of failures, each with the outcome of a turn that fails in its first step and in a later step. */
 const failures = {
   "a connection that is refused": ["not-sent", "error"],
   "headers that throw": ["not-sent", "error"],
@@ -23,8 +23,8 @@ const failures = {
 } as const;
 type Failure = keyof typeof failures;
 
-/** A chat that answers in `steps` answers, with a call in each but the last, and fails once in one of them. */
-function failingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
+/** Creates a chat with several responses, a call in each but the last, and one failure. */
+function createFailingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
   let answered = 0;
   let isOver = failure === undefined;
   const ran: string[] = [];
@@ -100,7 +100,7 @@ function failingChat(failure: Failure | undefined, at: number, storage?: RecordS
   }
 }
 
-/** Texts and results of a thread that answered its question in three steps. */
+/** Lists the texts and results of a thread with three steps. */
 const whole = [
   "Look",
   "Step 1. ",
@@ -110,7 +110,7 @@ const whole = [
   "All seen.",
 ];
 
-function wordsOf(chat: ChatStore): string[] {
+function listTexts(chat: ChatStore): string[] {
   return chat
     .getSnapshot()
     .messages.flatMap(({ content, toolCalls = [] }) => [
@@ -126,17 +126,17 @@ const table = (Object.keys(failures) as Failure[]).flatMap((failure) =>
 
 describe("a turn of several steps", () => {
   test.each(table)(
-    "A turn with %s in step %i keeps what came before, and retry() goes on",
+    "A turn with %s in step %i keeps its earlier steps, and retry() continues",
     async (...row) => {
       const [failure, step] = row;
-      const { chat, ran, requests, errors } = failingChat(failure, step);
+      const { chat, ran, requests, errors } = createFailingChat(failure, step);
       const turn = await chat.send("Look");
       const isFirst = step === 1;
       expect(turn.outcome).toBe(failures[failure][isFirst ? 0 : 1]);
-      // all that the steps before have given is in the thread and in the turn
+      // the results of the earlier steps are in the thread and in the turn
       const before = whole.slice(0, 2 * step - 1);
       const cut = failure === "a cut" ? ["Well, "] : [];
-      expect(wordsOf(chat)).toEqual([...before, ...cut]);
+      expect(listTexts(chat)).toEqual([...before, ...cut]);
       const kept = turn.messages.filter(({ outcome }) => outcome === "tool-calls");
       expect(kept.map(({ content }) => content)).toEqual(before.filter((text) => text.startsWith("Step")));
       expect(ran).toHaveLength(step - 1);
@@ -152,20 +152,20 @@ describe("a turn of several steps", () => {
 
       const sent = requests.length;
       expect(await chat.retry()).toMatchObject({ outcome: "complete" });
-      expect(wordsOf(chat)).toEqual(whole);
+      expect(listTexts(chat)).toEqual(whole);
       expect(requests.length - sent).toBe(4 - step);
       expect(ran).toEqual(["call-1", "call-2"]);
       expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     },
   );
 
-  test("A failed step keeps its error beside the answer before it, also after a reload and until a retry", async () => {
+  test("The response before a failed step shows the error, even after a reload, until a retry", async () => {
     const storage = memoryStorage();
-    const { chat } = failingChat("a connection that is refused", 2, storage);
+    const { chat } = createFailingChat("a connection that is refused", 2, storage);
     const { error } = await chat.send("Look");
     expect(chat.getSnapshot().messages.at(-1)?.error).toBe(error);
     await settled();
-    const { chat: later } = await shown(storage);
+    const { chat: later } = await readStored(storage);
     expect(later.getSnapshot().messages).toMatchObject([
       { content: "Look" },
       {
@@ -178,23 +178,23 @@ describe("a turn of several steps", () => {
     expect(chat.getSnapshot().messages.some(({ error }) => error)).toBe(false);
   });
 
-  test("A storage that fails changes nothing in a turn of several steps", async () => {
+  test("A failing storage does not change a turn of several steps", async () => {
     const storage = memoryStorage();
     const broken = { ...storage, write: () => Promise.reject(new Error("full")) };
-    const { chat, ran } = failingChat(undefined, 0, broken);
+    const { chat, ran } = createFailingChat(undefined, 0, broken);
     expect(await chat.send("Look")).toMatchObject({ outcome: "complete" });
-    expect(wordsOf(chat)).toEqual(whole);
+    expect(listTexts(chat)).toEqual(whole);
     expect(ran).toHaveLength(2);
   });
 
   test("An error keeps its class, its fields and the error of its request", async () => {
-    const { chat } = failingChat("status 401", 2);
+    const { chat } = createFailingChat("status 401", 2);
     const { error } = await chat.send("Look");
     expect(error).toMatchObject({
       name: "APIError",
       status: 401,
       billing: "maybe",
-      message: expect.stringMatching(/kept.*billed.*who\?/),
+      message: expect.stringMatching(/stay.*billed.*who\?/),
       cause: { name: "APIError", billing: "none" },
     });
     expect(error).toBeInstanceOf(Error);
@@ -224,7 +224,7 @@ describe("a turn of several steps", () => {
     expect(ran).toEqual(["pay"]);
   });
 
-  test("Options that throw while calls are checked or run fail these calls, and the words stay", async () => {
+  test("Options that throw while calls are checked or run fail these calls, and the text stays", async () => {
     let isBroken = false;
     const { client } = clientOf((_, nth) => {
       isBroken = nth === 1;
@@ -253,7 +253,7 @@ describe("the limit of steps", () => {
   const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
   const looks = callAnswer({ a: ["look", "{}"] });
 
-  test("The limit is an outcome of the turn and its answer, and an event", async () => {
+  test("The limit is the outcome of the turn and its last response, and emits a warning", async () => {
     const events: ClientEvent[] = [];
     const { client, requests } = clientOf(() => streamAnswer(looks), {
       onEvent: (event) => events.push(event),
@@ -270,26 +270,28 @@ describe("the limit of steps", () => {
     ]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     expect(events.filter(({ type }) => type === "warning")).toMatchObject([
-      { issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 answers") } },
+      {
+        issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 responses") },
+      },
     ]);
     await settled();
     expect(requests).toHaveLength(3);
   });
 
-  test("The limit is 8 steps by default, and retry() after it allows as many again, not more", async () => {
-    const { chat, requests } = chatOf([looks], { tools: [look] });
+  test("The limit is 8 steps by default, and retry() allows exactly as many again", async () => {
+    const { chat, requests } = createChat([looks], { tools: [look] });
     expect(await chat.send("Look")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(8);
     expect(await chat.retry()).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(16);
   });
 
-  test("The limit is known after a reload, and retry() goes on with the results", async () => {
+  test("The limit survives a reload, and retry() continues with the results", async () => {
     const storage = memoryStorage();
-    const { chat } = chatOf([looks], { tools: [look], maxSteps: 2, id: "a", storage });
+    const { chat } = createChat([looks], { tools: [look], maxSteps: 2, id: "a", storage });
     await chat.send("Look");
     await settled();
-    const later = await shown(storage, { tools: [look] });
+    const later = await readStored(storage, { tools: [look] });
     expect(later.chat.getSnapshot().messages.at(-1)).toMatchObject({ outcome: "step-limit" });
     const turn = later.chat.retry();
     later.answer(0, textAnswer("Nothing."));

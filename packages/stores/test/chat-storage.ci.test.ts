@@ -2,7 +2,7 @@ import type { RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { settled } from "../../core/test/support/gateway.js";
-import { shown } from "./support/tabs.js";
+import { readStored } from "./support/tabs.js";
 
 test("a chat reads 10,000 messages in one call, and writes them in two", async () => {
   const kept = memoryStorage();
@@ -23,10 +23,10 @@ test("a chat reads 10,000 messages in one call, and writes them in two", async (
     role: index % 2 ? ("assistant" as const) : ("user" as const),
     content: `${index}`,
   }));
-  const first = await shown(storage, { initialMessages });
+  const first = await readStored(storage, { initialMessages });
   first.chat.setMessages(initialMessages);
   await settled();
-  const second = await shown(storage);
+  const second = await readStored(storage);
   expect(second.texts()).toHaveLength(10_000);
   expect(second.texts()).toEqual(first.texts());
   expect(calls).toEqual(["read", "write", "read"]);

@@ -5,10 +5,10 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
 import { hasCall, until } from "./support/chat.js";
-import { page, shown } from "./support/tabs.js";
+import { openTab, readStored } from "./support/tabs.js";
 
-/** Records that a closed page left behind, in a storage that no tab uses. */
-async function leftBy(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
+/** Creates a storage with the records of a closed page, which no tab uses. */
+async function createLeftStorage(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
   await copy.write(`chat/${id}`, await storage.read("chat/a"));
@@ -18,7 +18,7 @@ async function leftBy(storage: RecordStorage): Promise<{ storage: RecordStorage;
 describe("a chat with a storage", () => {
   test("shows the same thread after a reload, with its branches", async () => {
     const storage = memoryStorage();
-    const first = page(storage);
+    const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
     first.answer(0, textAnswer("one"));
@@ -32,22 +32,22 @@ describe("a chat with a storage", () => {
     await settled();
     expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
 
-    const second = await shown(storage);
+    const second = await readStored(storage);
     expect(second.chat.getSnapshot()).toEqual(first.chat.getSnapshot());
     second.chat.switchBranch(second.chat.getSnapshot().messages[1]?.branches?.[1] ?? "");
     expect(second.texts()).toEqual(["Hello", "two"]);
     await settled();
-    expect((await shown(storage)).texts()).toEqual(["Hello", "two"]);
+    expect((await readStored(storage)).texts()).toEqual(["Hello", "two"]);
   });
 
-  test("works with an app's own storage whose watch returns no function, and reports it", async () => {
+  test("works with a custom storage whose watch returns no function, and reports it", async () => {
     const memory = memoryStorage();
     const storage: RecordStorage = {
       read: (collection) => memory.read(collection),
       write: (collection, changes) => memory.write(collection, changes),
       watch: (async () => {}) as never,
     };
-    const { chat, events, answer } = page(storage);
+    const { chat, events, answer } = openTab(storage);
     await until(chat, ({ isRestoring }) => !isRestoring);
     const turn = chat.send("Hello");
     await settled();
@@ -63,12 +63,12 @@ describe("a chat with a storage", () => {
 
   test("restores before it sends a message", async () => {
     const storage = memoryStorage();
-    const first = page(storage);
+    const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
     first.answer(0, textAnswer("Hi"));
     await turn;
-    const second = page(storage);
+    const second = openTab(storage);
     expect(second.chat.getSnapshot()).toMatchObject({ isRestoring: true, messages: [] });
     const next = second.chat.send("Go on");
     expect(second.chat.getSnapshot().messages).toEqual([]);
@@ -80,9 +80,9 @@ describe("a chat with a storage", () => {
     expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
   });
 
-  test("shows an answer as interrupted after a reload during it, and retries it", async () => {
+  test("shows a response as interrupted after a reload, and retries it", async () => {
     const storage = memoryStorage();
-    const first = page(storage);
+    const first = openTab(storage);
     void first.chat.send("Hello");
     const [connection] = first.connections;
     await connection?.wanted();
@@ -90,8 +90,8 @@ describe("a chat with a storage", () => {
     await connection?.wanted();
     await first.clock.advance(1100);
 
-    const { storage: kept, id } = await leftBy(storage);
-    const second = await shown(kept, { id });
+    const { storage: kept, id } = await createLeftStorage(storage);
+    const second = await readStored(kept, { id });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "ready",
       messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "truncated" }],
@@ -109,15 +109,15 @@ describe("a chat with a storage", () => {
       defineTool({ name: "slow", inputSchema: {}, execute: () => new Promise(() => {}) }),
       defineTool({ name: "guarded", inputSchema: {}, needsApproval: true, execute: () => "ran" }),
     ];
-    const first = page(storage, { tools });
+    const first = openTab(storage, { tools });
     void first.chat.send("Go");
     await settled();
     first.answer(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
     await until(first.chat, hasCall("running"));
     await settled();
 
-    const { storage: kept, id } = await leftBy(storage);
-    const second = await shown(kept, { id, tools });
+    const { storage: kept, id } = await createLeftStorage(storage);
+    const second = await readStored(kept, { id, tools });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "requires-action",
       pendingActions: [{ type: "approval", toolCallId: "b" }],
@@ -135,7 +135,7 @@ describe("a chat with a storage", () => {
 
   test("shows finished turns of another tab, and loses none", async () => {
     const storage = memoryStorage();
-    const [left, right] = [await shown(storage), await shown(storage)];
+    const [left, right] = [await readStored(storage), await readStored(storage)];
     const first = left.chat.send("Hello");
     await settled();
     expect(right.texts()[0]).toBe("Hello");
@@ -155,7 +155,7 @@ describe("a chat with a storage", () => {
     expect(right.texts()).toEqual(["Hello", "Hi", "from the right", "to the right"]);
     const versions = left.chat.getSnapshot().messages[2]?.branches ?? [];
     expect(versions).toHaveLength(2);
-    const reloaded = await shown(storage);
+    const reloaded = await readStored(storage);
     for (const [index, side] of ["left", "right"].entries()) {
       reloaded.chat.switchBranch(reloaded.chat.getSnapshot().messages[2]?.branches?.[index] ?? "");
       expect(reloaded.texts()[2]).toMatch(/from the (left|right)/);
@@ -168,7 +168,7 @@ describe("a chat with a storage", () => {
     const tools = [
       defineTool({ name: "guarded", inputSchema: {}, needsApproval: true, execute: () => "ran" }),
     ];
-    const [left, right] = [await shown(storage, { tools }), await shown(storage, { tools })];
+    const [left, right] = [await readStored(storage, { tools }), await readStored(storage, { tools })];
     const turn = left.chat.send("Go");
     left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
     await turn;
@@ -180,7 +180,7 @@ describe("a chat with a storage", () => {
     expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
   });
 
-  test("ignores an older copy that comes late", async () => {
+  test("ignores an older copy that arrives late", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
@@ -189,7 +189,7 @@ describe("a chat with a storage", () => {
         storage.watch(collection, (changes) => void late.push(() => listener(changes))),
     };
     const tools = [defineTool({ name: "asked", inputSchema: {} })];
-    const { chat, answer } = await shown(slow, { tools });
+    const { chat, answer } = await readStored(slow, { tools });
     const turn = chat.send("Go");
     answer(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
     await turn;
@@ -201,7 +201,7 @@ describe("a chat with a storage", () => {
 
   test("shows another version if the shown one was removed", async () => {
     const storage = memoryStorage();
-    const { chat, answer, texts } = await shown(storage);
+    const { chat, answer, texts } = await readStored(storage);
     for (const [nth, text] of ["one", "two"].entries()) {
       const turn = nth === 0 ? chat.send("Hello") : chat.regenerate();
       answer(nth, textAnswer(text));
@@ -219,13 +219,13 @@ describe("a chat with a storage", () => {
     const kept = (id: string, createdAt: number) =>
       [id, { message: { id, role: "user", content: id, createdAt }, parent: null, revision: 0 }] as const;
     await storage.write("chat/a", new Map([kept("young", 2), kept("old", 1)]));
-    const { chat } = await shown(storage);
+    const { chat } = await readStored(storage);
     expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
   });
 
-  test("loses no turn if one tab retries a failed answer and another sends a question", async () => {
+  test("loses no turn if one tab retries a failed response and another sends a question", async () => {
     const storage = memoryStorage();
-    const [left, right] = [await shown(storage), await shown(storage)];
+    const [left, right] = [await readStored(storage), await readStored(storage)];
     const failed = left.chat.send("Hello");
     left.connections[0]?.drop();
     await failed;
@@ -238,7 +238,7 @@ describe("a chat with a storage", () => {
     await settled();
     expect(left.texts()).toEqual(["Hello", "Hi"]);
     expect(right.texts()).toEqual(["Hello", "", "And?", "Yes"]);
-    const reloaded = await shown(storage);
+    const reloaded = await readStored(storage);
     const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ChatMessage);
     for (const { chat, texts } of [left, right, reloaded])
       for (const { id, content } of ends) {
@@ -257,33 +257,33 @@ describe("a chat with a storage", () => {
     for (const lost of ids) {
       const kept = memoryStorage();
       await kept.write("chat/a", new Map(records.filter(([id]) => id !== lost).reverse()));
-      const { texts, answer, chat } = await shown(kept);
+      const { texts, answer, chat } = await readStored(kept);
       const left = ids.filter((id) => id !== lost);
       expect(texts()).toEqual(left);
       const turn = chat.send("g");
       answer(0, textAnswer("h"));
       await turn;
       await settled();
-      expect((await shown(kept)).texts()).toEqual([...left, "g", "h"]);
+      expect((await readStored(kept)).texts()).toEqual([...left, "g", "h"]);
     }
-    // the message that was missed arrives: what follows it goes back to its place
+    // the missing message arrives, and its successors follow it again
     const late = memoryStorage();
-    const { texts } = await shown(late);
+    const { texts } = await readStored(late);
     for (const [id, record] of [...records].reverse()) await late.write("chat/a", new Map([[id, record]]));
     await settled();
     expect(texts()).toEqual(ids);
   });
 
-  test("shows an answer of another tab as it grows, and as interrupted only after that tab is closed", async () => {
+  test("shows a response of another tab as it grows, and as interrupted only after that tab is closed", async () => {
     const storage = memoryStorage();
-    const left = await shown(storage, { id: "live" });
+    const left = await readStored(storage, { id: "live" });
     const turn = left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
     connection?.send(frame({ content: "Half" }));
     await connection?.wanted();
     await left.clock.advance(1100);
-    const right = await shown(storage, { id: "live" });
+    const right = await readStored(storage, { id: "live" });
     expect(right.chat.getSnapshot().messages[1]).toMatchObject({ content: "Half" });
     expect(right.chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
     connection?.send(frame({ content: " an" }));
@@ -296,7 +296,7 @@ describe("a chat with a storage", () => {
     expect(right.texts()).toEqual(["Hello", "Half an answer"]);
   });
 
-  test("shows an answer as interrupted as soon as its tab is closed", async () => {
+  test("shows a response as interrupted as soon as its tab is closed", async () => {
     const id = `gone-${Math.random()}`;
     const storage = memoryStorage();
     let leave: () => void = () => {};
@@ -312,22 +312,22 @@ describe("a chat with a storage", () => {
         ["2", kept({ id: "2", role: "assistant", content: "Half" }, "1")],
       ]),
     );
-    const { chat } = await shown(storage, { id });
+    const { chat } = await readStored(storage, { id });
     await until(chat, ({ messages }) => messages.length === 2);
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
     leave();
     await until(chat, ({ messages }) => messages[1]?.outcome === "truncated");
   });
 
-  test("keeps the error of a failed answer", async () => {
+  test("keeps the error of a failed response", async () => {
     const storage = memoryStorage();
-    const first = page(storage);
+    const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
     first.answer(0, frame({ content: "Ha" }));
     const { error } = await turn;
     await settled();
-    const second = await shown(storage);
+    const second = await readStored(storage);
     expect(second.chat.getSnapshot().messages[1]).toMatchObject({ content: "Ha", outcome: "truncated" });
     expect(second.chat.getSnapshot().messages[1]?.error).toMatchObject({
       name: error?.name,
@@ -339,13 +339,13 @@ describe("a chat with a storage", () => {
   test("prefers stored messages to initial ones", async () => {
     const storage = memoryStorage();
     const initialMessages = [{ id: "w", role: "assistant", content: "Welcome" }] as const;
-    const first = await shown(storage, { initialMessages });
+    const first = await readStored(storage, { initialMessages });
     expect(first.texts()).toEqual(["Welcome"]);
     const turn = first.chat.send("Hello");
     first.answer(0, textAnswer("Hi"));
     await turn;
     await settled();
-    const second = await shown(storage, {
+    const second = await readStored(storage, {
       initialMessages: [{ id: "x", role: "assistant", content: "Good day" }],
     });
     expect(second.texts()).toEqual(["Welcome", "Hello", "Hi"]);
@@ -357,27 +357,27 @@ describe("a chat with a storage", () => {
     const message = { role: "assistant", content: "Welcome" };
     await storage.write("chat/a", new Map([["w", { message, parent: null, revision: 0 }]]));
     const initialMessages = [{ id: "x", role: "assistant", content: "Good day" }] as const;
-    expect((await shown(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
+    expect((await readStored(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
   });
 
   test("stays empty after reset and a reload", async () => {
     const storage = memoryStorage();
-    const first = await shown(storage);
+    const first = await readStored(storage);
     const turn = first.chat.send("Hello");
     first.answer(0, textAnswer("Hi"));
     await turn;
     first.chat.reset();
     await settled();
-    expect((await shown(storage)).texts()).toEqual([]);
+    expect((await readStored(storage)).texts()).toEqual([]);
   });
 
-  test("continues without a storage that fails, and emits an event", async () => {
+  test("continues without a failing storage, and emits an event", async () => {
     const broken: RecordStorage = {
       read: () => Promise.reject(new Error("no access")),
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
       watch: () => () => {},
     };
-    const { chat, answer, events } = await shown(broken);
+    const { chat, answer, events } = await readStored(broken);
     expect(chat.getSnapshot().isRestoring).toBe(false);
     const turn = chat.send("Hello");
     answer(0, textAnswer("Hi"));
@@ -388,7 +388,7 @@ describe("a chat with a storage", () => {
     expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
 
-  test("writes records that had no room with the next change", async () => {
+  test("writes records that did not fit with the next change", async () => {
     const storage = memoryStorage();
     let isFull = true;
     const small: RecordStorage = {
@@ -396,19 +396,19 @@ describe("a chat with a storage", () => {
       write: (collection, changes) =>
         isFull ? Promise.reject(new Error("full")) : storage.write(collection, changes),
     };
-    const { chat, answer } = await shown(small);
+    const { chat, answer } = await readStored(small);
     const turn = chat.send("Hello");
     await settled();
     isFull = false;
     answer(0, textAnswer("Hi"));
     await turn;
     await settled();
-    expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
+    expect((await readStored(storage)).texts()).toEqual(["Hello", "Hi"]);
   });
 
   test("does not write a message that another tab removed", async () => {
     const storage = memoryStorage();
-    const [left, right] = [await shown(storage), await shown(storage)];
+    const [left, right] = [await readStored(storage), await readStored(storage)];
     const turn = left.chat.send("Hello");
     left.answer(0, textAnswer("Hi"));
     await turn;
@@ -421,7 +421,7 @@ describe("a chat with a storage", () => {
     expect(writes).toHaveLength(1);
   });
 
-  test("leaves out records that are not messages, and reads fields of another type as absent", async () => {
+  test("ignores records that are not messages, and fields of another type", async () => {
     const storage = memoryStorage();
     const kept = (id: string, message: object, parent: unknown) =>
       [id, { message: { id, ...message }, parent, revision: 0 }] as const;
@@ -439,7 +439,7 @@ describe("a chat with a storage", () => {
         ["/leaf", "8"],
       ]),
     );
-    const { texts, chat } = await shown(storage);
+    const { texts, chat } = await readStored(storage);
     expect(texts()).toEqual(["Hello", "", "a circle", "a circle"]);
     expect(chat.getSnapshot().messages[1]).toEqual({
       id: "6",
@@ -450,7 +450,7 @@ describe("a chat with a storage", () => {
     });
   });
 
-  test("shows messages whose stored parent is no id, each behind the older ones", async () => {
+  test("shows messages whose stored parent is not an id after the older messages", async () => {
     const storage = memoryStorage();
     const kept = (id: string, createdAt: number, parent: unknown) =>
       [id, { message: { role: "user", content: id, createdAt }, parent, revision: 0 }] as const;
@@ -461,7 +461,7 @@ describe("a chat with a storage", () => {
       kept("four", 4, 7),
     ];
     await storage.write("chat/a", new Map(records));
-    expect((await shown(storage)).texts()).toEqual(["one", "two", "three", "four"]);
+    expect((await readStored(storage)).texts()).toEqual(["one", "two", "three", "four"]);
   });
 
   test.each([
@@ -479,14 +479,14 @@ describe("a chat with a storage", () => {
       return [id, { message, parent: index ? `m${index - 1}` : null, revision: 1 }] as const;
     });
     await storage.write("chat/a", new Map(messages));
-    const { chat, texts, answer } = await shown(storage);
+    const { chat, texts, answer } = await readStored(storage);
     expect(texts()).toEqual(["Hello", "calls", "And?"]);
     const turn = chat.send("More");
     answer(0, textAnswer("Yes"));
     expect(await turn).toMatchObject({ outcome: "complete" });
   });
 
-  test("writes an answer in flight once a second, not for each delta", async () => {
+  test("writes a response in flight once a second, not for each delta", async () => {
     const storage = memoryStorage();
     const writes: ReadonlyMap<string, unknown>[] = [];
     const counting: RecordStorage = {
@@ -496,7 +496,7 @@ describe("a chat with a storage", () => {
         return storage.write(collection, changes);
       },
     };
-    const { chat, clock, connections } = await shown(counting);
+    const { chat, clock, connections } = await readStored(counting);
     void chat.send("Hello");
     const [connection] = connections;
     await connection?.wanted();
@@ -508,12 +508,12 @@ describe("a chat with a storage", () => {
     }
     expect(writes.length - before).toBeLessThanOrEqual(4);
     expect(writes.length - before).toBeGreaterThanOrEqual(2);
-    // the answer and where the thread ends, not what was written before
+    // the response and the leaf, not the records that were written before
     expect(writes.at(-1)?.size).toBe(2);
     chat.stop();
   });
 
-  describe("when the page is closed (with events of the test's own)", () => {
+  describe("when the page is closed (with simulated events)", () => {
     async function textsAfterClose(
       storage: RecordStorage,
       opened: RecordStorage,
@@ -522,17 +522,17 @@ describe("a chat with a storage", () => {
       const window = new EventTarget();
       vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
       vi.stubGlobal("removeEventListener", window.removeEventListener.bind(window));
-      const { chat, clock, connections } = await shown(opened);
+      const { chat, clock, connections } = await readStored(opened);
       void chat.send("Hello");
       const connection = connections[0] as (typeof connections)[number];
-      // a storage that hangs delays the request
+      // a stalled storage delays the request
       await clock.advanceUntil(connection.wanted(), 100);
       connection.send(frame({ content: "Half an ans" }));
       await connection.wanted();
       await settled();
       window.dispatchEvent(new Event("pagehide"));
       await settled();
-      const texts = (await shown(storage)).texts();
+      const texts = (await readStored(storage)).texts();
       chat.stop();
       return texts;
     }
@@ -569,8 +569,8 @@ describe("a chat with a storage", () => {
         };
       },
     };
-    const { chat, answer } = await shown(counting);
-    // its messages, and the notice of a tab that forgets all
+    const { chat, answer } = await readStored(counting);
+    // its messages, and the notice of a sign-out
     expect(watchers).toBe(2);
     chat.close();
     expect(watchers).toBe(0);
@@ -579,7 +579,7 @@ describe("a chat with a storage", () => {
     await turn;
     await settled();
     expect(watchers).toBe(2);
-    expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
+    expect((await readStored(storage)).texts()).toEqual(["Hello", "Hi"]);
   });
 
   test("reports a message that cannot be written once, with its id, and writes all others", async () => {
@@ -595,7 +595,7 @@ describe("a chat with a storage", () => {
       v.object({}),
       v.transform(() => 2n ** 64n),
     );
-    const { chat, answer, events, texts } = await shown(small, { outputSchema: big });
+    const { chat, answer, events, texts } = await readStored(small, { outputSchema: big });
     const ask = async (nth: number, text: string, answered: string) => {
       const turn = chat.send(text);
       await settled();
@@ -609,17 +609,17 @@ describe("a chat with a storage", () => {
     const lost = chat.getSnapshot().messages.slice(1, 3);
     const failures = events.filter((event) => event.type === "storage-error");
     expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
-    // of the answer there is an earlier copy, of the question none
+    // the storage has an earlier copy of the response, but not of the question
     expect(texts()[1]).toBe("{}");
-    expect((await shown(storage)).texts()).toEqual(["one", "", "full", "three", "Hi"]);
+    expect((await readStored(storage)).texts()).toEqual(["one", "", "full", "three", "Hi"]);
   });
 
   test.each<[string, (chat: ChatStore) => void]>([
     ["stop()", (chat) => chat.stop()],
     ["close()", (chat) => chat.close()],
   ])("sends nothing after %s while it is read", async (_, end) => {
-    const { storage, release } = heldStorage();
-    const { chat, requests } = page(storage);
+    const { storage, release } = createHeldStorage();
+    const { chat, requests } = openTab(storage);
     const turns = [chat.send("Hello"), chat.retry(), chat.regenerate(), chat.approve("a")];
     end(chat);
     for (const turn of turns)
@@ -631,16 +631,16 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
-  test("stops waiting for the storage after 3 s, and merges its late answer: the old thread first", async () => {
-    const { storage, release } = heldStorage();
-    const first = page(storage.inner);
+  test("stops waiting for the storage after 3 s, and merges its late records: the old thread first", async () => {
+    const { storage, release } = createHeldStorage();
+    const first = openTab(storage.inner);
     const sending = first.chat.send("Hello");
     await settled();
     first.answer(0, textAnswer("Hi"));
     await sending;
     await settled();
     const initialMessages = [{ role: "assistant", content: "Welcome" }] as const;
-    const second = page(storage, { initialMessages });
+    const second = openTab(storage, { initialMessages });
     const turn = second.chat.send("Go on");
     await settled();
     await second.clock.advance(2999);
@@ -657,12 +657,12 @@ describe("a chat with a storage", () => {
     await until(second.chat, ({ messages }) => messages.length === 4);
     expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
     await settled();
-    expect((await shown(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await readStored(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
-  test("reads a storage that failed once again; after two failures, as soon as it works", async () => {
+  test("reads a storage again after one failure; after two failures, as soon as it works", async () => {
     const inner = memoryStorage();
-    const first = page(inner);
+    const first = openTab(inner);
     const sending = first.chat.send("Hello");
     await settled();
     first.answer(0, textAnswer("Hi"));
@@ -674,11 +674,11 @@ describe("a chat with a storage", () => {
       read: (collection) =>
         failing-- > 0 ? Promise.reject(new Error("connection lost")) : inner.read(collection),
     };
-    const second = await shown(storage);
+    const second = await readStored(storage);
     expect(second.texts()).toEqual(["Hello", "Hi"]);
     expect(second.events).toEqual([]);
     failing = 2;
-    const third = await shown(storage);
+    const third = await readStored(storage);
     expect(third.events).toMatchObject([{ type: "storage-error", error: { message: "connection lost" } }]);
     const turn = third.chat.send("Go on");
     await settled();
@@ -686,7 +686,7 @@ describe("a chat with a storage", () => {
     await turn;
     await settled();
     expect(third.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
-    expect((await shown(inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await readStored(inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
   test("needs an id for its storage", () => {
@@ -698,7 +698,7 @@ describe("a chat with a storage", () => {
 });
 
 /** A storage that answers no read before it is released; \`inner\` is the same at once. */
-function heldStorage() {
+function createHeldStorage() {
   const inner = memoryStorage();
   let release: () => void = () => {};
   const released = new Promise<void>((resolve) => {

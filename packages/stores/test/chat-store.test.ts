@@ -27,7 +27,7 @@ describe("a chat", () => {
     return { clock, connection: connections[0] as ReturnType<typeof openBody>, connections, requests, chat };
   }
 
-  test("shows ready, submitted, streaming and ready again, with the answer in the thread", async () => {
+  test("shows ready, submitted, streaming and ready again, with the response in the thread", async () => {
     const { chat, clock, connection } = live();
     const seen: string[] = [];
     chat.subscribe(() => seen.push(chat.getSnapshot().status));
@@ -53,7 +53,7 @@ describe("a chat", () => {
     ]);
   });
 
-  test("sends the thread to the model, without answers that never began", async () => {
+  test("sends the thread to the model, without empty responses", async () => {
     const { client, requests } = clientOf((_, nth) => (nth === 2 ? streamAnswer("") : streamAnswer(hello)));
     const chat = createChatStore(client, { model });
     await chat.send("one");
@@ -71,7 +71,7 @@ describe("a chat", () => {
     });
   });
 
-  test("publishes a burst of deltas once in throttleMs, and the end at once", async () => {
+  test("notifies once per throttleMs during a burst of deltas, and at once at the end", async () => {
     const { chat, clock, connection } = live({ throttleMs: 50 });
     let notified = 0;
     const answer = chat.send("Hello?");
@@ -113,7 +113,7 @@ describe("a chat", () => {
     expect(await next).toMatchObject({ messages: [{}, { content: "Hello" }], outcome: "complete" });
   });
 
-  test("keeps text of the last read that was not shown before stop", async () => {
+  test("keeps text that was read but not shown before stop", async () => {
     const { chat, connection } = live({ throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
       if (chat.getSnapshot().messages.at(-1)?.content !== "Hel") return;
@@ -127,7 +127,7 @@ describe("a chat", () => {
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hello!", outcome: "stopped" });
   });
 
-  test("shows a cut answer as truncated with its text, and a refused one as an error, until the next request", async () => {
+  test("shows a lost response as truncated with its text, and a rejected request as an error, until the next request", async () => {
     const { client } = clientOf((_, nth) =>
       nth === 1
         ? streamAnswer(frame({ content: "Hel" }))
@@ -170,7 +170,7 @@ describe("a chat", () => {
     ],
     ["a parameter that breaks a rule", {}, { max_tokens: -1 }, { name: "ValidationError" }],
   ])(
-    "ends a turn that failed before it was sent as not-sent, without an empty answer: %s",
+    "ends a turn that failed before it was sent as not-sent, without an empty response: %s",
     async (_, client, params, error) => {
       const gateway = clientOf(() => streamAnswer(hello), client);
       const chat = createChatStore(gateway.client, { model, params });
@@ -185,7 +185,7 @@ describe("a chat", () => {
     },
   );
 
-  test("refuses a second message while an answer is in flight, and sends nothing", async () => {
+  test("refuses a second message while a response is in flight, and sends nothing", async () => {
     const { chat, requests } = live();
     void chat.send("one");
     for (const turn of [await chat.send("two"), await chat.regenerate(), await chat.retry()])
@@ -200,7 +200,7 @@ describe("a chat", () => {
     chat.stop();
   });
 
-  test("stays empty after a reset during an answer", async () => {
+  test("stays empty after a reset during a response", async () => {
     const { chat, connection } = live();
     const answer = chat.send("Hello?");
     await connection.wanted();
@@ -233,8 +233,8 @@ describe("a chat", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready", error: undefined });
   });
 
-  test("lets its host work in the middle of a burst, at least each eight milliseconds", async () => {
-    // one millisecond passes between two deltas, and none while the host works
+  test("lets the page render during a burst, at least every eight milliseconds", async () => {
+    // the clock advances by one millisecond per delta, and not while the page renders
     let now = 0;
     const clock = { ...stoppedClock(), now: () => ++now };
     const deltas = 2000;

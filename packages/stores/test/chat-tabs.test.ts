@@ -4,15 +4,15 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { frame, settled } from "../../core/test/support/gateway.js";
 import { hasCall, until } from "./support/chat.js";
-import { page, shown } from "./support/tabs.js";
+import { openTab, readStored } from "./support/tabs.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
 const place = { inputSchema: { type: "object" } };
 const asked = defineTool({ name: "asked", ...place });
 
-/** Answers each pending action in every tab, as the effect of an app does for a client tool. */
-function answersAll({ chat }: { chat: ChatStore }): void {
+/** Responds to each pending action in every tab, as an app does for a client tool. */
+function respondToAll({ chat }: { chat: ChatStore }): void {
   chat.subscribe(() => {
     for (const { toolCallId } of chat.getSnapshot().pendingActions)
       void chat.addToolOutput(toolCallId, "yes");
@@ -32,7 +32,7 @@ function workOn(id: string, messageId: string): () => void {
   return () => leave();
 }
 
-async function keep(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
+async function storeMessages(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
   const records = messages.map((message, index) => {
     const key = String(index + 1);
     return [
@@ -62,10 +62,10 @@ const calling = (calls: Readonly<Record<string, string>>) => ({
 });
 
 describe("a chat in several tabs", () => {
-  test("sends what the other tab has sent and got, and no older thread", async () => {
+  test("sends the messages of the other tab, too", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
     left.answer(0, textAnswer("Gone"));
@@ -80,11 +80,11 @@ describe("a chat in several tabs", () => {
     expect(left.texts()).toEqual(["Go", "Gone", "And now?", "Here"]);
   });
 
-  test("accepts the result of a client tool once, however many tabs give it", async () => {
+  test("accepts the result of a client tool once, even if several tabs add it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [asked] })));
-    for (const tab of tabs) answersAll(tab);
+    const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [asked] })));
+    for (const tab of tabs) respondToAll(tab);
     const [first] = tabs as [(typeof tabs)[0]];
     void first.chat.send("Go");
     first.answer(0, callAnswer({ a: ["asked", "{}"] }));
@@ -104,7 +104,7 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     let runs = 0;
     const guarded = defineTool({ name: "guarded", ...place, needsApproval: true, execute: () => ++runs });
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [guarded] })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [guarded] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
     left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
@@ -122,8 +122,8 @@ describe("a chat in several tabs", () => {
   test("A second result of one call is refused while another call still waits, and nothing is sent", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    await storeMessages(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [asked] })));
     const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolOutput("a", nth)));
     expect(turns.map(({ outcome }) => outcome).sort()).toEqual(["not-sent", "tool-calls"]);
     await settled();
@@ -139,12 +139,12 @@ describe("a chat in several tabs", () => {
     ["an approval", { needsApproval: true, execute: () => "ran" }],
     ["a result", {}],
   ])(
-    "A call that would wait for %s is closed in all tabs where another tab has gone on",
+    "A call that would wait for %s is closed in all tabs if another tab continued the chat",
     async (_, options) => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
       const tool = defineTool({ name: "asked", ...place, ...options });
-      const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [tool] })));
+      const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [tool] })));
       const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
       const turn = left.chat.send("Go");
       await left.connections[0]?.wanted();
@@ -159,7 +159,7 @@ describe("a chat in several tabs", () => {
       expect(await turn).toMatchObject({ outcome: "tool-calls" });
       await next;
       await settled();
-      for (const { chat } of [...tabs, await shown(storage, { id, tools: [tool] })]) {
+      for (const { chat } of [...tabs, await readStored(storage, { id, tools: [tool] })]) {
         expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
         expect(chat.getSnapshot().messages.at(-1)?.content).toBe("Yes");
         expect(chat.getSnapshot().messages[1]).toMatchObject({
@@ -169,16 +169,16 @@ describe("a chat in several tabs", () => {
     },
   );
 
-  test("A call that was left open in the middle of a stored thread is closed, and a call at its end waits", async () => {
+  test("An open call in the middle of a stored thread is closed, and a call at its end waits", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [
+    await storeMessages(storage, id, [
       question,
       calling({ a: "needs-approval", b: "done" }),
       { role: "user", content: "And?" },
       calling({ c: "needs-output" }),
     ]);
-    const { chat } = await shown(storage, { id, tools: [asked] });
+    const { chat } = await readStored(storage, { id, tools: [asked] });
     const { messages, pendingActions } = chat.getSnapshot();
     expect(messages[1]).toMatchObject({ toolCalls: [{ state: "cancelled" }, { state: "done" }] });
     expect(pendingActions).toMatchObject([{ toolCallId: "c" }]);
@@ -188,8 +188,8 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const leave = workOn(id, "2");
-    await keep(storage, id, [question, calling({ a: "running" })]);
-    const tab = await shown(storage, { id, tools: [asked] });
+    await storeMessages(storage, id, [question, calling({ a: "running" })]);
+    const tab = await readStored(storage, { id, tools: [asked] });
     await settled();
     tab.chat.close();
     await settled();
@@ -200,7 +200,7 @@ describe("a chat in several tabs", () => {
 
   test("keeps the identity of messages that are read again and have not changed", async () => {
     const storage = memoryStorage();
-    const tab = await shown(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
+    const tab = await readStored(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
     const turn = tab.chat.send("Go");
     tab.answer(0, callAnswer({ a: ["asked", "{}"] }));
     await turn;
@@ -211,10 +211,10 @@ describe("a chat in several tabs", () => {
     expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
   });
 
-  test("retries a failed answer once if two tabs retry it", async () => {
+  test("retries a failed response once if two tabs retry it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const failed = left.chat.send("Hello");
     left.connections[0]?.drop();
@@ -228,11 +228,11 @@ describe("a chat in several tabs", () => {
     for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
   });
 
-  test("A retry that waits for another tab sends nothing once that tab has gone on from the answer", async () => {
+  test("A retry that waits for another tab sends nothing if that tab has continued from the response", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const quick = defineTool({ name: "quick", ...place, execute: () => "done" });
-    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [quick] })));
+    const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [quick] })));
     const [first, ...others] = tabs as [(typeof tabs)[0], ...typeof tabs];
     const turn = first.chat.send("Go");
     for (const { chat } of others) await until(chat, ({ messages }) => messages.length === 2);
@@ -247,14 +247,17 @@ describe("a chat in several tabs", () => {
   });
 
   test.each(["/queued/q", "/leaf"])(
-    "A record %s that is damaged into an answer is no message",
+    "A record %s that is damaged into a response is not shown as a message",
     async (key) => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
-      await keep(storage, id, [question, { role: "assistant", content: "Done", outcome: "complete" }]);
+      await storeMessages(storage, id, [
+        question,
+        { role: "assistant", content: "Done", outcome: "complete" },
+      ]);
       const leave = workOn(id, key);
       await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
-      const tab = await shown(storage, { id });
+      const tab = await readStored(storage, { id });
       await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
       await settled();
       expect(tab.texts()).toEqual(["Go", "Done"]);
@@ -267,8 +270,8 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const leave = workOn(id, "2");
-    await keep(storage, id, [question, calling({ a: "running", b: "needs-output" })]);
-    const tab = await shown(storage, { id, tools: [asked] });
+    await storeMessages(storage, id, [question, calling({ a: "running", b: "needs-output" })]);
+    const tab = await readStored(storage, { id, tools: [asked] });
     expect(hasCall("running", "a")(tab.chat.getSnapshot())).toBe(true);
     leave();
     await until(tab.chat, hasCall("cancelled", "a"));
@@ -276,14 +279,14 @@ describe("a chat in several tabs", () => {
     const turn = tab.chat.addToolOutput("b", "yes");
     tab.answer(0, textAnswer("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
-    expect((await shown(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
+    expect((await readStored(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
   });
 
   test("continues in another tab if the tab with the result was closed before it continued", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output" })]);
-    const tab = await shown(storage, { id, tools: [asked] });
+    await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
+    const tab = await readStored(storage, { id, tools: [asked] });
     const leave = workOn(id, "2");
     await settled();
     const turn = tab.chat.addToolOutput("a", "mine");
@@ -300,7 +303,7 @@ describe("a chat in several tabs", () => {
     expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
   });
 
-  /** The storages of two tabs over one, with what the first passes on. */
+  /** Creates the storages of two tabs over one storage, with the broadcasts of the first tab. */
   function passingStorages() {
     const kept = memoryStorage();
     let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
@@ -320,7 +323,7 @@ describe("a chat in several tabs", () => {
     const right: RecordStorage = {
       ...kept,
       watch(collection, listener) {
-        // the client listens for a tab that forgets all, too
+        // the client also listens for sign-outs
         if (collection.startsWith("chat/")) receive = listener;
         return kept.watch(collection, listener);
       },
@@ -328,10 +331,10 @@ describe("a chat in several tabs", () => {
     return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
   }
 
-  test("shows the text of an answer in flight in the other tabs before it is written", async () => {
+  test("shows the text of a response in flight in the other tabs before it is written", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
-    const [left, right] = [await shown(storages.left, { id }), await shown(storages.right, { id })];
+    const [left, right] = [await readStored(storages.left, { id }), await readStored(storages.right, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -352,11 +355,11 @@ describe("a chat in several tabs", () => {
     expect(right.texts()).toEqual(left.texts());
   });
 
-  test("ignores text of an answer that arrives late, and never writes the answer of another tab", async () => {
+  test("ignores late text of a response, and never writes the response of another tab", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
     const rightWrites: unknown[] = [];
-    const right = await shown(
+    const right = await readStored(
       {
         ...storages.right,
         async write(_, changes) {
@@ -365,7 +368,7 @@ describe("a chat in several tabs", () => {
       },
       { id },
     );
-    const left = await shown(storages.left, { id });
+    const left = await readStored(storages.left, { id });
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -387,10 +390,10 @@ describe("a chat in several tabs", () => {
     });
   });
 
-  test("ends an answer in flight if another tab resets the chat", async () => {
+  test("ends a response in flight if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const [left, right] = [await shown(storage, { id }), await shown(storage, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(storage, { id })];
     const turn = left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -402,10 +405,10 @@ describe("a chat in several tabs", () => {
     expect(await turn).toMatchObject({ outcome: "stopped" });
     expect(connection?.cancelled).toBe(true);
     await settled();
-    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  /** A storage of another tab, which learns of the changes only when `deliver` is called. */
+  /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
   function lateStorage(kept: RecordStorage) {
     let notices: (() => void)[] | undefined;
     const late: RecordStorage = {
@@ -426,11 +429,11 @@ describe("a chat in several tabs", () => {
     return { late, hold, deliver };
   }
 
-  test("an answer that its tab removes stays removed where another tab learns of it after the lock is free", async () => {
+  test("a removed response stays removed if another tab hears of the removal after the lock is free", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
-    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -444,13 +447,13 @@ describe("a chat in several tabs", () => {
     deliver();
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
-    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  test("a message that another tab removes stays removed where an earlier change to it is still being written", async () => {
+  test("a message that another tab removes stays removed while an earlier change to it is being written", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output" })]);
+    await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -462,7 +465,7 @@ describe("a chat in several tabs", () => {
         return storage.write(collection, changes);
       },
     };
-    const [left, right] = [await shown(storage, { id }), await shown(slow, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(slow, { id })];
     right.chat.stop();
     await settled();
     left.chat.reset();
@@ -473,11 +476,11 @@ describe("a chat in several tabs", () => {
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
   });
 
-  test("an answer that another tab removes stays removed where its own tab writes it before it knows", async () => {
+  test("a response that another tab removes stays removed if its own tab writes it before it hears of the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
-    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     void right.chat.send("Hello");
     const [connection] = right.connections;
     await connection?.wanted();
@@ -491,19 +494,19 @@ describe("a chat in several tabs", () => {
     await connection?.wanted();
     await right.clock.advance(1100);
     expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(0);
-    // the others are of its own writes
+    // the others report its own writes
     deliver(1);
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
     expect(right.texts()).toEqual([]);
   });
 
-  test("A message that a tab removes before it is closed stays removed where another tab writes it and learns of it later", async () => {
+  test("A message that a closed tab has removed stays removed if another tab writes it before it hears of the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output" })]);
+    await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
     const { late, hold, deliver } = lateStorage(storage);
-    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     hold();
     left.chat.reset();
     await settled();
@@ -514,31 +517,31 @@ describe("a chat in several tabs", () => {
     deliver(1);
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
-    for (const { texts } of [right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  test("A message that was removed stays removed where the last write of a closed tab arrives after that", async () => {
+  test("A removed message stays removed if the last write of a closed tab arrives later", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, { role: "assistant", content: "Half" }]);
-    const { chat, texts } = await shown(storage, { id });
+    await storeMessages(storage, id, [question, { role: "assistant", content: "Half" }]);
+    const { chat, texts } = await readStored(storage, { id });
     chat.reset();
     await settled();
-    // a far storage takes it late, and the tab that sent it is gone
-    await keep(storage, id, [question, { role: "assistant", content: "Half and half" }]);
+    // a remote storage writes it late, after its tab was closed
+    await storeMessages(storage, id, [question, { role: "assistant", content: "Half and half" }]);
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
     expect(texts()).toEqual([]);
   });
 
-  test("an answer stays whose tab could pass it and not store it, once that tab is closed", async () => {
+  test("a response that its closed tab could broadcast but not store stays in the other tabs", async () => {
     const id = `tabs-${Math.random()}`;
     const storages = passingStorages();
     const full = {
       ...storages.left,
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
     };
-    const [left, right] = [await shown(full, { id }), await shown(storages.right, { id })];
+    const [left, right] = [await readStored(full, { id }), await readStored(storages.right, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
     await connection?.wanted();
@@ -551,10 +554,10 @@ describe("a chat in several tabs", () => {
     expect(right.texts().at(-1)).toBe("Half");
   });
 
-  test("A complete answer stays complete where another tab stores that it still reads it, and is not read again", async () => {
+  test("A complete response stays complete and is not read again if another tab stores it as in flight", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tab = await shown(storage, { id });
+    const tab = await readStored(storage, { id });
     void tab.chat.send("Hello");
     tab.answer(0, textAnswer("Good day"));
     await until(tab.chat, ({ status }) => status === "ready");
@@ -577,22 +580,25 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const slow = defineTool({ name: "slow", ...place, execute: () => new Promise(() => {}) });
-    const [left, right] = [await shown(storage, { id, tools: [slow] }), await shown(storage, { id })];
+    const [left, right] = [
+      await readStored(storage, { id, tools: [slow] }),
+      await readStored(storage, { id }),
+    ];
     const turn = left.chat.send("Go");
     left.answer(0, callAnswer({ a: ["slow", "{}"] }));
     await until(right.chat, hasCall("running"));
     right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
     await settled();
-    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
     expect(posts([left, right])).toBe(1);
   });
 
   test("merges changes of two tabs to the calls of one message", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    await keep(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
-    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    await storeMessages(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [asked] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turns = [left.chat.addToolOutput("a", "one"), right.chat.addToolOutput("b", "two")];
     for (const { connections } of tabs) {
@@ -624,13 +630,13 @@ test("the lock of a first turn is requested before other tabs can read that the 
     },
   });
   const storage = memoryStorage();
-  // as a database: other tabs read nothing before it is written
+  // like a database: other tabs read only written records
   const write: RecordStorage["write"] = async (collection, records) => {
     await settled();
     if (JSON.stringify([...records.values()]).includes("assistant")) order.push("write");
     return storage.write(collection, records);
   };
-  const { chat } = await shown({ ...storage, write });
+  const { chat } = await readStored({ ...storage, write });
   await aWhile();
   void chat.send("Go");
   await until(chat, ({ messages }) => messages.length === 2);
@@ -644,7 +650,7 @@ test("works in each tab separately if locks are refused, reports this once, and 
   const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
   vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });
   const storage = memoryStorage();
-  const tabs = await Promise.all([1, 2].map(() => shown(storage, { tools: [asked] })));
+  const tabs = await Promise.all([1, 2].map(() => readStored(storage, { tools: [asked] })));
   const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
   const turn = left.chat.send("Go");
   left.answer(0, callAnswer({ a: ["asked", "{}"] }));
@@ -662,10 +668,10 @@ test("works in each tab separately if locks are refused, reports this once, and 
     ]);
 });
 
-test("shows an answer of another tab when it is whole, if tabs can't see each other's locks", async () => {
+test("shows a response of another tab once it is complete, if tabs can't see each other's locks", async () => {
   vi.stubGlobal("navigator", undefined);
   const storage = memoryStorage();
-  const [left, right] = [await shown(storage), await shown(storage)];
+  const [left, right] = [await readStored(storage), await readStored(storage)];
   const seen = new Set<string>();
   right.chat.subscribe(() => {
     for (const { role, outcome } of right.chat.getSnapshot().messages) seen.add(`${role} ${outcome}`);
@@ -684,7 +690,7 @@ test("shows an answer of another tab when it is whole, if tabs can't see each ot
 });
 
 test("a chat that is closed at once reads nothing", async () => {
-  const tab = page(memoryStorage());
+  const tab = openTab(memoryStorage());
   tab.chat.subscribe(() => {});
   tab.chat.close();
   await settled();

@@ -2,20 +2,20 @@ import { type ChatMessage, type ChatNode, createChatStore, memoryStorage } from 
 import { expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, liveChat, until } from "./support/chat.js";
+import { createChat, createLiveChat, until } from "./support/chat.js";
 
 const answers = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
 
-/** The thread as texts, each behind that of its parent. */
-function placesIn(nodes: readonly ChatNode[]): string[] {
+/** Describes the thread as texts, each after the text of its parent. */
+function describeTree(nodes: readonly ChatNode[]): string[] {
   const contents = new Map(nodes.map(({ id, message }) => [id, message.content]));
   return nodes.map(({ parentId, message }) =>
     parentId === undefined ? message.content : `${contents.get(parentId)} > ${message.content}`,
   );
 }
 
-async function branched() {
-  const opened = chatOf(answers);
+async function createBranchedChat() {
+  const opened = createChat(answers);
   const { chat } = opened;
   await chat.send("Hello");
   const [question, answer] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
@@ -25,9 +25,9 @@ async function branched() {
   return { ...opened, question, answer };
 }
 
-test("getThread lists all branches, each message with what follows it before its next version", async () => {
-  const { chat, question } = await branched();
-  expect(placesIn(chat.getThread())).toEqual([
+test("getThread lists all branches depth first", async () => {
+  const { chat, question } = await createBranchedChat();
+  expect(describeTree(chat.getThread())).toEqual([
     "Hello",
     "Hello > first",
     "first > Go on",
@@ -43,8 +43,8 @@ test("getThread lists all branches, each message with what follows it before its
   expect(chat.getThread()[0]?.id).toBe(question.id);
 });
 
-test("getThread has the shown messages as the same objects, whichever branch is shown", async () => {
-  const { chat, answer } = await branched();
+test("getThread returns the shown messages as the same objects, in every branch", async () => {
+  const { chat, answer } = await createBranchedChat();
   for (const shown of [undefined, answer.id]) {
     if (shown) chat.switchBranch(shown);
     const listed = chat.getThread().map(({ message }) => message);
@@ -52,14 +52,14 @@ test("getThread has the shown messages as the same objects, whichever branch is 
   }
 });
 
-test("getThread lists answers to compare by the question before them", async () => {
-  const { chat, question } = await branched();
+test("getThread lists the versions of a response with their question as parent", async () => {
+  const { chat, question } = await createBranchedChat();
   const versions = chat.getThread().filter(({ parentId }) => parentId === question.id);
   expect(versions.map(({ message }) => message.content)).toEqual(["first", "third"]);
 });
 
-test("getThread returns the same array until a message changes, and the same entries for all others", async () => {
-  const { chat, question, answer } = await branched();
+test("getThread returns the same array until a message changes, and then the same entries for all other messages", async () => {
+  const { chat, question, answer } = await createBranchedChat();
   const before = chat.getThread();
   expect(chat.getThread()).toBe(before);
   chat.switchBranch(answer.id);
@@ -73,8 +73,8 @@ test("getThread returns the same array until a message changes, and the same ent
   expect(chat.getThread().find(({ id }) => id === question.id)).toBe(before[0]);
 });
 
-test("getThread has an answer in flight as it is shown", async () => {
-  const { chat, connections } = liveChat({ throttleMs: 0 });
+test("getThread returns a response in flight as it is shown", async () => {
+  const { chat, connections } = createLiveChat({ throttleMs: 0 });
   const turn = chat.send("Hello");
   connections[0]?.send(frame({ content: "Gr" }));
   await until(chat, ({ messages }) => messages.at(-1)?.content === "Gr");
@@ -84,17 +84,17 @@ test("getThread has an answer in flight as it is shown", async () => {
   await turn;
 });
 
-test("getThread leaves out an answer that never began and was asked for again, as branches does", async () => {
+test("getThread omits an empty response that was requested again, as branches does", async () => {
   const { client } = clientOf((_, nth) =>
     nth === 0 ? Response.json({}, { status: 400 }) : streamAnswer(textAnswer("whole")),
   );
   const chat = createChatStore(client, { model: "delta-5.3" });
   await chat.send("Hello");
   await chat.retry();
-  expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > whole"]);
+  expect(describeTree(chat.getThread())).toEqual(["Hello", "Hello > whole"]);
 });
 
-test("getThread has hidden branches after a reload, and none after reset", async () => {
+test("getThread lists hidden branches after a reload, and nothing after reset", async () => {
   const storage = memoryStorage();
   const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
   const options = { id: "a", model: "delta-5.3", storage } as const;
@@ -106,7 +106,7 @@ test("getThread has hidden branches after a reload, and none after reset", async
   chat.subscribe(() => {});
   expect(chat.getThread()).toEqual([]);
   await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
-  expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > first", "Hello > second"]);
+  expect(describeTree(chat.getThread())).toEqual(["Hello", "Hello > first", "Hello > second"]);
   chat.reset();
   await expect.poll(() => chat.getThread()).toEqual([]);
 });

@@ -4,18 +4,18 @@ import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, hasCall, until } from "./support/chat.js";
+import { createChat, hasCall, until } from "./support/chat.js";
 
 type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 
-/** Occurs in the arguments and in the outputs of the tools, and may be in no event. */
+/** Text in the arguments and outputs of the tools, which no event may contain. */
 const canary = "canary-51c0";
 const asks = (name: string, text = `{"city":"${canary}"}`) => callAnswer({ "call-1": [name, text] });
 const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
 
-/** A chat whose gateway answers with one call and then with a text, and the events of its tools. */
-function toolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
-  const all = chatOf([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
+/** Creates a chat whose gateway responds with one call and then with text, and records the events of its tools. */
+function createToolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
+  const all = createChat([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
   const events: ClientEvent[] = [];
   subscribeToEvents(all.client, (event) => events.push(event));
   const runs = () => events.filter((event): event is ToolEvent => "toolCallId" in event);
@@ -23,7 +23,7 @@ function toolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>,
 }
 
 describe("the events of a tool", () => {
-  test("tell its run in a chat between the answer and the next request, without arguments and output", async () => {
+  test("report its run between the response and the next request, without arguments and output", async () => {
     const weather = defineTool({
       name: "weather",
       inputSchema: city,
@@ -32,7 +32,7 @@ describe("the events of a tool", () => {
         return { of: input.city, text: canary };
       },
     });
-    const { chat, clock, events, runs } = toolChat(asks("weather"), [weather], "trip");
+    const { chat, clock, events, runs } = createToolChat(asks("weather"), [weather], "trip");
     await chat.send("How warm?");
     const messageId = chat.getSnapshot().messages[1]?.id;
     const run = { name: "weather", toolCallId: "call-1", chatId: "trip", messageId };
@@ -43,12 +43,12 @@ describe("the events of a tool", () => {
     const types = events.map(({ type }) => type);
     expect(types.indexOf("tool-start")).toBe(types.indexOf("end") + 1);
     expect(types.lastIndexOf("request")).toBe(types.indexOf("tool-end") + 1);
-    // the call that asked for the tool is that of the same message
+    // the call with the tool call has the same message
     expect(events[0]).toMatchObject({ type: "request", messageId });
     expect(JSON.stringify(events)).not.toContain(canary);
   });
 
-  test("and all others of a chat have no text, header or key: what is sent, what is answered, what is thought", async () => {
+  test("contain no text, header or key, like all events of a chat", async () => {
     const key = `sk-${canary}-0123456789`;
     const events: ClientEvent[] = [];
     const answers = [
@@ -78,10 +78,10 @@ describe("the events of a tool", () => {
     expect(JSON.stringify(events)).not.toContain(canary);
   });
 
-  test("have the error that `execute` throws, unchanged", async () => {
+  test("contain the error that `execute` throws, unchanged", async () => {
     const error = new TypeError("no such city");
     const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
-    const { chat, runs } = toolChat(asks("weather"), [throws]);
+    const { chat, runs } = createToolChat(asks("weather"), [throws]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", state: "failed" }]);
     expect(runs()[1]).toHaveProperty("error", error);
@@ -92,10 +92,10 @@ describe("the events of a tool", () => {
     ["do not fit the schema", `{"city":"${canary.repeat(3)}"}`],
     ["are of another type", `["${canary}"]`],
     ["are no JSON", `{"city":"${canary}`],
-  ])("come together where the arguments %s, which they do not quote", async (_, text) => {
+  ])("report a failure without quoting the arguments if they %s", async (_, text) => {
     const ran: unknown[] = [];
     const weather = defineTool({ name: "weather", inputSchema: city, execute: (input) => ran.push(input) });
-    const { chat, runs, events } = toolChat(asks("weather", text), [weather]);
+    const { chat, runs, events } = createToolChat(asks("weather", text), [weather]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([
       { type: "tool-start", toolCallId: "call-1" },
@@ -106,24 +106,24 @@ describe("the events of a tool", () => {
     expect(texts.join()).not.toContain(canary);
   });
 
-  test("tell an output that has no JSON as a failure, and do not quote it", async () => {
+  test("report an output without JSON as a failure, and do not quote it", async () => {
     const output: Record<string, unknown> = {};
     output[canary] = output;
     const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
-    const { chat, runs } = toolChat(asks("loops", "{}"), [loops]);
+    const { chat, runs } = createToolChat(asks("loops", "{}"), [loops]);
     await chat.send("Loop");
     expect(runs()[1]).toMatchObject({ type: "tool-end", state: "failed" });
     expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
   });
 
-  test("tell a stop at once, also where `execute` goes on and ends later", async () => {
+  test("report a stop at once, even if `execute` continues and ends later", async () => {
     let finish = (_: string): void => {};
     const slow = defineTool({
       name: "slow",
       inputSchema: {},
       execute: () => new Promise<string>((resolve) => (finish = resolve)),
     });
-    const { chat, runs } = toolChat(asks("slow", "{}"), [slow]);
+    const { chat, runs } = createToolChat(asks("slow", "{}"), [slow]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -138,7 +138,7 @@ describe("the events of a tool", () => {
     ]);
   });
 
-  test("do not begin, and nothing runs, where the chat is stopped while the arguments are checked", async () => {
+  test("do not begin, and the tool does not run, if the chat is stopped while the arguments are checked", async () => {
     let check = (): void => {};
     let checks = 0;
     const ran: unknown[] = [];
@@ -146,7 +146,7 @@ describe("the events of a tool", () => {
       v.object({}),
       v.checkAsync(() => {
         checks += 1;
-        // the second check is that of the run
+        // the second check belongs to the run
         return checks === 1 ? true : new Promise<boolean>((resolve) => (check = () => resolve(true)));
       }),
     );
@@ -155,7 +155,7 @@ describe("the events of a tool", () => {
       inputSchema: withJSONSchema(parameters as never, { type: "object" }),
       execute: (input) => ran.push(input),
     });
-    const { chat, runs } = toolChat(asks("slow", "{}"), [tool]);
+    const { chat, runs } = createToolChat(asks("slow", "{}"), [tool]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -168,14 +168,14 @@ describe("the events of a tool", () => {
     expect(checks).toBe(2);
   });
 
-  test("tell the end of a tool's time", async () => {
+  test("report the timeout of a tool", async () => {
     const silent = defineTool({
       name: "silent",
       inputSchema: {},
       timeoutMs: 1000,
       execute: () => new Promise<never>(() => {}),
     });
-    const { chat, clock, runs } = toolChat(asks("silent", "{}"), [silent]);
+    const { chat, clock, runs } = createToolChat(asks("silent", "{}"), [silent]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -192,13 +192,13 @@ describe("the events of a tool", () => {
     ]);
   });
 
-  test("come for each run of a tool that waited for the user, and for none that the app answers", async () => {
+  test("are emitted for each run of a tool that waited for the user, and not for a tool that the app runs", async () => {
     const pay = defineTool({ name: "pay", inputSchema: {}, needsApproval: true, execute: () => "paid" });
     const ask = defineTool({ name: "ask", inputSchema: {} });
-    const { chat, runs } = toolChat(callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }), [
-      pay,
-      ask,
-    ]);
+    const { chat, runs } = createToolChat(
+      callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }),
+      [pay, ask],
+    );
     await chat.send("Pay");
     expect(runs()).toEqual([]);
     await Promise.all([chat.approve("a"), chat.addToolOutput("b", "yes")]);

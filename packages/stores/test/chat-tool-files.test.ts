@@ -3,7 +3,7 @@ import { type ChatMessage, createChatStore, memoryStorage } from "@sluice/stores
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
-import { chatOf, hasCall, until } from "./support/chat.js";
+import { createChat, hasCall, until } from "./support/chat.js";
 
 type Context = Parameters<NonNullable<ReturnType<typeof defineTool>["execute"]>>[1];
 
@@ -11,7 +11,7 @@ const answers = [callAnswer({ a: ["draw", "{}"] }), textAnswer("Here it is.")];
 const image = { type: "image/png", url: "https://files.test/a.png" };
 const film = { type: "video/mp4", url: "https://files.test/a.mp4" };
 
-function draw(execute: (context: Context) => unknown) {
+function createDrawTool(execute: (context: Context) => unknown) {
   return defineTool({
     name: "draw",
     inputSchema: { type: "object" },
@@ -19,18 +19,18 @@ function draw(execute: (context: Context) => unknown) {
   });
 }
 
-const answerOf = (messages: readonly ChatMessage[]) => messages.find(({ toolCalls }) => toolCalls);
+const findResponse = (messages: readonly ChatMessage[]) => messages.find(({ toolCalls }) => toolCalls);
 
 describe("a tool", () => {
-  test("shows images and files beside the answer that calls it, once each, and the model gets neither", async () => {
-    const tool = draw(({ attachFile }) => {
+  test("attaches images and files to the response that calls it, once each, and the model gets neither", async () => {
+    const tool = createDrawTool(({ attachFile }) => {
       for (const file of [image, film, image, film]) attachFile(file);
       return "drawn";
     });
-    const { chat, sent } = chatOf(answers, { tools: [tool] });
+    const { chat, sent } = createChat(answers, { tools: [tool] });
     const turn = await chat.send("Draw");
     expect(turn.outcome).toBe("complete");
-    expect(answerOf(turn.messages)).toMatchObject({ images: [image.url], files: [film] });
+    expect(findResponse(turn.messages)).toMatchObject({ images: [image.url], files: [film] });
     expect(turn.messages.at(-1)).not.toHaveProperty("images");
     await chat.send("Again");
     for (const nth of [1, 2]) expect(JSON.stringify(await sent(nth))).not.toContain("files.test");
@@ -38,20 +38,20 @@ describe("a tool", () => {
 
   test("shows a file and its progress while it runs", async () => {
     let finish: (output: string) => void = () => {};
-    const tool = draw(({ reportProgress, attachFile }) => {
+    const tool = createDrawTool(({ reportProgress, attachFile }) => {
       reportProgress(0.4);
       attachFile(image);
       return new Promise((resolve) => {
         finish = resolve;
       });
     });
-    const { chat } = chatOf(answers, { tools: [tool], throttleMs: 0 });
+    const { chat } = createChat(answers, { tools: [tool], throttleMs: 0 });
     const turn = chat.send("Draw");
     await until(chat, hasCall("running"));
-    await until(chat, ({ messages }) => answerOf(messages)?.images !== undefined);
-    expect(answerOf(chat.getSnapshot().messages)?.toolCalls).toMatchObject([{ progress: 0.4 }]);
+    await until(chat, ({ messages }) => findResponse(messages)?.images !== undefined);
+    expect(findResponse(chat.getSnapshot().messages)?.toolCalls).toMatchObject([{ progress: 0.4 }]);
     finish("drawn");
-    expect(answerOf((await turn).messages)?.toolCalls?.[0]).not.toHaveProperty("progress");
+    expect(findResponse((await turn).messages)?.toolCalls?.[0]).not.toHaveProperty("progress");
   });
 
   test.each([
@@ -59,68 +59,72 @@ describe("a tool", () => {
     ["a page as data", { type: "text/html", url: "data:text/html,<p>" }],
     ["no type", { type: "", url: "https://files.test/a.png" }],
     ["nothing", undefined],
-  ])("fails if it shows %s", async (_, file) => {
-    const { chat } = chatOf(answers, { tools: [draw(({ attachFile }) => attachFile(file as typeof image))] });
+  ])("fails if it attaches %s", async (_, file) => {
+    const { chat } = createChat(answers, {
+      tools: [createDrawTool(({ attachFile }) => attachFile(file as typeof image))],
+    });
     const turn = await chat.send("Draw");
-    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
+    expect(findResponse(turn.messages)?.toolCalls).toMatchObject([
       { state: "failed", error: expect.stringContaining("attachFile()") },
     ]);
-    expect(answerOf(turn.messages)).not.toHaveProperty("files");
+    expect(findResponse(turn.messages)).not.toHaveProperty("files");
   });
 
-  test("keeps nothing that has no JSON", async () => {
-    const { chat } = chatOf(answers, { tools: [draw(({ saveState }) => saveState(1n))] });
+  test("can't save a state without JSON", async () => {
+    const { chat } = createChat(answers, { tools: [createDrawTool(({ saveState }) => saveState(1n))] });
     const turn = await chat.send("Draw");
-    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
+    expect(findResponse(turn.messages)?.toolCalls).toMatchObject([
       { state: "failed", error: expect.stringContaining("saveState()") },
     ]);
   });
 
-  test("leaves what it has saved with a call that was stopped, and drops it with a result", async () => {
+  test("keeps its saved state if the call is stopped, and drops it with a result", async () => {
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => {
       begin = resolve;
     });
-    const tool = draw(async ({ saveState, signal }) => {
+    const tool = createDrawTool(async ({ saveState, signal }) => {
       await saveState({ task: 7 });
       begin();
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
-    const { chat } = chatOf(answers, { tools: [tool] });
+    const { chat } = createChat(answers, { tools: [tool] });
     const turn = chat.send("Draw");
     await begun;
     chat.stop();
     await turn;
-    expect(answerOf(chat.getSnapshot().messages)?.toolCalls).toMatchObject([
+    expect(findResponse(chat.getSnapshot().messages)?.toolCalls).toMatchObject([
       { state: "cancelled", savedState: { task: 7 } },
     ]);
-    const { chat: other } = chatOf(answers, {
-      tools: [draw(({ saveState }) => saveState(1).then(() => "drawn"))],
+    const { chat: other } = createChat(answers, {
+      tools: [createDrawTool(({ saveState }) => saveState(1).then(() => "drawn"))],
     });
-    const call = answerOf((await other.send("Draw")).messages)?.toolCalls?.[0];
+    const call = findResponse((await other.send("Draw")).messages)?.toolCalls?.[0];
     expect(call).toMatchObject({ state: "done", output: "drawn" });
     expect(call).not.toHaveProperty("savedState");
   });
 
-  test("leaves what it has saved with a call whose time is over", async () => {
+  test("keeps its saved state after a timeout", async () => {
     const tool = defineTool({
       name: "draw",
       inputSchema: { type: "object" },
       timeoutMs: 5000,
       execute: (_, { saveState }) => saveState({ task: 7 }).then(() => new Promise<string>(() => {})),
     });
-    const { chat, clock } = chatOf(answers, { tools: [tool] });
+    const { chat, clock } = createChat(answers, { tools: [tool] });
     const turn = await clock.advanceUntil(chat.send("Draw"), 1000);
-    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([{ state: "failed", savedState: { task: 7 } }]);
+    expect(findResponse(turn.messages)?.toolCalls).toMatchObject([
+      { state: "failed", savedState: { task: 7 } },
+    ]);
   });
 
   test("changes nothing after its call has ended", async () => {
     let late: Context | undefined;
-    const tool = draw((context) => {
+    const tool = createDrawTool((context) => {
       late = context;
       return "drawn";
     });
-    const { chat } = chatOf(answers, { tools: [tool] });
+    const { chat } = createChat(answers, { tools: [tool] });
     await chat.send("Draw");
     const before = chat.getSnapshot().messages;
     late?.attachFile(image);
@@ -130,11 +134,11 @@ describe("a tool", () => {
   });
 });
 
-describe("files of an answer", () => {
-  test("survive a reload, and those of another type are read as absent", async () => {
+describe("files of a response", () => {
+  test("survive a reload, and invalid files are ignored", async () => {
     const storage = memoryStorage();
     const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
-    const tool = draw(({ attachFile }) => {
+    const tool = createDrawTool(({ attachFile }) => {
       attachFile(image);
       attachFile(film);
       return "drawn";
@@ -152,8 +156,8 @@ describe("files of an answer", () => {
     const after = createChatStore(client, options);
     after.subscribe(() => {});
     await expect.poll(() => after.getSnapshot().isRestoring).toBe(false);
-    expect(answerOf(after.getSnapshot().messages)).toMatchObject({ images: [image.url], files: [film] });
-    expect(answerOf(after.getSnapshot().messages)?.files).toHaveLength(1);
+    expect(findResponse(after.getSnapshot().messages)).toMatchObject({ images: [image.url], files: [film] });
+    expect(findResponse(after.getSnapshot().messages)?.files).toHaveLength(1);
   });
 
   test("are checked in the messages of an app", () => {

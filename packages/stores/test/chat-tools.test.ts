@@ -11,7 +11,7 @@ import {
   streamAnswer,
   waitForTurn,
 } from "../../core/test/support/gateway.js";
-import { chatOf, hasCall, liveChat, until } from "./support/chat.js";
+import { createChat, createLiveChat, hasCall, until } from "./support/chat.js";
 
 const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
 const weather = defineTool({
@@ -22,13 +22,13 @@ const weather = defineTool({
 });
 const asksForRome = callAnswer({ a: ["weather", '{"city":"Rome"}'] }, { reasoning_content: "Let me look." });
 
-/** The tool calls of the last message that made any. */
-function calls(chat: ChatStore) {
+/** Lists the tool calls of the last message with calls. */
+function listCalls(chat: ChatStore) {
   return chat.getSnapshot().messages.findLast(({ toolCalls }) => toolCalls)?.toolCalls;
 }
 
 describe("defineTool", () => {
-  test("writes a valibot schema as JSON Schema, without checks that JSON Schema does not have", async () => {
+  test("writes a valibot schema as JSON Schema, without checks that JSON Schema lacks", async () => {
     const parameters = v.object({
       year: v.pipe(v.string(), v.transform(Number), v.number()),
       even: v.pipe(
@@ -74,7 +74,7 @@ describe("defineTool", () => {
     });
   });
 
-  test("takes the JSON Schema beside a schema that has none, and checks with the schema", async () => {
+  test("uses the JSON Schema of withJSONSchema, and checks with the schema", async () => {
     const checks = checkOnly((value) => typeof Object(value).city === "string");
     const jsonSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const ran: unknown[] = [];
@@ -84,7 +84,7 @@ describe("defineTool", () => {
       execute: (input) => ran.push(input),
     });
     expect((await weather.definition()).function.parameters).toEqual(jsonSchema);
-    const { chat } = chatOf(
+    const { chat } = createChat(
       [callAnswer({ a: ["weather", '{"city":7}'], b: ["weather", '{"city":"Rome"}'] }), textAnswer("Warm.")],
       { tools: [weather] },
     );
@@ -95,7 +95,7 @@ describe("defineTool", () => {
     expect(ran).toEqual([{ city: "Rome" }]);
   });
 
-  test("takes the JSON Schema beside a schema that can write its own", async () => {
+  test("prefers the JSON Schema of withJSONSchema to the schema's own", async () => {
     const jsonSchema = { type: "object", description: "of the app" };
     const tool = defineTool({
       name: "t",
@@ -123,7 +123,7 @@ describe("defineTool", () => {
 describe("a chat with tools", () => {
   test("does not send a tool whose schema has no JSON Schema, and names the tool", async () => {
     const dated = defineTool({ name: "dated", inputSchema: v.object({ at: v.date() }) });
-    const { chat, requests } = chatOf([textAnswer("Yes.")], { tools: [dated] });
+    const { chat, requests } = createChat([textAnswer("Yes.")], { tools: [dated] });
     expect(await chat.send("When?")).toMatchObject({
       outcome: "not-sent",
       error: {
@@ -134,8 +134,8 @@ describe("a chat with tools", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("runs the calls of the model, sends the results, and shows the answer", async () => {
-    const { chat, clock, requests, sent } = chatOf([asksForRome, textAnswer("21 degrees.")], {
+  test("runs the calls of the model, sends the results, and shows the response", async () => {
+    const { chat, clock, requests, sent } = createChat([asksForRome, textAnswer("21 degrees.")], {
       tools: [weather],
     });
     const turn = await chat.send("Weather in Rome?");
@@ -172,7 +172,7 @@ describe("a chat with tools", () => {
       { role: "tool", tool_call_id: "a", content: '{"city":"Rome","celsius":21}' },
     ]);
     expect(requests).toHaveLength(2);
-    // no time limit of a tool or a request outlives it
+    // no timer of a tool or a request stays behind
     expect(clock.sleeping()).toBe(0);
   });
 
@@ -187,7 +187,7 @@ describe("a chat with tools", () => {
           messages.map(({ role }) => role),
         ),
     });
-    const { chat } = chatOf([callAnswer({ a: ["look", "{}"] }), textAnswer("Done.")], { tools: [look] });
+    const { chat } = createChat([callAnswer({ a: ["look", "{}"] }), textAnswer("Done.")], { tools: [look] });
     await chat.send("Go");
     expect(seen).toEqual(["a", ["user", "assistant"]]);
   });
@@ -202,16 +202,19 @@ describe("a chat with tools", () => {
           finish[toolCallId] = resolve;
         }),
     });
-    const { chat, sent } = chatOf([callAnswer({ a: ["slow", "{}"], b: ["slow", ""] }), textAnswer("Done.")], {
-      tools: [slow],
-    });
+    const { chat, sent } = createChat(
+      [callAnswer({ a: ["slow", "{}"], b: ["slow", ""] }), textAnswer("Done.")],
+      {
+        tools: [slow],
+      },
+    );
     const turn = chat.send("Go");
     await until(chat, hasCall("running"));
     await settled();
     expect(Object.keys(finish)).toEqual(["a", "b"]);
     finish["b"]?.("second");
     await until(chat, hasCall("done", "b"));
-    expect(calls(chat)).toMatchObject([{ state: "running" }, { state: "done", output: "second" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "running" }, { state: "done", output: "second" }]);
     expect(chat.getSnapshot().status).toBe("streaming");
     finish["a"]?.("first");
     await turn;
@@ -222,15 +225,15 @@ describe("a chat with tools", () => {
   });
 
   test.each([
-    ["arguments that are no JSON", '{"city":', /no JSON/],
+    ["arguments that are no JSON", '{"city":', /not JSON/],
     ["arguments that do not fit", '{"city":"R"}', /city: .*length/],
     ["a missing argument", "", /city/],
   ])("reports %s to the model, and continues", async (_, text, said) => {
-    const { chat, sent } = chatOf([callAnswer({ a: ["weather", text] }), textAnswer("Sorry.")], {
+    const { chat, sent } = createChat([callAnswer({ a: ["weather", text] }), textAnswer("Sorry.")], {
       tools: [weather],
     });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
-    expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
     const result = (await sent(1))?.at(-1);
     expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
     expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
@@ -242,13 +245,13 @@ describe("a chat with tools", () => {
     ["the name of an error without a message", new TypeError(), "TypeError"],
     ["its class for a value of the platform", new Response(), "[object Response] without a message"],
     ["the text that was thrown", "locked", "locked"],
-  ])("reports what a tool throws by %s", async (_, thrown, said) => {
+  ])("reports the error that a tool throws: %s", async (_, thrown, said) => {
     const tools = [
       defineTool({ name: "save", inputSchema: { type: "object" }, execute: () => Promise.reject(thrown) }),
     ];
-    const { chat, sent } = chatOf([callAnswer({ a: ["save", "{}"] }), textAnswer("Sorry.")], { tools });
+    const { chat, sent } = createChat([callAnswer({ a: ["save", "{}"] }), textAnswer("Sorry.")], { tools });
     await chat.send("Go");
-    expect(calls(chat)).toMatchObject([{ state: "failed", error: said }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: said }]);
     expect(JSON.parse(String((await sent(1))?.at(-1)?.["content"]))).toEqual({ error: said });
   });
 
@@ -275,7 +278,7 @@ describe("a chat with tools", () => {
         },
       }),
     ];
-    const { chat, sent } = chatOf([callAnswer({ a: [name, "{}"] }), textAnswer("Sorry.")], { tools });
+    const { chat, sent } = createChat([callAnswer({ a: [name, "{}"] }), textAnswer("Sorry.")], { tools });
     expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
     const result = (await sent(1))?.at(-1);
     expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
@@ -297,7 +300,7 @@ describe("a chat with tools", () => {
     ["an object of valibot", v.object({})],
     ["a record of valibot", v.record(v.string(), v.string())],
     ["a schema of another library", loose],
-  ])("Arguments that are no object never reach a tool with %s", async (_, parameters) => {
+  ])("Arguments that are not an object never reach a tool with %s", async (_, parameters) => {
     const seen: unknown[] = [];
     const tool = defineTool({
       name: "t",
@@ -305,11 +308,11 @@ describe("a chat with tools", () => {
       execute: (input) => void seen.push(input),
     });
     for (const text of ["null", "[]", '["x"]', '"x"', "5", "true"]) {
-      const { chat, sent } = chatOf([callAnswer({ a: ["t", text] }), textAnswer("Sorry.")], {
+      const { chat, sent } = createChat([callAnswer({ a: ["t", text] }), textAnswer("Sorry.")], {
         tools: [tool],
       });
       expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
-      expect(calls(chat)).toMatchObject([
+      expect(listCalls(chat)).toMatchObject([
         { state: "failed", error: expect.stringMatching(/do not fit.*not object/) },
       ]);
       expect((await sent(1))?.at(-1)?.["content"]).toMatch(/do not fit/);
@@ -325,7 +328,7 @@ describe("a chat with tools", () => {
       execute: (input) => void seen.push(input),
     });
     for (const text of ["null", "[1]", "5", "5.5", '"x"']) {
-      const { chat } = chatOf([callAnswer({ a: ["t", text] }), textAnswer("Done.")], { tools: [tool] });
+      const { chat } = createChat([callAnswer({ a: ["t", text] }), textAnswer("Done.")], { tools: [tool] });
       await chat.send("Go");
     }
     expect(seen).toEqual([null, [1], 5]);
@@ -344,24 +347,24 @@ describe("a chat with tools", () => {
           });
         }),
     });
-    const { chat, clock } = chatOf([callAnswer({ a: ["stuck", "{}"] }), textAnswer("Sorry.")], {
+    const { chat, clock } = createChat([callAnswer({ a: ["stuck", "{}"] }), textAnswer("Sorry.")], {
       tools: [stuck],
     });
     const turn = chat.send("Go");
     await until(chat, hasCall("running"));
     await clock.advance(4999);
-    expect(calls(chat)).toMatchObject([{ state: "running" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "running" }]);
     await clock.advance(1);
     expect(await turn).toMatchObject({ outcome: "complete" });
-    expect(calls(chat)).toMatchObject([{ state: "failed", error: "no result after 5000 ms" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: "no result after 5000 ms" }]);
     expect(reason).toMatchObject({ message: "no result after 5000 ms" });
   });
 
   test("shows arguments growing as they stream", async () => {
-    const { chat, clock, connections } = liveChat({ tools: [weather] });
+    const { chat, clock, connections } = createLiveChat({ tools: [weather] });
     const [connection] = connections;
     const seen: unknown[] = [];
-    chat.subscribe(() => seen.push(calls(chat)?.[0]?.input));
+    chat.subscribe(() => seen.push(listCalls(chat)?.[0]?.input));
     void chat.send("Weather?");
     await connection?.wanted();
     for (const text of ['{"ci', 'ty":"Ro', 'me"']) {
@@ -369,23 +372,23 @@ describe("a chat with tools", () => {
         frame({ tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: text } }] }),
       );
       await connection?.wanted();
-      // the chat loads this reader for its first call
+      // the chat loads this parser for its first call
       await import("@sluice/core/partial-json");
       await waitForTurn();
       await clock.advance(50);
     }
     expect(seen).toContainEqual({ city: "Ro" });
-    expect(calls(chat)).toMatchObject([
+    expect(listCalls(chat)).toMatchObject([
       { state: "streaming", input: { city: "Rome" }, arguments: '{"city":"Rome"' },
     ]);
-    const [first] = calls(chat) ?? [];
+    const [first] = listCalls(chat) ?? [];
     connection?.send(
       frame({ tool_calls: [{ index: 1, id: "b", function: { name: "weather", arguments: "{" } }] }),
     );
     await connection?.wanted();
     await clock.advance(50);
-    expect(calls(chat)).toHaveLength(2);
-    expect(calls(chat)?.[0]).toBe(first);
+    expect(listCalls(chat)).toHaveLength(2);
+    expect(listCalls(chat)?.[0]).toBe(first);
     chat.stop();
   });
 
@@ -396,9 +399,9 @@ describe("a chat with tools", () => {
       function: { name: "weather", arguments: JSON.stringify({ city }) },
     });
     const twice = frame({ tool_calls: [call(0, "Rome"), call(1, "Oslo")] }) + frame({}, "tool_calls") + DONE;
-    const { chat, sent } = chatOf([twice, textAnswer("Warm.")], { tools: [weather] });
+    const { chat, sent } = createChat([twice, textAnswer("Warm.")], { tools: [weather] });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
-    expect(calls(chat)).toMatchObject([
+    expect(listCalls(chat)).toMatchObject([
       { state: "done", output: { city: "Rome" } },
       { state: "done", output: { city: "Oslo" } },
     ]);
@@ -408,7 +411,7 @@ describe("a chat with tools", () => {
   });
 
   test("continues after a call whose id is a number", async () => {
-    const { chat, sent } = chatOf(
+    const { chat, sent } = createChat(
       [
         callAnswer({ a: ["weather", '{"city":"Rome"}'] }).replaceAll('"id":"a"', '"id":7'),
         textAnswer("Warm."),
@@ -420,7 +423,7 @@ describe("a chat with tools", () => {
     expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
   });
 
-  test("fails a call whose needsApproval does not answer within the time limit", async () => {
+  test("fails a call whose needsApproval does not resolve within the time limit", async () => {
     let called: () => void = () => {};
     const isAsked = new Promise<void>((resolve) => {
       called = resolve;
@@ -435,14 +438,14 @@ describe("a chat with tools", () => {
       },
       timeoutMs: 1000,
     });
-    const { chat, clock, sent } = chatOf([callAnswer({ a: ["slow", "{}"] }), textAnswer("Sorry.")], {
+    const { chat, clock, sent } = createChat([callAnswer({ a: ["slow", "{}"] }), textAnswer("Sorry.")], {
       tools: [slow],
     });
     const turn = chat.send("Go");
     await isAsked;
     await clock.advance(1000);
     expect(await turn).toMatchObject({ outcome: "complete" });
-    expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringContaining("1000 ms") }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringContaining("1000 ms") }]);
     expect((await sent(1))?.at(-1)).toMatchObject({
       role: "tool",
       content: expect.stringContaining("1000 ms"),
@@ -454,22 +457,26 @@ describe("a chat with tools", () => {
       { length: 500 },
       (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
     );
-    const { chat } = chatOf([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], { tools: [weather] });
+    const { chat } = createChat([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], {
+      tools: [weather],
+    });
     let changes = 0;
     chat.subscribe(() => {
       changes += 1;
     });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
-    expect(calls(chat)?.every(({ state }) => state === "done")).toBe(true);
+    expect(listCalls(chat)?.every(({ state }) => state === "done")).toBe(true);
     expect(changes).toBeLessThan(20);
   });
 
-  test("adds no listener for each call to one signal, which would cost quadratic time", async () => {
+  test("needs linear time for many calls", async () => {
     const ids = Array.from(
       { length: 500 },
       (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
     );
-    const { chat } = chatOf([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], { tools: [weather] });
+    const { chat } = createChat([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], {
+      tools: [weather],
+    });
     const spy = vi.spyOn(EventTarget.prototype, "addEventListener");
     await chat.send("Weather?");
     const added = new Map<unknown, number>();
@@ -489,39 +496,41 @@ describe("a chat with tools", () => {
     const storage = memoryStorage();
     const tool = defineTool({ name: "odd", inputSchema: { type: "object" }, execute });
     const options = { id: "c", tools: [tool], storage };
-    const { chat, sent } = chatOf([callAnswer({ a: ["odd", text] }), textAnswer("Sorry.")], options);
+    const { chat, sent } = createChat([callAnswer({ a: ["odd", text] }), textAnswer("Sorry.")], options);
     expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
-    expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
     expect((await sent(1))?.at(-1)?.["content"]).toMatch(said);
     await settled();
     expect((await storage.read("chat/c")).size).toBe(4);
   });
 
-  test("accepts a result that is nested 500 deep, and no deeper", async () => {
+  test("accepts a result that is nested up to 500 levels deep", async () => {
     const tool = (levels: number) =>
       defineTool({ name: "odd", inputSchema: { type: "object" }, execute: () => JSON.parse(deep(levels)) });
     for (const [levels, state] of [
       [500, "done"],
       [501, "failed"],
     ] as const) {
-      const { chat } = chatOf([callAnswer({ a: ["odd", "{}"] }), textAnswer("Done")], {
+      const { chat } = createChat([callAnswer({ a: ["odd", "{}"] }), textAnswer("Done")], {
         tools: [tool(levels)],
       });
       await chat.send("Go");
-      expect(calls(chat)).toMatchObject([{ state }]);
+      expect(listCalls(chat)).toMatchObject([{ state }]);
     }
   });
 
-  test("closes the calls without a result when the answer is retried", async () => {
+  test("closes the calls without a result when the response is retried", async () => {
     const waiting = defineTool({ name: "asked", inputSchema: { type: "object" } });
-    const { chat } = chatOf([callAnswer({ a: ["asked", "{}"] }), textAnswer("Done")], { tools: [waiting] });
+    const { chat } = createChat([callAnswer({ a: ["asked", "{}"] }), textAnswer("Done")], {
+      tools: [waiting],
+    });
     await chat.send("Go");
-    expect(calls(chat)).toMatchObject([{ state: "needs-output" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "needs-output" }]);
     await chat.retry();
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
   });
 
-  test("passes the schema's output to a tool, and shows the JSON if that output has none", async () => {
+  test("passes the schema's output to a tool, and shows the arguments if that output has no JSON", async () => {
     let seen: unknown;
     const count = defineTool({
       name: "count",
@@ -536,22 +545,24 @@ describe("a chat with tools", () => {
         return "ok";
       },
     });
-    const { chat } = chatOf([callAnswer({ a: ["count", '{"n":"7"}'] }), textAnswer("Seven.")], {
+    const { chat } = createChat([callAnswer({ a: ["count", '{"n":"7"}'] }), textAnswer("Seven.")], {
       tools: [count],
     });
     await chat.send("Go");
     expect(seen).toBe(7n);
-    expect(calls(chat)).toMatchObject([{ state: "done", input: { n: "7" } }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "done", input: { n: "7" } }]);
   });
 
-  test("ends after maxSteps answers, and sends results for the calls that did not run", async () => {
-    const { chat, requests, sent } = chatOf([asksForRome, asksForRome, textAnswer("Well.")], {
+  test("ends after maxSteps responses, and sends results for the calls that did not run", async () => {
+    const { chat, requests, sent } = createChat([asksForRome, asksForRome, textAnswer("Well.")], {
       tools: [weather],
       maxSteps: 2,
     });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(2);
-    expect(calls(chat)).toMatchObject([{ state: "cancelled", error: expect.stringContaining("2 answers") }]);
+    expect(listCalls(chat)).toMatchObject([
+      { state: "cancelled", error: expect.stringContaining("2 responses") },
+    ]);
     expect(chat.getSnapshot().status).toBe("ready");
     expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
     expect(await sent(2)).toHaveLength(6);
@@ -568,7 +579,7 @@ test("A tool that is called with empty arguments runs with {}, and the call goes
       return "done";
     },
   });
-  const { chat, sent } = chatOf([callAnswer({ a: ["refresh", ""] }), textAnswer("Done.")], {
+  const { chat, sent } = createChat([callAnswer({ a: ["refresh", ""] }), textAnswer("Done.")], {
     tools: [refresh],
   });
   expect(await chat.send("Refresh")).toMatchObject({ outcome: "complete" });
@@ -588,7 +599,7 @@ describe("a tool call that needs approval", () => {
   const deletes = callAnswer({ a: ["delete", '{"file":"all"}'], b: ["delete", '{"file":"tmp"}'] });
 
   test("waits while other calls run, and continues once after several approvals", async () => {
-    const { chat, requests, sent } = chatOf([deletes, textAnswer("Gone.")], { tools: [guarded] });
+    const { chat, requests, sent } = createChat([deletes, textAnswer("Gone.")], { tools: [guarded] });
     const nothing = chat.getSnapshot().pendingActions;
     const finished: unknown[] = [];
     expect(await chat.send("Delete")).toMatchObject({ outcome: "tool-calls" });
@@ -596,7 +607,7 @@ describe("a tool call that needs approval", () => {
       status: "requires-action",
       pendingActions: [{ type: "approval", toolCallId: "a", name: "delete", input: { file: "all" } }],
     });
-    expect(calls(chat)).toMatchObject([
+    expect(listCalls(chat)).toMatchObject([
       { state: "needs-approval" },
       { state: "done", output: "deleted tmp" },
     ]);
@@ -604,7 +615,7 @@ describe("a tool call that needs approval", () => {
     finished.push(...(await Promise.all(turns)));
     expect(finished).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
-    // the same list, so that a component of it does not render again
+    // the same list, so that its component does not render again
     expect(chat.getSnapshot().pendingActions).toBe(nothing);
     expect(requests).toHaveLength(2);
     expect((await sent(1))?.slice(2)).toMatchObject([{ content: "deleted all" }, { content: "deleted tmp" }]);
@@ -628,7 +639,7 @@ describe("a tool call that needs approval", () => {
     ],
     ["a text instead of a function", "no"],
     ["null instead of a function", null],
-  ])("A call waits for the user, with a warning, where needsApproval gives %s", async (_, needsApproval) => {
+  ])("A call waits for the user, with a warning, if needsApproval returns %s", async (_, needsApproval) => {
     const ran: string[] = [];
     const events: ClientEvent[] = [];
     const pay = defineTool({
@@ -661,7 +672,7 @@ describe("a tool call that needs approval", () => {
     expect(ran).toEqual(["pay"]);
   });
 
-  test("A call runs at once, or waits, without a warning where needsApproval gives false or true", async () => {
+  test("A call runs at once or waits, without a warning, if needsApproval returns false or true", async () => {
     const warned: unknown[] = [];
     for (const [needsApproval, state] of [
       [false, "done"],
@@ -675,13 +686,13 @@ describe("a tool call that needs approval", () => {
       );
       const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [tool] });
       await chat.send("Go");
-      expect(calls(chat)).toMatchObject([{ state }]);
+      expect(listCalls(chat)).toMatchObject([{ state }]);
     }
     expect(warned).toEqual([]);
   });
 
   test("does not run after a denial, and the model gets the reason", async () => {
-    const { chat, sent } = chatOf([deletes, textAnswer("Kept.")], { tools: [guarded] });
+    const { chat, sent } = createChat([deletes, textAnswer("Kept.")], { tools: [guarded] });
     await chat.send("Delete");
     expect(await chat.deny("a", "too many")).toMatchObject({ outcome: "complete" });
     expect((await sent(1))?.[2]).toEqual({
@@ -692,17 +703,17 @@ describe("a tool call that needs approval", () => {
   });
 
   test("is cancelled by the next message, and by stop", async () => {
-    const { chat, sent } = chatOf([deletes, textAnswer("Fine."), deletes, textAnswer("Fine.")], {
+    const { chat, sent } = createChat([deletes, textAnswer("Fine."), deletes, textAnswer("Fine.")], {
       tools: [guarded],
     });
     await chat.send("Delete");
     expect(await chat.send("Never mind")).toMatchObject({ outcome: "complete" });
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }, { state: "done" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }, { state: "done" }]);
     await chat.send("Delete");
     chat.stop();
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }, { state: "done" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }, { state: "done" }]);
     expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
   });
 
@@ -725,14 +736,17 @@ describe("a tool call that needs approval", () => {
       needsApproval: true,
       execute: () => void ran.push("quick"),
     });
-    const { chat } = chatOf([callAnswer({ a: ["slow", "{}"], b: ["quick", "{}"] }), textAnswer("Done.")], {
-      tools: [slow, quick],
-    });
+    const { chat } = createChat(
+      [callAnswer({ a: ["slow", "{}"], b: ["quick", "{}"] }), textAnswer("Done.")],
+      {
+        tools: [slow, quick],
+      },
+    );
     const turn = chat.send("Go");
     await until(chat, hasCall("needs-approval"));
     void chat.approve("b");
     await until(chat, hasCall("done", "b"));
-    expect(calls(chat)).toMatchObject([{ state: "running" }, { state: "done" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "running" }, { state: "done" }]);
     finish("");
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect(ran).toEqual(["slow", "quick"]);
@@ -753,19 +767,19 @@ describe("a tool call that needs approval", () => {
           ask();
         }),
     });
-    const { chat } = chatOf([callAnswer({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
+    const { chat } = createChat([callAnswer({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
     const turn = chat.send("Go");
     await requested;
     chat.stop();
     decide(true);
     expect(await turn).toMatchObject({ outcome: "stopped" });
     await settled();
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
   });
 
-  test("runs with the options of its turn, whichever component approves it", async () => {
-    const { chat, requests } = chatOf([deletes, textAnswer("Gone."), textAnswer("Hello.")], {
+  test("runs with the options of its turn if another component approves it", async () => {
+    const { chat, requests } = createChat([deletes, textAnswer("Gone."), textAnswer("Hello.")], {
       tools: [guarded],
     });
     const banner = chat.withOptions({ model: "delta-5.3" });
@@ -784,7 +798,7 @@ describe("a tool call that needs approval", () => {
 
   test("calls onFinish when the turn has ended, not while it waits", async () => {
     const outcomes: string[] = [];
-    const { chat } = chatOf([deletes, textAnswer("Gone.")], {
+    const { chat } = createChat([deletes, textAnswer("Gone.")], {
       tools: [guarded],
       onFinish: ({ outcome }) => outcomes.push(outcome),
     });
@@ -802,7 +816,7 @@ describe("a tool without execute", () => {
   const asksTwice = callAnswer({ a: ["ask", '{"q":1}'], b: ["ask", '{"q":2}'] });
 
   test("waits for its result, and accepts each result once, in any order", async () => {
-    const { chat, requests, sent } = chatOf([asksTwice, textAnswer("Thanks.")], { tools: [ask] });
+    const { chat, requests, sent } = createChat([asksTwice, textAnswer("Thanks.")], { tools: [ask] });
     await chat.send("Ask me");
     const statuses: string[] = [];
     chat.subscribe(() => statuses.push(chat.getSnapshot().status));
@@ -834,7 +848,7 @@ describe("a tool without execute", () => {
         }),
     });
     const both = callAnswer({ a: ["ask", "{}"], b: ["slow", "{}"] });
-    const { chat, requests } = chatOf([both, textAnswer("Thanks.")], { tools: [ask, slow] });
+    const { chat, requests } = createChat([both, textAnswer("Thanks.")], { tools: [ask, slow] });
     const turn = chat.send("Go");
     await until(chat, hasCall("running"));
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "a" }]);
@@ -849,7 +863,7 @@ describe("a tool without execute", () => {
 
 describe("stop in a chat with tools", () => {
   test("during the arguments leaves a history that the next request can send", async () => {
-    const { chat, connections, requests } = liveChat({ tools: [weather] });
+    const { chat, connections, requests } = createLiveChat({ tools: [weather] });
     const [first, second] = connections;
     const turn = chat.send("Weather?");
     await first?.wanted();
@@ -860,7 +874,7 @@ describe("stop in a chat with tools", () => {
     await first?.wanted();
     chat.stop();
     expect(await turn).toMatchObject({ outcome: "stopped" });
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
     const next = chat.send("Go on");
     second?.send(textAnswer("Yes."));
     second?.end();
@@ -872,7 +886,7 @@ describe("stop in a chat with tools", () => {
         content: "Let me",
         tool_calls: [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" } }],
       },
-      { role: "tool", tool_call_id: "a", content: expect.stringContaining("before the call was whole") },
+      { role: "tool", tool_call_id: "a", content: expect.stringContaining("before the call was complete") },
       { role: "user", content: "Go on" },
     ]);
   });
@@ -891,7 +905,7 @@ describe("stop in a chat with tools", () => {
           });
         }),
     });
-    const { chat, requests, sent } = chatOf([callAnswer({ a: ["slow", "{}"] }), textAnswer("Fine.")], {
+    const { chat, requests, sent } = createChat([callAnswer({ a: ["slow", "{}"] }), textAnswer("Fine.")], {
       tools: [slow],
     });
     const turn = chat.send("Go");
@@ -902,15 +916,15 @@ describe("stop in a chat with tools", () => {
     expect(await turn).toMatchObject({ outcome: "stopped" });
     finish("too late");
     await settled();
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
     expect(requests).toHaveLength(1);
     await chat.send("Go on");
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  test("sends nothing for the result of a client tool that comes late", async () => {
+  test("sends nothing for a late result of a client tool", async () => {
     const ask = defineTool({ name: "ask", inputSchema: { type: "object" } });
-    const { chat, requests, sent } = chatOf([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
+    const { chat, requests, sent } = createChat([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
       tools: [ask],
     });
     await chat.send("Ask me");
@@ -922,15 +936,15 @@ describe("stop in a chat with tools", () => {
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  test("does not run calls of an answer that was cut", async () => {
+  test("does not run calls of a truncated response", async () => {
     const cut = frame({
       tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: '{"city":"Rome"}' } }],
     });
-    const { chat, requests } = chatOf([cut, cut + frame({}, "length") + DONE], { tools: [weather] });
+    const { chat, requests } = createChat([cut, cut + frame({}, "length") + DONE], { tools: [weather] });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "truncated" });
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
     expect(await chat.retry()).toMatchObject({ outcome: "length" });
-    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
     expect(requests).toHaveLength(2);
   });
 });

@@ -4,11 +4,11 @@ import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
 import { until } from "./support/chat.js";
 
-/* The list without React: an app of any kind shows it. The tests of `useConversations` have all that it does. */
+/* The list without React. The tests of `useConversations` cover its other features. */
 
 const model = "delta-5.3";
 
-function pageOf(storage = memoryStorage()) {
+function openPage(storage = memoryStorage()) {
   const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hello")), { clock: stoppedClock() });
   const list = createConversationList(client, { storage });
   list.subscribe(() => {});
@@ -18,7 +18,7 @@ function pageOf(storage = memoryStorage()) {
 }
 
 test("A conversation is listed from the first question of its chat on, and after a reload", async () => {
-  const { list, titles, open, storage } = pageOf();
+  const { list, titles, open, storage } = openPage();
   const id = list.create();
   const chat = open(id);
   await settled();
@@ -32,7 +32,7 @@ test("A conversation is listed from the first question of its chat on, and after
   list.update(id, { title: "Sky", isPinned: true, folder: "Nature" });
   list.update(id, { title: " " });
   await settled();
-  const later = pageOf(storage);
+  const later = openPage(storage);
   await until(later.list, ({ isRestoring }) => !isRestoring);
   expect(later.list.getSnapshot()).toMatchObject({
     conversations: [{ id, title: "Sky", isPinned: true, folder: "Nature" }],
@@ -41,9 +41,9 @@ test("A conversation is listed from the first question of its chat on, and after
   expect(await later.list.search("hello")).toMatchObject([{ conversation: { id }, excerpt: "Hello" }]);
 });
 
-test("A chat of an earlier page is listed once it is shown, whether its store is older or younger", async () => {
+test("A chat of an earlier page is listed once it is shown, in any order of chat and list", async () => {
   for (const isOlder of [true, false]) {
-    const { list, titles, open } = pageOf();
+    const { list, titles, open } = openPage();
     const before = isOlder ? open("a") : undefined;
     before?.subscribe(() => {});
     await settled();
@@ -55,8 +55,8 @@ test("A chat of an earlier page is listed once it is shown, whether its store is
   }
 });
 
-test("Removing a conversation stops its chat; a chat that was closed and is used again is followed", async () => {
-  const { list, titles, open } = pageOf();
+test("Removing a conversation stops its chat, and the list shows a closed chat that is used again", async () => {
+  const { list, titles, open } = openPage();
   const id = list.create();
   const chat = open(id);
   await chat.send("One");

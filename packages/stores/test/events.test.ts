@@ -42,8 +42,8 @@ const completion = {
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 
-/** A client whose gateway is `answer`, and the events of its calls. */
-function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+/** Creates a client whose gateway is `answer`, and records the events of its calls. */
+function recordEvents(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
   const events: CallEvent[] = [];
   const { client, requests } = clientOf(answer, {
     ...options,
@@ -59,12 +59,12 @@ function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<Clien
   };
 }
 
-const typesOf = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
+const listTypes = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
 
 describe("the events of a call", () => {
-  test("show a stream from its first attempt to its end, without its content and the key", async () => {
+  test("report a stream from its first attempt to its end, without its content and the API key", async () => {
     const clock = stoppedClock();
-    const { client, events } = recorded(
+    const { client, events } = recordEvents(
       (_, nth) =>
         nth === 1
           ? refusal(429, { "retry-after": "0", "x-request-id": "r-1" })
@@ -95,11 +95,11 @@ describe("the events of a call", () => {
     for (const secret of [key, "sky", "Hi"]) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("Two parallel calls have different callIds: a timeline of each", async () => {
+  test("Two parallel calls have different callIds, which separate their timelines", async () => {
     const clock = stoppedClock();
     const chat = openBody();
     let answerImage = (_: Response): void => {};
-    const { client, events } = recorded(
+    const { client, events } = recordEvents(
       (request) =>
         request.url.endsWith("/v1/images/generations")
           ? new Promise<Response>((resolve) => {
@@ -125,26 +125,26 @@ describe("the events of a call", () => {
     const callIds = [...new Set(events.map(({ callId }) => callId))];
     const lines = callIds.map((callId) => events.filter((event) => event.callId === callId));
     expect(lines.map(([first]) => first?.kind).sort()).toEqual(["chat", "image"]);
-    const lineOf = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
-    expect(typesOf(lineOf("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
-    expect(lineOf("chat").slice(2)).toMatchObject([
+    const formatEvent = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
+    expect(listTypes(formatEvent("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
+    expect(formatEvent("chat").slice(2)).toMatchObject([
       { durationMs: 1000 },
       { outcome: "complete", durationMs: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
     ]);
-    expect(typesOf(lineOf("image"))).toEqual(["request", "response", "end"]);
-    expect(lineOf("image")[1]).toMatchObject({ durationMs: 1500 });
-    expect(lineOf("image")[2]).toMatchObject({
+    expect(listTypes(formatEvent("image"))).toEqual(["request", "response", "end"]);
+    expect(formatEvent("image")[1]).toMatchObject({ durationMs: 1500 });
+    expect(formatEvent("image")[2]).toMatchObject({
       model: "gamma-image-5-0-260128",
       outcome: "complete",
       durationMs: 1500,
       usage: { generated_images: 1 },
     });
-    expect(typesOf(events).lastIndexOf("end")).toBe(events.length - 1);
+    expect(listTypes(events).lastIndexOf("end")).toBe(events.length - 1);
   });
 
   describe("end with", () => {
     const secret = "canary-7f3a";
-    /** Counts, and texts that a gateway may send beside them: no text is in an event. */
+    /** Counts, and texts that a gateway may send beside them. Events must not contain the texts. */
     const wide = {
       prompt_tokens: 3,
       completion_tokens: 5,
@@ -167,12 +167,12 @@ describe("the events of a call", () => {
     const facts = { responseId: "chat-1", responseModel: "delta-5.3-0901", finishReason: "stop" };
     const model = facts.responseModel;
 
-    test("the ids, the finish_reason and all counts of a chat answer, streamed or whole, and no text", async () => {
-      const streamed = recorded(() =>
+    test("the ids, the finish_reason and all counts of a chat response, streamed or not, and no text", async () => {
+      const streamed = recordEvents(() =>
         streamAnswer(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
       );
       await streamChat(streamed.client, question).result();
-      const whole = recorded(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
+      const whole = recordEvents(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
       await completeChat(whole.client, question);
       for (const { ends, events } of [streamed, whole]) {
         expect(ends()).toMatchObject([{ outcome: "complete", ...facts }]);
@@ -181,12 +181,12 @@ describe("the events of a call", () => {
       }
     });
 
-    test("what had come of an answer that broke off or was stopped", async () => {
+    test("the received part of a response that was lost or stopped", async () => {
       const head = frame({ content: "Hel" }, null, { model, usage: wide });
-      const cut = recorded(() => streamAnswer(head));
+      const cut = recordEvents(() => streamAnswer(head));
       await catchError(streamChat(cut.client, question).result());
       const body = openBody();
-      const stopped = recorded(() => streamAnswer(body.body));
+      const stopped = recordEvents(() => streamAnswer(body.body));
       const stream = streamChat(stopped.client, question);
       const failed = catchError(stream.result());
       await body.wanted();
@@ -203,8 +203,8 @@ describe("the events of a call", () => {
       }
     });
 
-    test("no id, model or reason where the answer has none, and none that is long or has the key", async () => {
-      const bare = recorded(() => Response.json({ choices: completion.choices }));
+    test("no id, model or reason that is missing, too long or contains the API key", async () => {
+      const bare = recordEvents(() => Response.json({ choices: completion.choices }));
       await completeChat(bare.client, question);
       expect(bare.ends()).toMatchObject([{ outcome: "complete", finishReason: "stop" }]);
       expect(bare.ends()[0]?.responseId).toBeUndefined();
@@ -212,7 +212,7 @@ describe("the events of a call", () => {
       expect(bare.ends()[0]?.usage).toBeUndefined();
 
       const odd = { ...completion, id: `${"x".repeat(190)}${key}`, model: key };
-      const echoed = recorded(() => Response.json(odd), { apiKey: key, dangerouslyAllowBrowser: true });
+      const echoed = recordEvents(() => Response.json(odd), { apiKey: key, dangerouslyAllowBrowser: true });
       await completeChat(echoed.client, question);
       expect(echoed.ends()[0]?.responseModel).toBe("[redacted]");
       expect(echoed.ends()[0]?.responseId).toHaveLength(200);
@@ -220,7 +220,7 @@ describe("the events of a call", () => {
     });
 
     test("the model of an image request", async () => {
-      const { client, ends } = recorded(() =>
+      const { client, ends } = recordEvents(() =>
         Response.json({ model: "gamma-image-5-0", data: [], usage: { generated_images: 0, note: secret } }),
       );
       await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
@@ -232,8 +232,8 @@ describe("the events of a call", () => {
   describe("of a chat", () => {
     const place = { chatId: "trip", messageId: expect.any(String) };
 
-    test("name the chat and the answer at each step: attempts, retries, the end", async () => {
-      const { client, events } = recorded(
+    test("name the chat and the message at each step: attempts, retries, the end", async () => {
+      const { client, events } = recordEvents(
         (_, nth) =>
           nth === 1
             ? refusal(429, { "retry-after": "0" })
@@ -242,7 +242,7 @@ describe("the events of a call", () => {
       );
       const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
       await chat.send("Hello");
-      expect(typesOf(events)).toEqual([
+      expect(listTypes(events)).toEqual([
         "request",
         "response",
         "retry",
@@ -255,8 +255,8 @@ describe("the events of a call", () => {
       expect(events[0]?.messageId).toBe(chat.getSnapshot().messages.at(-1)?.id);
     });
 
-    test("name the answer alone where the chat has no id, and nothing where there is no chat", async () => {
-      const { client, events } = recorded(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
+    test("name only the message without a chat id, and nothing without a chat", async () => {
+      const { client, events } = recordEvents(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
       const chat = createChatStore(client, { model: "delta-5.3" });
       await chat.send("Hello");
       await chat.send("Again");
@@ -307,33 +307,33 @@ describe("the events of a call", () => {
     ["epsilon", {}, (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" }), "complete"],
     ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "complete"],
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
-    "end once for each verb of kind %s: %j",
+    "end once for each call of kind %s: %j",
     async (kind, answer, call, outcome) => {
       const gateway = { assetLookup: "/look/up" } as const;
-      const { client, events } = recorded(() => Response.json(answer), { gateway });
+      const { client, events } = recordEvents(() => Response.json(answer), { gateway });
       await call(client);
-      expect(typesOf(events)).toEqual(["request", "response", "end"]);
+      expect(listTypes(events)).toEqual(["request", "response", "end"]);
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
 
-      const refused = recorded(() => refusal(401), { gateway });
+      const refused = recordEvents(() => refusal(401), { gateway });
       const error = await catchError(call(refused.client));
-      expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
+      expect(listTypes(refused.events)).toEqual(["request", "response", "end"]);
       expect(refused.ends()).toMatchObject([{ kind, error }]);
     },
   );
 
-  test("end with the error of an answer that does not fit the spec", async () => {
-    const { client, ends } = recorded(() => Response.json({ choices: [] }));
+  test("end with the error of a response that does not fit the spec", async () => {
+    const { client, ends } = recordEvents(() => Response.json({ choices: [] }));
     const error = await catchError(completeChat(client, question));
     expect(ends()).toMatchObject([{ error }]);
   });
 
-  test("end as truncated if the stream broke off, and as unknown if no answer came", async () => {
-    const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
+  test("end as truncated if the stream broke off, and as unknown without a response", async () => {
+    const cut = recordEvents(() => streamAnswer(frame({ content: "Hel" })));
     await catchError(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
 
-    const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
+    const dead = recordEvents(() => Promise.reject(new TypeError("fetch failed")), {
       retry: { maxRetryAfterMs: 0 },
     });
     await catchError(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
@@ -342,9 +342,9 @@ describe("the events of a call", () => {
     ]);
   });
 
-  test("end once as stopped if the caller aborts: before the answer, in its middle, and twice", async () => {
+  test("end once as stopped if the caller aborts before or during the response, even twice", async () => {
     const body = openBody();
-    const { client, ends } = recorded(() => streamAnswer(body.body));
+    const { client, ends } = recordEvents(() => streamAnswer(body.body));
     const stream = streamChat(client, question);
     const failed = catchError(stream.result());
     await body.wanted();
@@ -354,7 +354,7 @@ describe("the events of a call", () => {
     expect(ends()).toMatchObject([{ outcome: "stopped", error }]);
 
     const controller = new AbortController();
-    const silent = recorded(() => {
+    const silent = recordEvents(() => {
       controller.abort();
       return new Promise<Response>(() => {});
     });
@@ -366,10 +366,10 @@ describe("the events of a call", () => {
 });
 
 describe("headers", () => {
-  /** A client that notes what its `headers` is called with, and sends the call's id. */
+  /** Creates a client that records the arguments of its `headers` and sends the call's id. */
   function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
     const given: CallInfo[] = [];
-    const all = recorded(answer, {
+    const all = recordEvents(answer, {
       ...options,
       headers: (request) => {
         given.push(request);
@@ -379,7 +379,7 @@ describe("headers", () => {
     return { ...all, given, sent: () => all.requests.map(({ headers }) => headers.get("x-call")) };
   }
 
-  test("are asked for with the identity of the call that the events have, and not with the request", async () => {
+  test("are called with the ids that the events of the call have, and without the request", async () => {
     const { client, given, events, sent } = identified(() => Response.json(completion));
     await Promise.all([completeChat(client, question), completeChat(client, question)]);
     const { kind, model, path } = events[0] as CallEvent;
@@ -389,7 +389,7 @@ describe("headers", () => {
     expect(JSON.stringify(given)).not.toContain("sky");
   });
 
-  test("are asked for once for all attempts at a request", async () => {
+  test("are called once for all attempts of a request", async () => {
     const { client, given, sent } = identified(
       (_, nth) => (nth === 1 ? refusal(429, { "retry-after": "0" }) : Response.json(completion)),
       { clock: stoppedClock() },
@@ -400,7 +400,7 @@ describe("headers", () => {
     expect(sent()).toHaveLength(2);
   });
 
-  test("name the chat and the answer of a chat", async () => {
+  test("get the ids of the chat and the message", async () => {
     const answer = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
     const { client, given } = identified(answer);
     const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
@@ -408,7 +408,7 @@ describe("headers", () => {
     expect(given).toMatchObject([{ chatId: "trip", messageId: chat.getSnapshot().messages[1]?.id }]);
   });
 
-  test("name the call for which a proxy is asked how it is, with that path", async () => {
+  test("get the ids of the call whose proxy is probed, with the path of the probe", async () => {
     const { client, given, events } = identified(
       (request) => {
         if (request.url.endsWith("/health")) return Response.json({}, { headers: { "x-sluice-offers": "" } });
@@ -424,7 +424,7 @@ describe("headers", () => {
     ]);
   });
 
-  test("get the path alone for a request beside the calls", async () => {
+  test("get only the path for a request that belongs to no call", async () => {
     const { client, given } = identified(() => Response.json({}));
     await requestOnce(client, "/v1/notes", {}, () => undefined);
     expect(given).toEqual([{ path: "/v1/notes" }]);
@@ -433,7 +433,7 @@ describe("headers", () => {
 
 describe("subscribeToEvents", () => {
   const answer = () => Response.json(completion);
-  const seenBy = (client: Client) => {
+  const createListener = (client: Client) => {
     const seen: ClientEvent[] = [];
     return { seen, unsubscribe: subscribeToEvents(client, (event) => seen.push(event)) };
   };
@@ -442,19 +442,19 @@ describe("subscribeToEvents", () => {
     const order: string[] = [];
     const { client } = clientOf(answer, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
     subscribeToEvents(client, ({ type }) => order.push(`early ${type}`));
-    const early = seenBy(client);
+    const early = createListener(client);
     await completeChat(client, question);
-    const late = seenBy(client);
+    const late = createListener(client);
     expect(order.slice(0, 2)).toEqual(["onEvent request", "early request"]);
-    expect(typesOf(early.seen)).toEqual(["request", "response", "end"]);
+    expect(listTypes(early.seen)).toEqual(["request", "response", "end"]);
     early.unsubscribe();
     early.unsubscribe();
     await completeChat(client, question);
     expect(early.seen).toHaveLength(3);
-    expect(typesOf(late.seen)).toEqual(["request", "response", "end"]);
+    expect(listTypes(late.seen)).toEqual(["request", "response", "end"]);
   });
 
-  test("calls a listener twice that has subscribed twice, and once after one of the two has left", async () => {
+  test("calls a listener twice that is subscribed twice, and once after one unsubscribes", async () => {
     const { client } = clientOf(answer);
     const seen: string[] = [];
     const listener = ({ type }: ClientEvent) => seen.push(type);
@@ -467,7 +467,7 @@ describe("subscribeToEvents", () => {
     expect(seen).toHaveLength(9);
   });
 
-  test("let listeners subscribe and leave while an event is passed on", async () => {
+  test("lets listeners subscribe and unsubscribe during an event", async () => {
     const { client } = clientOf(answer);
     const seen: string[] = [];
     const leaveFirst = subscribeToEvents(client, ({ type }) => {
@@ -481,7 +481,7 @@ describe("subscribeToEvents", () => {
     expect(seen).toEqual(["first request", "third response", "third end"]);
   });
 
-  test("changes nothing if a listener throws: the call and the other listeners go on", async () => {
+  test("continues the call and the other listeners if a listener throws", async () => {
     const uncaught: unknown[] = [];
     vi.stubGlobal("queueMicrotask", (task: () => void) => {
       try {
@@ -494,29 +494,29 @@ describe("subscribeToEvents", () => {
     subscribeToEvents(client, () => {
       throw new Error("in a listener");
     });
-    const { seen } = seenBy(client);
+    const { seen } = createListener(client);
     expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
     vi.unstubAllGlobals();
     expect(seen).toHaveLength(3);
     expect(new Set(uncaught)).toEqual(new Set(["in a listener"]));
   });
 
-  test("serves the clients that one client is spread into, as the stores do", async () => {
+  test("works for copies of a client, as the stores make them", async () => {
     const { client } = clientOf(answer);
-    const { seen } = seenBy(client);
+    const { seen } = createListener(client);
     await completeChat({ ...client }, question);
     expect(seen).toHaveLength(3);
   });
 
-  test("costs the same to join and to leave, whatever the number of listeners", () => {
+  test("subscribes and unsubscribes in constant time with any number of listeners", () => {
     const { client } = clientOf(answer, { onEvent: () => {} });
     const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
-    const { seen, unsubscribe } = seenBy(client);
-    // a list that is searched would take minutes
+    const { seen, unsubscribe } = createListener(client);
+    // a linear search would take minutes
     for (const each of leave.reverse()) each();
     client.warn({ path: "a", message: "is ignored", rule: "test.many" });
     unsubscribe();
-    expect(typesOf(seen)).toEqual(["warning"]);
+    expect(listTypes(seen)).toEqual(["warning"]);
   });
 });
 
@@ -528,7 +528,7 @@ describe("a warning", () => {
   } as const;
   const rule = "chat.alpha.temperature-ignored";
 
-  test("names a part that the gateway would ignore, and the part is sent", async () => {
+  test("names a field that the gateway would ignore, and the field is sent", async () => {
     const events: ClientEvent[] = [];
     const { client, requests } = clientOf(() => Response.json(completion), {
       onEvent: (event) => events.push(event),
@@ -541,7 +541,7 @@ describe("a warning", () => {
   describe("without onEvent", () => {
     const issue = () => ({ path: "a.b", message: "is ignored", rule: `test.${Math.random()}` });
     let printed: ReturnType<typeof vi.spyOn>;
-    /** Resolves when a warning that was given last is printed: those before it have been, too. */
+    /** Prints another warning and waits for it, so that all earlier warnings are printed. */
     async function printOfAnother(): Promise<void> {
       const last = issue();
       createClient({ baseURL: "https://gateway.test" }).warn(last);
@@ -570,7 +570,7 @@ describe("a warning", () => {
       ]);
     });
 
-    test("is printed beside a subscriber, which gets it too: a library must not swallow it", async () => {
+    test("is printed even with a subscriber, because a library must not swallow it", async () => {
       const client = createClient({ baseURL: "https://gateway.test" });
       const seen: ClientEvent[] = [];
       subscribeToEvents(client, (event) => seen.push(event));
@@ -597,20 +597,20 @@ describe("a warning", () => {
   });
 });
 
-test("Each event of a call, and its headers function, get the settings of the request, and no text of it but its stops", async () => {
+test("Events and the headers function get the settings of the request, and no text except its stop sequences", async () => {
   const asked: (CallInfo | undefined)[] = [];
   const headers = (request: CallInfo) => {
     asked.push(request);
     return {};
   };
-  const { client, events } = recorded(() => Response.json(completion), { headers });
+  const { client, events } = recordEvents(() => Response.json(completion), { headers });
   const settings = { temperature: 0.5, max_tokens: 9, stop: ["END"] };
   await completeChat(client, { ...question, ...settings });
   expect([...asked, ...events].map((event) => event?.settings)).toEqual(
     Array.from({ length: 4 }, () => settings),
   );
   events.length = 0;
-  const { client: streaming, events: streamed } = recorded(() => streamAnswer(DONE));
+  const { client: streaming, events: streamed } = recordEvents(() => streamAnswer(DONE));
   await catchError(streamChat(streaming, question).result());
   expect(streamed[0]?.settings).toEqual({ stream: true });
 });

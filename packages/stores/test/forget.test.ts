@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
 import { until } from "./support/chat.js";
-import { left, openPage, request } from "./support/scoped-pages.js";
+import { listStored, openPage, request } from "./support/scoped-pages.js";
 
-/** A storage whose writes wait while they are held, but for the notice of a tab. */
-function slowWrites(inner: RecordStorage) {
+/** Creates a storage whose writes wait while they are held, except for the notice of a tab. */
+function createSlowStorage(inner: RecordStorage) {
   let held: Promise<void> | undefined;
   let release: () => void = () => {};
   const storage: RecordStorage = {
@@ -25,7 +25,7 @@ function slowWrites(inner: RecordStorage) {
   return { storage, hold, release: () => release() };
 }
 
-describe("Forgetting a scope", () => {
+describe("Signing out", () => {
   test("removes what the user has stored, empties the stores, and leaves other users alone", async () => {
     const storage = memoryStorage();
     const [ann, bob, nobody] = [
@@ -34,10 +34,10 @@ describe("Forgetting a scope", () => {
       openPage(storage),
     ] as const;
     for (const page of [ann, bob, nobody]) await page.use();
-    expect(await left(storage, "ann")).not.toEqual([]);
+    expect(await listStored(storage, "ann")).not.toEqual([]);
     expect(await signOut(ann.client)).toEqual({ unsent: 0, errors: [] });
     await settled();
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
     expect([ann.texts(), ann.list.getSnapshot()]).toEqual([[], []]);
     for (const [page, scope] of [
       [bob, "bob"],
@@ -45,11 +45,11 @@ describe("Forgetting a scope", () => {
     ] as const) {
       expect(page.texts()).toEqual([`question of ${scope}`, "Hi"]);
       expect(page.list.getSnapshot()).toHaveLength(1);
-      expect((await left(storage, scope)).length).toBeGreaterThan(3);
+      expect((await listStored(storage, scope)).length).toBeGreaterThan(3);
     }
   });
 
-  test("can be repeated, also while the first time is in progress", async () => {
+  test("can be repeated, even while the first call is in progress", async () => {
     const storage = memoryStorage();
     const { client, use } = openPage(storage, "ann");
     await use();
@@ -58,10 +58,10 @@ describe("Forgetting a scope", () => {
       { unsent: 0, errors: [] },
     ]);
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
-  test("stops an answer that streams, and nothing of it is written later", async () => {
+  test("stops a streaming response, which is not written later", async () => {
     const storage = memoryStorage();
     const { client, chat, held, texts, use } = openPage(storage, "ann");
     await use();
@@ -72,10 +72,10 @@ describe("Forgetting a scope", () => {
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
     expect((await turn).outcome).toBe("stopped");
     await settled();
-    expect([await left(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
+    expect([await listStored(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
   });
 
-  test("reaches the other tabs of the user, which stop and remove what they write", async () => {
+  test("reaches the other tabs of the user, which stop and remove their records", async () => {
     const storage = memoryStorage();
     const [one, two] = [openPage(storage, "ann"), openPage(storage, "ann")] as const;
     await one.use();
@@ -86,13 +86,13 @@ describe("Forgetting a scope", () => {
     await signOut(one.client);
     expect((await turn).outcome).toBe("stopped");
     await settled();
-    expect([two.texts(), two.list.getSnapshot(), await left(storage, "ann")]).toEqual([[], [], []]);
+    expect([two.texts(), two.list.getSnapshot(), await listStored(storage, "ann")]).toEqual([[], [], []]);
   });
 
-  test("removes also what a slow write of this tab or another one still adds", async () => {
+  test("also removes records that a slow write of this or another tab adds later", async () => {
     const inner = memoryStorage();
     for (const isOwn of [true, false]) {
-      const slow = slowWrites(inner);
+      const slow = createSlowStorage(inner);
       const writer = openPage(slow.storage, "ann");
       await writer.use();
       slow.hold();
@@ -106,12 +106,12 @@ describe("Forgetting a scope", () => {
       slow.release();
       await forgetting;
       await settled();
-      expect(await left(inner, "ann")).toEqual([]);
+      expect(await listStored(inner, "ann")).toEqual([]);
       writer.chat.close();
     }
   });
 
-  test("leaves no entry of a submission that is answered later", async () => {
+  test("leaves no entry of a submission whose response arrives later", async () => {
     const storage = memoryStorage();
     let answer: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -130,22 +130,22 @@ describe("Forgetting a scope", () => {
     answer();
     await creating;
     await settled();
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
-  test("leaves users and collections of the app alone where the client has no scope", async () => {
+  test("leaves the app's collections and other users alone if the client has no user", async () => {
     const storage = memoryStorage();
     const [ann, nobody] = [openPage(storage, "ann"), openPage(storage)];
     await ann.use();
     await nobody.use();
     await storage.write("chats-of-the-app", new Map([["a", 1]]));
     await signOut(nobody.client);
-    expect(await left(storage)).toEqual([]);
-    expect((await left(storage, "ann")).length).toBeGreaterThan(3);
+    expect(await listStored(storage)).toEqual([]);
+    expect((await listStored(storage, "ann")).length).toBeGreaterThan(3);
     expect((await storage.read("chats-of-the-app")).size).toBe(1);
   });
 
-  test("names what could not be removed, and removes it the next time", async () => {
+  test("returns the error of a failed removal, and removes the records the next time", async () => {
     const inner = memoryStorage();
     let isIll = false;
     const ill = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
@@ -160,10 +160,10 @@ describe("Forgetting a scope", () => {
     expect((await signOut(client)).errors).toMatchObject([{ name: "InvalidStateError" }]);
     isIll = false;
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await left(inner, "ann")).toEqual([]);
+    expect(await listStored(inner, "ann")).toEqual([]);
   });
 
-  test("removes what the page knows from a storage without drop, and says that there may be more", async () => {
+  test("removes known records from a storage without drop, and reports that others may be left", async () => {
     const { drop: _, ...storage } = memoryStorage();
     const before = openPage(storage, "ann");
     await before.use();
@@ -174,18 +174,18 @@ describe("Forgetting a scope", () => {
       { message: expect.stringContaining("drop") },
     ]);
     await settled();
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
-  test("reaches a storage that this page has not used, if it is given", async () => {
+  test("clears a given storage that this page has not used", async () => {
     const storage = memoryStorage();
     await openPage(storage, "ann").use();
     const { client } = clientOf(() => new Response(), { user: "ann" });
     expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
-    expect(await left(storage, "ann")).toEqual([]);
+    expect(await listStored(storage, "ann")).toEqual([]);
   });
 
-  test("removes nothing that is written after it, also where its own notice comes back late", async () => {
+  test("removes nothing that is written afterwards, even if its own notice arrives late", async () => {
     const inner = memoryStorage();
     const late: (() => void)[] = [];
     const storage: RecordStorage = {
@@ -206,10 +206,10 @@ describe("Forgetting a scope", () => {
     for (const arrive of late) arrive();
     await settled();
     expect(texts()).toEqual(["Hello again", "Hello"]);
-    expect(await left(storage, "ann")).not.toEqual([]);
+    expect(await listStored(storage, "ann")).not.toEqual([]);
   });
 
-  test("leaves a chat that works like a new one", async () => {
+  test("leaves a chat that works like a new chat", async () => {
     const storage = memoryStorage();
     const { client, chat, texts, held, use } = openPage(storage, "ann");
     await use();

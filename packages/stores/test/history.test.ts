@@ -104,7 +104,7 @@ describe("the messages that a chat sends", () => {
   }
   const answer = { id: "2", role: "assistant", content: "Fine.", reasoning: "Hm." } as const;
 
-  test("have the thinking of every answer in a turn with tools, and of no other", async () => {
+  test("contain the reasoning only of turns with tools", async () => {
     const toolCall = { id: "a", name: "f", arguments: "{}", input: {}, state: "done", output: null } as const;
     expect(
       await sentFor([
@@ -125,7 +125,7 @@ describe("the messages that a chat sends", () => {
     ]);
   });
 
-  test("have images as parts after the text", async () => {
+  test("contain images as parts after the text", async () => {
     const url = "https://files.test/a.png";
     expect(
       await sentFor([

@@ -16,7 +16,7 @@ function openPage({
   answered = () => Promise.resolve(),
   daysOf = (_name: string): number => 1,
 } = {}) {
-  const day = openDay();
+  const day = openPageForADay();
   const bodies: { urls: string[] }[] = [];
   const { client, requests } = clientOf(
     async (request) => {
@@ -46,8 +46,8 @@ function openPage({
   return { store, requests, bodies, day, url: () => store.getSnapshot().data?.images[0]?.url };
 }
 
-/** A clock whose long waits end when the test lets time pass. */
-function openDay() {
+/** Opens a page with a clock whose long waits end when the test advances it. */
+function openPageForADay() {
   const waiting = new Set<() => void>();
   onTestFinished(() => void vi.useRealTimers());
   const clock = {
@@ -76,7 +76,7 @@ function openDay() {
   };
 }
 
-test("a link that runs out while its image is shown is renewed, again and again, by the proxy alone", async () => {
+test("a link that expires while its image is shown is renewed by the proxy, again and again", async () => {
   const { store, requests, bodies, day, url } = openPage();
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn" });
@@ -90,7 +90,7 @@ test("a link that runs out while its image is shown is renewed, again and again,
   expect(requests).toHaveLength(3);
 });
 
-test("a link that still works is not renewed with those that have run out", async () => {
+test("a link that still works is not renewed together with expired links", async () => {
   const { store, bodies, day, url } = openPage({ daysOf: (name) => (name.includes("dusk") ? 2 : 1) });
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn dusk" });
@@ -101,7 +101,7 @@ test("a link that still works is not renewed with those that have run out", asyn
   expect(bodies.map(({ urls }) => urls)).toEqual([[original("dawn"), original("dusk")], [linkTo("dawn+")]]);
 });
 
-test("a link that ran out while nothing showed the image is renewed when something does", async () => {
+test("a link that expired while its image was hidden is renewed when the image is shown", async () => {
   const { store, requests, day, url } = openPage();
   await store.generate({ prompt: "dawn" });
   day.pass(DAY_MS + 1000);
@@ -113,7 +113,7 @@ test("a link that ran out while nothing showed the image is renewed when somethi
   expect(day.waits()).toBe(0);
 });
 
-test("a link that could not be renewed stays, and the next attempt follows a minute later", async () => {
+test("a link that could not be renewed stays, and is tried again a minute later", async () => {
   let status = 503;
   const { store, bodies, day, url } = openPage({ status: () => status });
   onTestFinished(store.subscribe(() => {}));
@@ -121,7 +121,7 @@ test("a link that could not be renewed stays, and the next attempt follows a min
   day.pass(DAY_MS + 1000);
   const failedAt = Date.now();
   const [image] = store.getSnapshot().data?.images ?? [];
-  // `expect.poll` would move the clock at each look
+  // `expect.poll` would move the clock at each check
   await new Promise<void>((resolve) => {
     onTestFinished(store.subscribe(() => store.getSnapshot().data?.images[0] !== image && resolve()));
   });

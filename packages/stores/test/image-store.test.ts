@@ -19,8 +19,8 @@ const refusal = (status: number) =>
     { status, headers: { "retry-after": "20" } },
   );
 
-/** A promise, and what fulfils it. */
-function deferred<Value>() {
+/** Creates a promise with its resolver. */
+function createDeferred<Value>() {
   let fulfil!: (value: Value) => void;
   const promise = new Promise<Value>((resolve) => {
     fulfil = resolve;
@@ -28,9 +28,15 @@ function deferred<Value>() {
   return { promise, fulfil };
 }
 
-/** A store whose gateway answers when the test says so; `arrived(1)` is when the first request is there. */
-function live(options: Options | (() => Options) = { model }, clientOptions: Partial<ClientOptions> = {}) {
-  const calls = [1, 2, 3].map(() => ({ arrival: deferred<void>(), answer: deferred<Response>() }));
+/** Creates a store whose gateway responds when the test says so; `arrived(1)` resolves with the first request. */
+function createLiveStore(
+  options: Options | (() => Options) = { model },
+  clientOptions: Partial<ClientOptions> = {},
+) {
+  const calls = [1, 2, 3].map(() => ({
+    arrival: createDeferred<void>(),
+    answer: createDeferred<Response>(),
+  }));
   const call = (nth: number) => calls[nth - 1] as (typeof calls)[number];
   const { client, requests } = clientOf((_, nth) => {
     call(nth).arrival.fulfil();
@@ -54,8 +60,8 @@ function live(options: Options | (() => Options) = { model }, clientOptions: Par
   };
 }
 
-/** Everything that the callbacks were reported. */
-function witness() {
+/** Creates callbacks that record their calls. */
+function createWitness() {
   const reported: string[] = [];
   return {
     reported,
@@ -67,7 +73,7 @@ function witness() {
 describe("an image store", () => {
   test("sends nothing before generate, then the request with the model and its parameters", async () => {
     const params = { size: "2048x2048", watermark: false } as const;
-    const { store, requests, state, bodies, answers } = live({ model, params });
+    const { store, requests, state, bodies, answers } = createLiveStore({ model, params });
     expect(state()).toEqual({ status: "idle", failedCount: 0 });
     const before = Date.now();
     const generated = store.generate({ ...reef, watermark: true });
@@ -90,7 +96,7 @@ describe("an image store", () => {
   });
 
   test("changes twice for a request, and keeps its state object in between", async () => {
-    const { store, state, statuses, arrived, answers } = live();
+    const { store, state, statuses, arrived, answers } = createLiveStore();
     const generated = store.generate(reef);
     const pending = state();
     await arrived(1);
@@ -100,8 +106,8 @@ describe("an image store", () => {
     expect(statuses).toEqual(["pending", "success"]);
   });
 
-  test("keeps the images of a sequence in order with the failed ones, and counts those", async () => {
-    const { store, state, answers } = live();
+  test("keeps the images of a sequence in order, including failed images, and counts the failed ones", async () => {
+    const { store, state, answers } = createLiveStore();
     const generated = store.generate({ ...reef, sequential_image_generation: "auto" });
     await answers(1, answer(first, withheld, second));
     await generated;
@@ -112,9 +118,9 @@ describe("an image store", () => {
     });
   });
 
-  test("sends a double click once, and refuses the second", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, requests, answers } = live({ model, ...callbacks });
+  test("sends a double click once, and rejects the second request", async () => {
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, requests, answers } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate(wreck)).toMatchObject({
@@ -129,8 +135,8 @@ describe("an image store", () => {
   });
 
   test("checks before it sends, and returns the issues", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, statuses, requests } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, statuses, requests } = createLiveStore({ model, ...callbacks });
     // @ts-expect-error a size of the other model
     const refused = await store.generate({ ...reef, size: "1024x1024" });
     const expected = {
@@ -144,7 +150,7 @@ describe("an image store", () => {
     expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, none"]]);
   });
 
-  test("sends a request unchanged with checks: false, also to an unknown model", async () => {
+  test("sends a request unchanged with checks: false, even to an unknown model", async () => {
     const { client, requests } = clientOf(() => answer(first));
     const request = { ...reef, size: "8192x8192" };
     await createImageStore<string>(client, { model, checks: false }).generate(request);
@@ -220,8 +226,8 @@ describe("images that failed", () => {
   ])(
     "after HTTP %i have the billing %s; the request is sent once, and the last images stay",
     async (status, billing) => {
-      const { reported, ...callbacks } = witness();
-      const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
+      const { reported, ...callbacks } = createWitness();
+      const { store, state, requests, statuses, answers } = createLiveStore({ model, ...callbacks });
       const made = store.generate(reef);
       await answers(1, answer(first, withheld));
       const { data } = await made;
@@ -249,7 +255,7 @@ describe("images that failed", () => {
   );
 
   test("are requested again by generate(variables)", async () => {
-    const { store, state, bodies, answers } = live({ model, params: { seed: 7 } });
+    const { store, state, bodies, answers } = createLiveStore({ model, params: { seed: 7 } });
     const generated = store.generate(reef);
     await answers(1, refusal(500));
     await generated;
@@ -281,9 +287,9 @@ describe("images that failed", () => {
     ]);
   });
 
-  test("were not sent if the key function fails, and the thrown value becomes an error", async () => {
+  test("were not sent if the apiKey function fails, and the thrown value becomes an error", async () => {
     const headers = () => Promise.reject("signed out");
-    const { store, requests } = live({ model }, { headers });
+    const { store, requests } = createLiveStore({ model }, { headers });
     const { error } = await store.generate(reef);
     expect(error).toMatchObject({ name: "ConfigurationError", cause: "signed out" });
     expect(error?.message).toContain("signed out");
@@ -292,9 +298,9 @@ describe("images that failed", () => {
 });
 
 describe("stop", () => {
-  test("ends the request at once as an error that may be billed, and ignores a late answer", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, statuses, answers, arrived } = live({ model, ...callbacks });
+  test("ends the request at once as an error that may be billed, and ignores a late response", async () => {
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, statuses, answers, arrived } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     await arrived(1);
     store.stop();
@@ -317,7 +323,7 @@ describe("stop", () => {
   });
 
   test("aborts the request", async () => {
-    const sent = deferred<Request>();
+    const sent = createDeferred<Request>();
     const { client } = clientOf((request) => {
       sent.fulfil(request);
       return new Promise(() => {});
@@ -330,8 +336,8 @@ describe("stop", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test("reports that nothing is billed before the gateway has the request, and after a refusal", async () => {
-    const early = live();
+  test("reports that nothing is billed before the request is sent, and after a rejection", async () => {
+    const early = createLiveStore();
     void early.store.generate(reef);
     early.store.stop();
     await settled();
@@ -343,9 +349,9 @@ describe("stop", () => {
     expect(early.state()).toMatchObject({ error: nothing });
     expect(early.requests).toHaveLength(0);
 
-    const retried = deferred<void>();
+    const retried = createDeferred<void>();
     const onEvent: ClientOptions["onEvent"] = ({ type }) => type === "retry" && retried.fulfil();
-    const limited = live({ model }, { clock: stoppedClock(), onEvent });
+    const limited = createLiveStore({ model }, { clock: stoppedClock(), onEvent });
     void limited.store.generate(reef);
     await limited.answers(1, refusal(429));
     await retried.promise;
@@ -361,9 +367,9 @@ describe("stop", () => {
     [429, "none", "did not take it up"],
     [408, "maybe", "may bill"],
     [502, "maybe", "may bill"],
-  ])("says what a %i means before its words have come: %s", async (status, billing, message) => {
+  ])("knows the billing of a %i before its body has arrived: %s", async (status, billing, message) => {
     const words = openBody();
-    const { store, state, answers } = live({ model });
+    const { store, state, answers } = createLiveStore({ model });
     void store.generate(reef);
     await answers(1, new Response(words.body, { status }));
     await settled();
@@ -371,7 +377,7 @@ describe("stop", () => {
     expect(state()).toMatchObject({ error: { message: expect.stringContaining(message), billing } });
   });
 
-  test("A stop and an answer never disagree at any moment of the answer", async () => {
+  test("The state and the promise agree if a stop comes at any moment of the response", async () => {
     const ends = new Set<string>();
     for (let steps = 0; steps < 100; steps += 1) {
       const { client } = clientOf(() => answer(first));
@@ -387,8 +393,8 @@ describe("stop", () => {
   });
 
   test("does nothing without a request in flight", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, statuses } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, statuses } = createLiveStore({ model, ...callbacks });
     store.stop();
     await settled();
     expect([state().status, statuses, reported]).toEqual(["idle", [], []]);
@@ -397,7 +403,7 @@ describe("stop", () => {
 
 describe("reset", () => {
   test("deletes the state", async () => {
-    const { store, state, answers } = live();
+    const { store, state, answers } = createLiveStore();
     const generated = store.generate(reef);
     await answers(1, answer(first, withheld));
     await generated;
@@ -406,8 +412,8 @@ describe("reset", () => {
   });
 
   test("ends the request in flight, and reports it only to its caller", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, answers, arrived } = live({ model, ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, answers, arrived } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     await arrived(1);
     store.reset();
@@ -422,9 +428,9 @@ describe("reset", () => {
 });
 
 describe('whenBusy: "replace"', () => {
-  test("ends the request in flight, and its late answer does not reach the new one", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, requests, statuses, answers, arrived } = live({
+  test("ends the request in flight, and its late response does not change the new request", async () => {
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, requests, statuses, answers, arrived } = createLiveStore({
       model,
       whenBusy: "replace",
       ...callbacks,
@@ -451,8 +457,8 @@ describe('whenBusy: "replace"', () => {
   });
 
   test("keeps the request in flight if the new one breaks a rule", async () => {
-    const { reported, ...callbacks } = witness();
-    const { store, state, answers } = live({ model, whenBusy: "replace", ...callbacks });
+    const { reported, ...callbacks } = createWitness();
+    const { store, state, answers } = createLiveStore({ model, whenBusy: "replace", ...callbacks });
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({

@@ -5,12 +5,12 @@ import { addIds } from "../../core/test/support/kept.js";
 import { lose, restoreModules } from "../../core/test/support/lost-code.js";
 import { until } from "./support/chat.js";
 
-/* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
+/* A page loads some code on demand. If the network is gone by then, the page still shows the right state. */
 
 afterEach(restoreModules);
 
-/** Creates a page without these modules, whose gateway is `answer`. */
-async function pageWithout(
+/** Opens a page without these modules, whose gateway is `answer`. */
+async function openPageWithout(
   modules: readonly string[],
   answer: (request: Request) => Response | Promise<Response>,
 ) {
@@ -35,10 +35,10 @@ async function pageWithout(
 const model = "alpha-v4.1-flash";
 const anything = checkOnly(() => true);
 
-describe("a chat whose code for failures is lost", () => {
-  test("A refused message of a chat is not lost, and is sent again by retry()", async () => {
+describe("a chat whose code for failures can't be loaded", () => {
+  test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
     const answers = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
-    const { createChatStore, client, requests } = await pageWithout(
+    const { createChatStore, client, requests } = await openPageWithout(
       ["core/src/transport/repeat"],
       () => answers.shift() as Response,
     );
@@ -49,10 +49,10 @@ describe("a chat whose code for failures is lost", () => {
   });
 });
 
-/** The events of a kept answer, whose first connection ends behind the first of them. */
+/** Serves a resumable stream whose first connection ends after the first event. */
 const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
 
-function keptAnswer({ method, headers }: Request): Response {
+function serveStoredStream({ method, headers }: Request): Response {
   if (method === "DELETE") return new Response(null, { status: 204 });
   const answer = streamAnswer(
     method === "POST" ? addIds(kept.slice(0, 1)) : addIds(kept, Number(headers.get("last-event-id"))),
@@ -61,11 +61,11 @@ function keptAnswer({ method, headers }: Request): Response {
   return answer;
 }
 
-describe("a kept answer that breaks off", () => {
-  test("It stays kept without chat/structured-output after a reload, and retry() gives the value", async () => {
-    const { createChatStore, memoryStorage, client, requests } = await pageWithout(
+describe("a resumable stream that breaks off", () => {
+  test("It can still be resumed after a reload without chat/structured-output, and retry() returns the value", async () => {
+    const { createChatStore, memoryStorage, client, requests } = await openPageWithout(
       ["chat/structured-output"],
-      keptAnswer,
+      serveStoredStream,
     );
     const storage = memoryStorage();
     const draft = { role: "assistant", content: "", streamId: "s-1" };
@@ -90,9 +90,9 @@ describe("a kept answer that breaks off", () => {
   });
 });
 
-describe("a chat whose own code is lost", () => {
+describe("a chat whose own code can't be loaded", () => {
   test.each(["chat/persistence", "storage/recovery"])(
-    "It works without %s, and says what is not stored",
+    "It works without %s, and reports unsaved messages",
     async (module) => {
       const { chat, events } = await storedChat(module);
       expect(events).toContain("storage-error");
@@ -100,7 +100,7 @@ describe("a chat whose own code is lost", () => {
     },
   );
 
-  test("It stores all messages with the next one, when its code is there", async () => {
+  test("It stores all messages with the next message, once its code loads", async () => {
     const { chat, createChatStore, client, storage } = await storedChat("chat/persistence");
     restoreModules();
     expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
@@ -113,9 +113,9 @@ describe("a chat whose own code is lost", () => {
     expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
   });
 
-  /** A chat with a storage that has sent a message in a page without a module. */
+  /** Opens a chat with a storage that has sent a message in a page without a module. */
   async function storedChat(module: string) {
-    const page = await pageWithout([module], () => streamAnswer(textAnswer("Hello")));
+    const page = await openPageWithout([module], () => streamAnswer(textAnswer("Hello")));
     const storage = page.memoryStorage();
     const chat = page.createChatStore(page.client, { model, id: "a", storage });
     chat.subscribe(() => {});
@@ -124,8 +124,8 @@ describe("a chat whose own code is lost", () => {
     return { ...page, chat, storage };
   }
 
-  test("An answer with tool calls stays without chat/tool-calls, and no tool runs", async () => {
-    const { createChatStore, defineTool, client, requests } = await pageWithout(["chat/tool-calls"], () =>
+  test("A response with tool calls stays without chat/tool-calls, and no tool runs", async () => {
+    const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/tool-calls"], () =>
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
     const execute = vi.fn();
@@ -136,7 +136,7 @@ describe("a chat whose own code is lost", () => {
       outcome: "error",
       error: {
         billing: "maybe",
-        message: expect.stringContaining("earlier answers of this turn are kept"),
+        message: expect.stringContaining("earlier responses of this turn stay"),
       },
       messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],
     });
@@ -148,32 +148,35 @@ describe("a chat whose own code is lost", () => {
     ["a history with tool calls", "chat/history"],
     ["prepareMessages", "chat/history"],
     ["a schema", "chat/structured-output"],
-  ])("A message is not sent without the code for %s, stays, and is sent by retry()", async (part, module) => {
-    const { createChatStore, client, requests } = await pageWithout([module], () =>
-      streamAnswer(textAnswer("{}")),
-    );
-    const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
-    const chat = createChatStore(client, {
-      model,
-      initialMessages: [
-        { role: "user", content: "Pay" },
-        { role: "assistant", content: "", toolCalls: [call] },
-        { role: "assistant", content: "Paid." },
-      ],
-      ...(part === "a schema" && { outputSchema: anything }),
-      ...(part === "prepareMessages" && { prepareMessages: (messages) => messages }),
-    });
-    expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
-    expect(requests).toEqual([]);
-    restoreModules();
-    expect(await chat.retry()).toMatchObject({ outcome: "complete" });
-    expect(requests).toEqual(["POST"]);
-  });
+  ])(
+    "A message that is not sent without the code for %s stays, and retry() sends it",
+    async (part, module) => {
+      const { createChatStore, client, requests } = await openPageWithout([module], () =>
+        streamAnswer(textAnswer("{}")),
+      );
+      const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
+      const chat = createChatStore(client, {
+        model,
+        initialMessages: [
+          { role: "user", content: "Pay" },
+          { role: "assistant", content: "", toolCalls: [call] },
+          { role: "assistant", content: "Paid." },
+        ],
+        ...(part === "a schema" && { outputSchema: anything }),
+        ...(part === "prepareMessages" && { prepareMessages: (messages) => messages }),
+      });
+      expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
+      expect(requests).toEqual([]);
+      restoreModules();
+      expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+      expect(requests).toEqual(["POST"]);
+    },
+  );
 });
 
-test("A film is listed without storage/record-writer-later, and stored with the next one", async () => {
+test("A video is listed without storage/record-writer-later, and stored with the next video", async () => {
   const ids = ["t-1", "t-2"];
-  const { createVideoTaskList, memoryStorage, client, events, ...core } = await pageWithout(
+  const { createVideoTaskList, memoryStorage, client, events, ...core } = await openPageWithout(
     ["storage/record-writer-later"],
     () => Response.json({ id: ids.shift(), model: "beta3.0-video", created_at: 1 }),
   );
@@ -188,10 +191,11 @@ test("A film is listed without storage/record-writer-later, and stored with the 
   expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
 });
 
-describe("a user who signs out where storage/forget is lost", () => {
-  test("signOut() resolves to the error, and removes all when the code is there", async () => {
-    const { createChatStore, memoryStorage, signOut, client } = await pageWithout(["storage/forget"], () =>
-      streamAnswer(textAnswer("Hello")),
+describe("a user who signs out when storage/forget can't be loaded", () => {
+  test("signOut() returns the error, and removes all records once the code loads", async () => {
+    const { createChatStore, memoryStorage, signOut, client } = await openPageWithout(
+      ["storage/forget"],
+      () => streamAnswer(textAnswer("Hello")),
     );
     const storage = memoryStorage();
     const chat = createChatStore(client, { model, id: "a", storage });
@@ -202,8 +206,8 @@ describe("a user who signs out where storage/forget is lost", () => {
     expect(await storage.read("chat/a")).toEqual(new Map());
   });
 
-  test("Another tab that can't forget says so, and its error is handled", async () => {
-    const { createChatStore, memoryStorage, client, events } = await pageWithout(["storage/forget"], () =>
+  test("Another tab that can't load the code reports this, and its error is handled", async () => {
+    const { createChatStore, memoryStorage, client, events } = await openPageWithout(["storage/forget"], () =>
       streamAnswer(textAnswer("Hello")),
     );
     const storage = memoryStorage();

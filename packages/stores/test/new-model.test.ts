@@ -3,12 +3,12 @@ import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice
 import { expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
 
-/* A model that is added tomorrow: each error says how to send it from where it appeared, and that works. */
+/* A model that is newer than this version: each error says how to send it, and that works. */
 
 const messages = [{ role: "user" as const, content: "Hello" }];
 const newer = { model: "zeta-9", messages, depth: "deep" };
 
-function gateway() {
+function createGateway() {
   return clientOf((request) => {
     const { pathname } = new URL(request.url);
     if (pathname === "/v1/images/generations")
@@ -22,14 +22,14 @@ function gateway() {
 
 const way = "(send one that is not listed with `{ checks: false }`)";
 
-type Verb = (client: ReturnType<typeof gateway>["client"], request: never, options?: object) => unknown;
+type Verb = (client: ReturnType<typeof createGateway>["client"], request: never, options?: object) => unknown;
 test.each<[string, Verb]>([
   ["streamChat", (client, request, options) => streamChat(client, request, options).result()],
   ["completeChat", completeChat],
   ["generateImages", generateImages],
   ["createVideoTask", createVideoTask],
-])("%s says to call it with { checks: false }", async (_, call) => {
-  const { client, requests } = gateway();
+])("%s suggests { checks: false } for an unknown model", async (_, call) => {
+  const { client, requests } = createGateway();
   await expect(async () => call(client, newer as never)).rejects.toMatchObject({
     issues: [{ path: "model", message: expect.stringContaining(way) }],
   });
@@ -38,8 +38,8 @@ test.each<[string, Verb]>([
   expect(await requests[0]?.json()).toMatchObject(newer);
 });
 
-test("a chat store says the same, and sends the model with it", async () => {
-  const { client, requests } = gateway();
+test("a chat store suggests checks: false for an unknown model, and sends the model with it", async () => {
+  const { client, requests } = createGateway();
   const refused = createChatStore(client, { model: "zeta-9" as "delta-5.3" });
   await refused.send("Hello").catch(() => {});
   expect(refused.getSnapshot().error?.message).toContain(way);
@@ -51,8 +51,8 @@ test("a chat store says the same, and sends the model with it", async () => {
   expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hi", outcome: "complete" });
 });
 
-test("an image store says the same, and sends the model with it", async () => {
-  const { client, requests } = gateway();
+test("an image store suggests checks: false for an unknown model, and sends the model with it", async () => {
+  const { client, requests } = createGateway();
   const refused = createImageStore(client, { model: "zeta-9" as "gamma-image-5-0-260128" });
   expect((await refused.generate({ prompt: "A reef" })).error?.message).toContain(way);
   expect(requests).toHaveLength(0);
@@ -61,8 +61,8 @@ test("an image store says the same, and sends the model with it", async () => {
   expect(await requests[0]?.json()).toEqual({ model: "zeta-9", prompt: "A reef", depth: "deep" });
 });
 
-test("a video store says the same, and sends the model with it", async () => {
-  const { client, requests } = gateway();
+test("a video store suggests checks: false for an unknown model, and sends the model with it", async () => {
+  const { client, requests } = createGateway();
   const video = createVideoTaskStore(client);
   const refused = await video.create({ model: "zeta-9" } as never);
   expect(refused.error?.message).toContain(way);
@@ -74,7 +74,7 @@ test("a video store says the same, and sends the model with it", async () => {
   video.reset();
 });
 
-test("a turn and images that failed are sent again without checks, too", async () => {
+test("a failed turn and failed images are repeated without checks, too", async () => {
   let isUp = false;
   const { client, requests } = clientOf(
     (request) => {

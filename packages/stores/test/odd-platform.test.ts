@@ -19,7 +19,7 @@ import {
   streamAnswer,
 } from "../../core/test/support/gateway.js";
 
-/* Platforms and `fetch` functions that differ from the standard: each works, or says what is wrong and what to do. */
+/* Platforms and `fetch` functions that differ from the standard: each works, or fails with an error that names the fix. */
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -29,20 +29,20 @@ const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: words }, finish_reason: "stop" }],
 });
 
-/** A response whose body is any value, as functions in place of `fetch` make them. */
-function responseOf(body: unknown, status = 200): Response {
+/** Creates a response with any value as its body, as custom `fetch` functions do. */
+function createResponse(body: unknown, status = 200): Response {
   const response = new Response(null, { status });
   Object.defineProperty(response, "body", { value: body });
   return response;
 }
 
-async function* piecesOf(text: string, made: (piece: string) => unknown) {
-  // one half of a character at a time, where it has two
+async function* readPieces(text: string, made: (piece: string) => unknown) {
+  // splits characters of two code units
   for (let at = 0; at < text.length; at += 1) yield made(text.charAt(at));
 }
 
-function streamOf(text: string, made: (piece: string) => unknown): ReadableStream {
-  const pieces = piecesOf(text, made);
+function createStream(text: string, made: (piece: string) => unknown): ReadableStream {
+  const pieces = readPieces(text, made);
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await pieces.next();
@@ -53,36 +53,39 @@ function streamOf(text: string, made: (piece: string) => unknown): ReadableStrea
 }
 
 const encoded = (piece: string) => new TextEncoder().encode(piece);
-/** Bytes of whole characters only: these pieces cut no character in two. */
+/** Encodes pieces that do not split a character. */
 const bodies: readonly (readonly [string, (text: string) => unknown])[] = [
-  ["a stream of texts", (text) => streamOf(text, (piece) => piece)],
-  ["a stream of buffers", (text) => streamOf(text, (piece) => Uint8Array.from(encodedWhole(piece)).buffer)],
+  ["a stream of texts", (text) => createStream(text, (piece) => piece)],
+  [
+    "a stream of buffers",
+    (text) => createStream(text, (piece) => Uint8Array.from(encodeWhole(piece)).buffer),
+  ],
   [
     "a stream of views",
-    (text) => streamOf(text, (piece) => new DataView(encodedWhole(piece).slice().buffer)),
+    (text) => createStream(text, (piece) => new DataView(encodeWhole(piece).slice().buffer)),
   ],
-  ["an iterable of bytes, as of Node", (text) => piecesOf(text, encodedWhole)],
-  ["an iterable of texts, as of Node with an encoding", (text) => piecesOf(text, (piece) => piece)],
+  ["an iterable of bytes, as of Node", (text) => readPieces(text, encodeWhole)],
+  ["an iterable of texts, as of Node with an encoding", (text) => readPieces(text, (piece) => piece)],
 ];
 
 let rest = "";
 /** Encodes a piece whose last character may be half: the half is a part of the next piece. */
-function encodedWhole(piece: string): Uint8Array {
+function encodeWhole(piece: string): Uint8Array {
   const text = rest + piece;
   rest = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : "";
   return encoded(rest ? text.slice(0, -1) : text);
 }
 
-describe.each(bodies)("An answer whose body is %s", (_, made) => {
-  test("is read as a stream and whole", async () => {
-    const { client } = clientOf((__, nth) => responseOf(made(nth === 1 ? streamed : whole)));
+describe.each(bodies)("A response whose body is %s", (_, made) => {
+  test("is read as a stream and as JSON", async () => {
+    const { client } = clientOf((__, nth) => createResponse(made(nth === 1 ? streamed : whole)));
     expect((await streamChat(client, question).result()).message.content).toBe(words);
     expect((await completeChat(client, question)).message.content).toBe(words);
   });
 
-  test("is a refusal with the words of the gateway, and is not repeated", async () => {
+  test("is an error with the gateway's message, and is not repeated", async () => {
     const refusal = JSON.stringify({ error: { message: `no ${words}`, code: "bad" } });
-    const { client, requests } = clientOf(() => responseOf(made(refusal), 400));
+    const { client, requests } = clientOf(() => createResponse(made(refusal), 400));
     expect(await catchError(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       status: 400,
@@ -92,21 +95,21 @@ describe.each(bodies)("An answer whose body is %s", (_, made) => {
   });
 
   test("is closed when the caller stops", async () => {
-    const { client } = clientOf(() => responseOf(made(frame({ content: "Hi" }).repeat(50))));
+    const { client } = clientOf(() => createResponse(made(frame({ content: "Hi" }).repeat(50))));
     const stream = streamChat(client, question);
     for await (const delta of stream) if (delta.type === "text-delta") break;
     expect(stream.snapshot.content).toContain("Hi");
   });
 });
 
-describe("An answer that something else has read", () => {
+describe("A response whose body was read by other code", () => {
   const readers: readonly (readonly [string, (response: Response) => unknown])[] = [
     ["locked", (response) => response.body?.getReader()],
     ["used", (response) => response.text()],
     ["used and let go", async (response) => (await response.body?.getReader().read())?.done],
   ];
 
-  test.each(readers)("is refused with the way out, and requested once: %s", async (_, read) => {
+  test.each(readers)("is an error that names the fix, and is requested once: %s", async (_, read) => {
     const answer = async (text: string, status = 200) => {
       const response = new Response(text, { status });
       await read(response);
@@ -125,13 +128,13 @@ describe("An answer that something else has read", () => {
     expect(await catchError(generateImages(client, image))).toMatchObject(lost);
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error", error: lost });
-    // a refusal stays one
+    // an error response stays one
     const refused = clientOf(() => answer("{}", 400));
     expect(await catchError(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
     expect(refused.requests).toHaveLength(1);
   });
 
-  test("is read where a wrapper reads a clone of it", async () => {
+  test("is read if a wrapper reads a clone of it", async () => {
     const { client } = clientOf(async () => {
       const response = streamAnswer(streamed);
       await response.clone().text();
@@ -141,9 +144,9 @@ describe("An answer that something else has read", () => {
   });
 });
 
-test("A body of anything else is refused with the way out", async () => {
+test("A body of another type is an error that names the fix", async () => {
   for (const piece of [5, {}, null]) {
-    const { client } = clientOf(() => responseOf(streamOf("a", () => piece)));
+    const { client } = clientOf(() => createResponse(createStream("a", () => piece)));
     expect(await catchError(streamChat(client, question).result())).toMatchObject({
       message: expect.stringMatching(/Uint8Array/),
       billing: "maybe",
@@ -151,21 +154,21 @@ test("A body of anything else is refused with the way out", async () => {
   }
 });
 
-test("A response without a body that something else has read is refused with the way out, too", async () => {
-  const response = responseOf(undefined);
+test("A response without a body that was read by other code is an error that names the fix, too", async () => {
+  const response = createResponse(undefined);
   Object.defineProperty(response, "bodyUsed", { value: true });
   response.text = () => Promise.reject(new TypeError("Already read"));
   const { client } = clientOf(() => response);
   expect(`${await catchError(completeChat(client, question))}`).toContain("response.clone()");
 });
 
-test("A redirect whose body is a stream of Node is a redirect", async () => {
-  const { client } = clientOf(() => responseOf(piecesOf("moved", encoded), 302));
+test("A redirect with a stream of Node as its body is followed like any redirect", async () => {
+  const { client } = clientOf(() => createResponse(readPieces("moved", encoded), 302));
   expect(await catchError(streamChat(client, question).result())).toMatchObject({ status: 302 });
 });
 
-/** A client whose `fetch` needs nothing of the platform. */
-function chatOf(options: Partial<ClientOptions> = {}) {
+/** Creates a chat whose `fetch` does not depend on the platform. */
+function createChat(options: Partial<ClientOptions> = {}) {
   const sent: unknown[] = [];
   const client = createClient({
     onEvent: () => {},
@@ -184,9 +187,9 @@ function chatOf(options: Partial<ClientOptions> = {}) {
 }
 
 describe("The client", () => {
-  test("makes its own ids on a platform without crypto", async () => {
+  test("creates ids on a platform without crypto", async () => {
     vi.stubGlobal("crypto", undefined);
-    const { chat } = chatOf();
+    const { chat } = createChat();
     await chat.send("Hello");
     const turn = await chat.send("Again");
     expect(turn).toMatchObject({ outcome: "complete" });
@@ -199,12 +202,12 @@ describe("The client", () => {
     chat.close();
   });
 
-  test("lets its host render on a platform without MessageChannel", async () => {
+  test("lets the page render on a platform without MessageChannel", async () => {
     vi.stubGlobal("MessageChannel", undefined);
     // a clock on which each delta takes a slice
     let now = 0;
     const clock = { now: () => (now += 20), sleep: () => new Promise<void>(() => {}) };
-    const { chat } = chatOf({ clock });
+    const { chat } = createChat({ clock });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "complete" });
     chat.close();
   });
@@ -212,7 +215,7 @@ describe("The client", () => {
   test.each(["TextDecoder", "TextEncoder", "queueMicrotask", "performance"])(
     "names a missing %s before anything is sent",
     async (name) => {
-      const { client, sent } = chatOf({
+      const { client, sent } = createChat({
         clock: { now: () => 0, sleep: () => new Promise<void>(() => {}) },
       });
       const chat = createChatStore(client, { model: "delta-5.3" });
@@ -243,16 +246,16 @@ function pollute(prototype: object, name: string, value: unknown): void {
 }
 
 describe("A page whose old library adds fields to prototypes", () => {
-  test("sends its requests where only arrays have one", async () => {
+  test("sends its requests if only arrays have such fields", async () => {
     pollute(Array.prototype, "each", () => {});
-    const { chat, sent } = chatOf();
+    const { chat, sent } = createChat();
     const turn = await chat.send("Hello");
     expect([turn.outcome, turn.messages.at(-1)?.content, sent.length]).toEqual(["complete", words, 1]);
   });
 
-  test("gets the name of the field of Object.prototype, and sends nothing", async () => {
+  test("gets an error with the name of the field of Object.prototype, and sends nothing", async () => {
     pollute(Object.prototype, "extend", () => {});
-    const { chat, client, sent } = chatOf();
+    const { chat, client, sent } = createChat();
     const turn = await chat.send("Hello");
     expect(turn.outcome).toBe("not-sent");
     expect(turn.error?.message).toMatch(/Object\.prototype.*"extend".*enumerable: false/);
@@ -267,8 +270,8 @@ describe("A page whose old library adds fields to prototypes", () => {
   test.each([
     ["Array.prototype", Array.prototype],
     ["Object.prototype", Object.prototype],
-  ])("gets the error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
-    const { client, sent } = chatOf();
+  ])("gets an error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
+    const { client, sent } = createChat();
     Object.defineProperty(prototype, "toJSON", { value: () => "changed", configurable: true });
     onTestFinished(() => void Reflect.deleteProperty(prototype, "toJSON"));
     const error = await catchError((async () => streamChat(client, question).result())());

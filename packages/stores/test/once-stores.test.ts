@@ -14,8 +14,8 @@ const once = { retry: { limit: 0 } };
 const failing = (status: number, code = "busy") =>
   Response.json({ error: { message: "no", code } }, { status });
 
-/** Headers of a client for which a request waits, between `wait` and `goOn`. */
-function waitingHeaders() {
+/** Creates a `headers` function for which requests wait between `wait` and `goOn`. */
+function createWaitingHeaders() {
   let onWait: (() => void) | undefined;
   return {
     headers: () => {
@@ -23,7 +23,7 @@ function waitingHeaders() {
       onWait();
       return new Promise<never>(() => {});
     },
-    /** Lets the next requests wait. Resolves when one does. */
+    /** Makes the next requests wait. Resolves when one waits. */
     wait: () =>
       new Promise<void>((resolve) => {
         onWait = resolve;
@@ -34,7 +34,7 @@ function waitingHeaders() {
   };
 }
 
-describe("an image store behind a proxy that remembers answers", () => {
+describe("an image store behind a proxy with idempotency", () => {
   const images = Response.json({ data: [{ url: "https://files.test/1.png" }] });
   const reef = { prompt: "A reef" };
 
@@ -43,7 +43,7 @@ describe("an image store behind a proxy that remembers answers", () => {
     return { ...proxy, store: createImageStore(proxy.page(), { model: "gamma-image-5-0-260128" }) };
   }
 
-  test("gets the lost images by the same request, as often as they are lost, and pays once", async () => {
+  test("gets lost images by the same request, even if they are lost repeatedly, and pays once", async () => {
     const { store, sent, keys, lose } = opened();
     lose();
     lose();
@@ -55,14 +55,14 @@ describe("an image store behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 3]);
   });
 
-  test("pays again for the same request once the images are there", async () => {
+  test("pays again for the same request after the images have arrived", async () => {
     const { store, sent, keys, lose } = opened();
     lose();
     for (let nth = 0; nth < 3; nth += 1) await store.generate(reef);
     expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
   });
 
-  test("pays again for another request, and then for the first one", async () => {
+  test("pays again for another request, and then for the first request", async () => {
     const { store, sent, lose } = opened();
     lose();
     await store.generate(reef);
@@ -71,14 +71,14 @@ describe("an image store behind a proxy that remembers answers", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test.each([500, 408, 422, 400])("has a new key after a %i that was read", async (status) => {
+  test.each([500, 408, 422, 400])("uses a new key after a %i response", async (status) => {
     const { store, keys } = opened((nth) => (nth === 1 ? failing(status) : images.clone()));
     await store.generate(reef);
     expect((await store.generate(reef)).status).toBe("success");
     expect(new Set(keys).size).toBe(2);
   });
 
-  test("has the same key after the request was turned away, because the first may be paid", async () => {
+  test("reuses the key after the proxy has rejected a repetition, because the first request may be billed", async () => {
     const { store, sent, keys, lose, turnAway } = opened();
     lose();
     await store.generate(reef);
@@ -90,7 +90,7 @@ describe("an image store behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
-  test("has a new key after the user has stopped the request", async () => {
+  test("uses a new key after the user has stopped the request", async () => {
     const { store, keys } = opened((nth) => (nth === 1 ? new Promise(() => {}) : images.clone()));
     const generated = store.generate(reef);
     await expect.poll(() => keys.length).toBe(1);
@@ -101,10 +101,10 @@ describe("an image store behind a proxy that remembers answers", () => {
   });
 
   test.each(["stop", "reset"] as const)(
-    "gets the lost images and pays once, though the user called %s before the repetition left",
+    "gets lost images and pays once if the user called %s before the repetition was sent",
     async (verb) => {
       const { page, sent, keys, lose } = openOnce(() => images.clone(), once);
-      const { headers, wait, goOn } = waitingHeaders();
+      const { headers, wait, goOn } = createWaitingHeaders();
       const store = createImageStore(page({ headers }), { model: "gamma-image-5-0-260128" });
       lose();
       await store.generate(reef);
@@ -119,7 +119,7 @@ describe("an image store behind a proxy that remembers answers", () => {
   );
 });
 
-describe("an asset store behind a proxy that remembers answers", () => {
+describe("an asset store behind a proxy with idempotency", () => {
   function opened() {
     const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
@@ -131,7 +131,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
   test.each([
     ["a file", () => new File(["bytes"], "reef.png", { type: "image/png" })],
     ["an address", () => new URL("https://files.test/reef.png")],
-  ])("registers %s once, also where the answer was lost", async (_, sourceOf) => {
+  ])("registers %s once, even if the response was lost", async (_, sourceOf) => {
     const { store, sent, keys, lose } = opened();
     const source = sourceOf();
     lose();
@@ -141,12 +141,12 @@ describe("an asset store behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
-  test("registers an address once, though its store was reset before the repetition left", async () => {
+  test("registers a URL once if its store was reset before the repetition was sent", async () => {
     const { page, sent, keys, lose } = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
       gateway: { assetLookup: async () => ({ Status: "Active" }) },
     });
-    const { headers, wait, goOn } = waitingHeaders();
+    const { headers, wait, goOn } = createWaitingHeaders();
     const store = createAssetStore(page({ headers }), { groupId: "g" });
     lose();
     await store.create("https://files.test/reef.png");
@@ -171,7 +171,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
   });
 });
 
-describe("a film behind a proxy that remembers answers", () => {
+describe("a video behind a proxy with idempotency", () => {
   const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
   const film = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });
@@ -190,7 +190,7 @@ describe("a film behind a proxy that remembers answers", () => {
     return { ...proxy, visit };
   };
 
-  test("is paid once where the answer was lost, in one entry of the list", async () => {
+  test("is paid once and listed once if the response was lost", async () => {
     const { visit, sent, keys, lose } = opened();
     const { video, entries } = visit(memoryStorage());
     lose();
@@ -203,7 +203,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect(entry).not.toHaveProperty("fingerprint");
   });
 
-  test("is paid once where the page was reloaded after the answer was lost", async () => {
+  test("is paid once if the page was reloaded after the response was lost", async () => {
     const { visit, sent, lose } = opened();
     const storage = memoryStorage();
     lose();
@@ -214,7 +214,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect(await entries()).toMatchObject([{ state: "created" }]);
   });
 
-  test("is paid once where the page was killed while it waited", async () => {
+  test("is paid once if the page was killed while it waited", async () => {
     const { visit, sent, keys, lose } = opened();
     const storage = memoryStorage();
     const kill = lose("never");
@@ -222,14 +222,14 @@ describe("a film behind a proxy that remembers answers", () => {
     await expect.poll(() => sent.length).toBe(1);
     const left = memoryStorage();
     await left.write("video-tasks", await storage.read("video-tasks"));
-    // its locks are gone with it
+    // its locks are released with it
     kill();
     await killed;
     expect((await visit(left).video.create(reef)).handle).toMatchObject({ id: "t-1" });
     expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
-  test("is paid once where its page is killed, and another open page asks for the same at once", async () => {
+  test("is paid once if its page is killed and another open page sends the same request at once", async () => {
     const { visit, sent, keys, lose } = opened();
     const storage = memoryStorage();
     const kill = lose("never");
@@ -243,7 +243,7 @@ describe("a film behind a proxy that remembers answers", () => {
     await entries();
     kill();
     await killed;
-    // a browser takes the locks of a page back a moment after its end
+    // a browser releases the locks of a page a moment after its end
     const isHeld = async () => {
       const { held = [] } = (await globalThis.navigator?.locks?.query()) ?? {};
       return held.some(({ name }) => name?.includes(String(keys[0])));
@@ -254,7 +254,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
-  test("is another film where the page that asked for the same still waits", async () => {
+  test("is another video if the page with the same request still waits", async () => {
     const { visit, sent, lose } = opened();
     const storage = memoryStorage();
     const end = lose("never");
@@ -268,7 +268,7 @@ describe("a film behind a proxy that remembers answers", () => {
     await first;
   });
 
-  test("stays in the list where the same is asked for in another page, which learns late that it is there", async () => {
+  test("stays in the list if another page sends the same request before it hears of the video", async () => {
     let answer: (response: Response) => void = () => {};
     const first = new Promise<Response>((resolve) => {
       answer = resolve;
@@ -300,9 +300,9 @@ describe("a film behind a proxy that remembers answers", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test("is paid once, though its store was reset before the repetition left", async () => {
+  test("is paid once if its store was reset before the repetition was sent", async () => {
     const { page, sent, keys, lose } = openOnce(film, once);
-    const { headers, wait, goOn } = waitingHeaders();
+    const { headers, wait, goOn } = createWaitingHeaders();
     const client = page({ headers });
     const storage = memoryStorage();
     const video = createVideoTaskStore(client, { storage });
@@ -320,7 +320,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
   });
 
-  test("is paid once where two pages ask for the lost one at once", async () => {
+  test("is paid once if two pages repeat the lost request at once", async () => {
     const { visit, sent, lose } = opened();
     const storage = memoryStorage();
     lose();
@@ -331,7 +331,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("is another film for another request, and for the same one after its task is known", async () => {
+  test("is another video for another request, and for the same request after its task is known", async () => {
     const { visit, sent, lose } = opened();
     const { video, entries } = visit(memoryStorage());
     lose();
@@ -344,7 +344,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect([sent.length, (await entries()).length]).toEqual([3, 3]);
   });
 
-  test("stays unconfirmed where its repetition is refused, and is new where another body has its key", async () => {
+  test("stays unconfirmed if its repetition is rejected, and is new if the key was used with another body", async () => {
     const { visit, sent, keys, lose, turnAway } = opened();
     const { video, entries } = visit(memoryStorage());
     lose();
@@ -359,7 +359,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
   });
 
-  test("is new after an error that was read, and the first entry stays unconfirmed", async () => {
+  test("is new after an error response, and the first entry stays unconfirmed", async () => {
     const { visit, keys } = opened((nth) =>
       nth === 1 ? failing(504) : Response.json({ id: `t-${nth}`, created_at: 1 }),
     );
@@ -370,7 +370,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test("has a new key where no header can have that of its record", async () => {
+  test("uses a new key if the stored key is not a valid header", async () => {
     const { visit, keys, lose } = opened();
     const storage = memoryStorage();
     lose();

@@ -16,8 +16,8 @@ const lost = () => {
 };
 const refused = () => Response.json({ error: { message: "no gateway" } }, { status: 502 });
 
-/** A page of a browser, and a server that answers polls with `answer`. */
-function browserPage(options: VideoTaskStoreOptions = {}) {
+/** Opens a page of a browser, whose server responds to polls with `answer`. */
+function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
   const navigator = { onLine: true };
@@ -57,7 +57,7 @@ function browserPage(options: VideoTaskStoreOptions = {}) {
     video,
     attach,
     polls: () => polls,
-    /** The browser reports that it has a network, or none. */
+    /** Makes the browser report that it has a network or not. */
     network(onLine: boolean) {
       navigator.onLine = onLine;
       window.dispatchEvent(new Event(onLine ? "online" : "offline"));
@@ -75,8 +75,8 @@ const polling = { fetchStatus: "idle", pauseReason: undefined };
 const offline = { fetchStatus: "paused", pauseReason: "offline", nextPollAt: undefined };
 
 describe("a page whose browser has no network", () => {
-  test("polls a server that answers all the same", async () => {
-    const { network, attach, clock, video, polls } = browserPage();
+  test("polls a server that responds despite that", async () => {
+    const { network, attach, clock, video, polls } = openBrowserPage();
     await network(false);
     await attach();
     await clock.advance(10 * MINUTE);
@@ -87,8 +87,8 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject(polling);
   });
 
-  test("polls no longer than until a poll reaches no server, and at once when the network is back", async () => {
-    const { network, attach, clock, video, server, polls } = browserPage();
+  test("polls until a poll reaches no server, and at once when the network is back", async () => {
+    const { network, attach, clock, video, server, polls } = openBrowserPage();
     await attach();
     const { answer } = server;
     server.answer = lost;
@@ -102,8 +102,8 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: undefined });
   });
 
-  test("tries again once a minute, when it is shown again, and when the user asks for it", async () => {
-    const { network, attach, show, clock, video, server, polls } = browserPage();
+  test("tries again once a minute, when it is shown again, and after refetch", async () => {
+    const { network, attach, show, clock, video, server, polls } = openBrowserPage();
     await attach();
     const { answer } = server;
     server.answer = lost;
@@ -120,7 +120,7 @@ describe("a page whose browser has no network", () => {
     await clock.advance(60 * MINUTE);
     expect(polls()).toBe(before + 60);
     expect(video.getSnapshot()).toMatchObject({ status: "pending", ...offline });
-    // a server on this machine was started again
+    // a server on this machine was restarted
     server.answer = answer;
     await clock.advance(MINUTE);
     expect(video.getSnapshot()).toMatchObject(polling);
@@ -128,8 +128,8 @@ describe("a page whose browser has no network", () => {
     expect(polls()).toBe(before + 62);
   });
 
-  test("is not offline by a server that answers with an error, nor by a failure before", async () => {
-    const { network, attach, clock, video, server, polls } = browserPage();
+  test("does not count as offline after an error response or an earlier failure", async () => {
+    const { network, attach, clock, video, server, polls } = openBrowserPage();
     server.answer = lost;
     await attach();
     await network(false);
@@ -143,15 +143,15 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: { name: "APIError" } });
   });
 
-  test("A hidden page does not poll, but with pollInBackground until a poll reaches no server", async () => {
-    const first = browserPage();
+  test("A hidden page polls only with pollInBackground, and until a poll reaches no server", async () => {
+    const first = openBrowserPage();
     await first.attach();
     await first.network(false);
     await first.show("hidden");
     expect(first.video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
     await first.clock.advance(10 * MINUTE);
     expect(first.polls()).toBe(1);
-    const second = browserPage({ pollInBackground: true });
+    const second = openBrowserPage({ pollInBackground: true });
     await second.attach();
     await second.network(false);
     await second.show("hidden");
@@ -163,7 +163,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("leaves no timer or listener behind", async () => {
-    const { network, attach, clock, server, polls } = browserPage();
+    const { network, attach, clock, server, polls } = openBrowserPage();
     await attach();
     server.answer = lost;
     await network(false);
@@ -175,9 +175,9 @@ describe("a page whose browser has no network", () => {
     expect(polls()).toBe(2);
   });
 
-  test("follows the app's own presence alone", async () => {
+  test("uses only the app's own presence", async () => {
     const present: Presence = { absence: undefined, subscribe: () => () => {} };
-    const { network, attach, clock, video, server } = browserPage({ presence: present });
+    const { network, attach, clock, video, server } = openBrowserPage({ presence: present });
     await attach();
     server.answer = lost;
     await network(false);
@@ -186,7 +186,7 @@ describe("a page whose browser has no network", () => {
   });
 
   test("polls assets in the same way", async () => {
-    const { client, network, clock, server, polls } = browserPage();
+    const { client, network, clock, server, polls } = openBrowserPage();
     await network(false);
     server.answer = () => Response.json({ Id: "a-1", Status: "Processing" });
     const asset = createAssetStore(client);

@@ -3,7 +3,7 @@ import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 
-/* A store keeps its errors in its state, and a page shows them in a user's words: the message is for the developer. */
+/* A page shows the errors of a store in words for users. The printed message is for developers. */
 
 let printed: ReturnType<typeof vi.spyOn>;
 beforeEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 });
 const lines = () => printed.mock.calls.flat();
 
-/** Printed messages are remembered in a page: each test has its own. */
+/** Returns a new message for each test, because a page prints each message once. */
 let count = 0;
 const refusal = (code: string, status = 403) => {
   const message = `${code} ${++count}`;
@@ -24,8 +24,8 @@ const refusal = (code: string, status = 403) => {
 };
 const developed = (answer: () => Response, options: Partial<ClientOptions> = {}) =>
   clientOf(answer, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
-/** Prints one more line, which comes after all that were printed before it. */
-async function printOfAnother(): Promise<void> {
+/** Prints one more line and waits for it, so that all earlier lines are printed. */
+async function printAnother(): Promise<void> {
   const { message, answer } = refusal("model_not_allowed");
   vi.unstubAllEnvs();
   await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
@@ -33,14 +33,14 @@ async function printOfAnother(): Promise<void> {
 }
 
 test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_found", "misconfigured"])(
-  "prints the refusal %s of a proxy in a chat once, with its message",
+  "prints the error %s of a proxy in a chat once, with its message",
   async (code) => {
     const { message, answer } = refusal(code);
     for (const _ of [1, 2]) {
       const chat = createChatStore(developed(answer), { model: "delta-5.3" });
       expect(await chat.send("Hello")).toMatchObject({ error: { message } });
     }
-    await printOfAnother();
+    await printAnother();
     expect(lines().slice(0, -1)).toEqual([`@sluice/core: APIError: ${message}`]);
   },
 );
@@ -54,7 +54,7 @@ test("prints a wrong base URL", async () => {
   await vi.waitFor(() =>
     expect(lines()).toEqual([
       expect.stringMatching(
-        /^@sluice\/core: APIError: HTTP 404: the answer is the page .*check the base URL/,
+        /^@sluice\/core: APIError: HTTP 404: the response is the page .*check the base URL/,
       ),
     ]),
   );
@@ -80,14 +80,14 @@ test.each([
   ["a budget that is used up", "budget_exhausted", 429],
   ["a task that is not the user's", "task_not_found", 404],
   ["a service that is down", "upstream_error", 502],
-])("prints nothing of what a user can run into: %s", async (_, code, status) => {
+])("prints nothing about errors that users cause: %s", async (_, code, status) => {
   const { answer } = refusal(code, status);
   await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });
 
-test("prints nothing of a file that a user has chosen", async () => {
+test("prints nothing about a file that a user has chosen", async () => {
   const issue = {
     path: "input.media.0",
     message: `must be JPEG ${++count}`,
@@ -98,26 +98,26 @@ test("prints nothing of a file that a user has chosen", async () => {
   expect(await store.create({ model: "beta3.0-video", input: { prompt: "A reef" } })).toMatchObject({
     error: { name: "ValidationError", issues: [issue] },
   });
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });
 
-test("prints nothing where a user sends twice before the answer has come", async () => {
+test("prints nothing if a user sends twice before the response arrives", async () => {
   const { answer } = refusal("rate_limited", 429);
   const chat = createChatStore(developed(answer), { model: "delta-5.3" });
   const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
   expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });
 
-test("prints nothing of a mistake in production, or where `onEvent` receives it", async () => {
+test("prints nothing in production, or if `onEvent` receives the mistake", async () => {
   const { answer } = refusal("origin_not_allowed");
   const send = (client: ReturnType<typeof developed>) =>
     createChatStore(client, { model: "delta-5.3" }).send("Hello");
   await send(developed(answer, { onEvent: () => {} }));
   vi.stubEnv("NODE_ENV", "production");
   await send(developed(answer));
-  await printOfAnother();
+  await printAnother();
   expect(lines()).toHaveLength(1);
 });

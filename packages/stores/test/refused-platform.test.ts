@@ -25,7 +25,7 @@ const silent = () => new Promise<never>(() => {});
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A tab of a gateway that answers everything at once. */
+/** Opens a tab whose gateway responds to every request at once. */
 function openTab() {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
@@ -55,8 +55,8 @@ function openTab() {
   return { client, clock, requests, limits, failures, posts };
 }
 
-/** Resolves when a store shows what is wanted. A second of the clock passes in many turns. */
-async function shows<State>(
+/** Waits until a store shows a state. Advances the clock by one second in small steps. */
+async function waitForState<State>(
   { clock }: Pick<ReturnType<typeof openTab>, "clock">,
   store: Store<State>,
   isWanted: (state: State) => boolean,
@@ -71,25 +71,29 @@ async function shows<State>(
 
 const isOver = ({ status }: { readonly status: string }) => status === "success";
 
-/** Makes one of everything in a tab, and expects each to succeed with one request. */
-async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
+/** Uses every store in a tab, and expects each to succeed with one request. */
+async function useEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
   const { client, posts } = tab;
   const task = createVideoTaskStore(client, { storage });
   void task.create(video);
-  await shows(tab, task, isOver);
+  await waitForState(tab, task, isOver);
   const asset = createAssetStore(client, { groupId: "group-1" });
   void asset.create("https://cdn.test/hero.png");
-  await shows(tab, asset, isOver);
+  await waitForState(tab, asset, isOver);
   const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
   void images.generate({ prompt: "A reef at dawn" });
-  await shows(tab, images, isOver);
+  await waitForState(tab, images, isOver);
   const chat = createChatStore(client, {
     id: "chat",
     model: "delta-5.3",
     storage: storage ?? memoryStorage(),
   });
   void chat.send("Hello");
-  await shows(tab, chat, ({ status, messages }) => status === "ready" && messages[1]?.outcome === "complete");
+  await waitForState(
+    tab,
+    chat,
+    ({ status, messages }) => status === "ready" && messages[1]?.outcome === "complete",
+  );
   chat.close();
   expect(posts()).toHaveLength(5);
 }
@@ -106,11 +110,11 @@ describe("Web Locks that", () => {
   ])("%s let each tab work separately, which is reported once", async (_, locks) => {
     vi.stubGlobal("navigator", { locks });
     const tab = openTab();
-    await makeEverything(tab);
+    await useEverything(tab);
     expect(tab.limits()).toEqual(["web-locks"]);
     expect(tab.failures()).toEqual([]);
     const other = openTab();
-    await makeEverything(other);
+    await useEverything(other);
     expect(other.limits()).toEqual(["web-locks"]);
   });
 
@@ -121,12 +125,12 @@ describe("Web Locks that", () => {
       },
     });
     const tab = openTab();
-    await makeEverything(tab);
+    await useEverything(tab);
     expect(tab.limits()).toEqual(["web-locks"]);
     expect(tab.failures()).toEqual([]);
   });
 
-  test("answer late are used from then on, and nothing is done twice", async () => {
+  test("respond late are used from then on, and no work is done twice", async () => {
     let answer: (snapshot: LockManagerSnapshot) => void = () => {};
     const first = new Promise<LockManagerSnapshot>((resolve) => {
       answer = resolve;
@@ -143,18 +147,18 @@ describe("Web Locks that", () => {
     const tab = openTab();
     const task = createVideoTaskStore(tab.client);
     void task.create(video);
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
     expect([tab.posts().length, requests.length]).toEqual([1, 0]);
     answer({});
     await settled();
     const again = createVideoTaskStore(tab.client);
     void again.create(video);
-    await shows(tab, again, isOver);
+    await waitForState(tab, again, isOver);
     expect([tab.posts().length, requests.length > 0]).toEqual([2, true]);
     expect(tab.limits()).toEqual(["web-locks"]);
   });
 
-  test("answer one query late, as after a sleep, are used from then on", async () => {
+  test("respond late to one query, as after a sleep, are used from then on", async () => {
     let wake: (snapshot: LockManagerSnapshot) => void = () => {};
     const asleep = new Promise<LockManagerSnapshot>((resolve) => {
       wake = resolve;
@@ -172,7 +176,7 @@ describe("Web Locks that", () => {
     expect([hasLocks(), await isLocked(client, "a")]).toEqual([true, true]);
   });
 
-  test("never answer are waited for no longer than 3 seconds", async () => {
+  test("never respond are waited for at most 3 seconds", async () => {
     vi.stubGlobal("navigator", { locks: { request: silent, query: silent } });
     const tab = openTab();
     const task = createVideoTaskStore(tab.client);
@@ -183,7 +187,7 @@ describe("Web Locks that", () => {
     await tab.clock.advance(1);
     await settled();
     expect([tab.posts().length, tab.limits()]).toEqual([1, ["web-locks"]]);
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
   });
 
   test("are held by another tab are waited for without a limit", async () => {
@@ -204,20 +208,20 @@ describe("Web Locks that", () => {
     await tab.clock.advance(3_600_000);
     expect(task.getSnapshot()).toMatchObject({ status: "pending", task: undefined });
     grant();
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
     expect(tab.limits()).toEqual([]);
   });
 });
 
-test("A platform without Web Locks and channels makes everything, and reports no limit", async () => {
+test("A platform without Web Locks and channels supports all stores, and reports no limit", async () => {
   vi.stubGlobal("navigator", undefined);
   vi.stubGlobal("BroadcastChannel", undefined);
   const tab = openTab();
-  await makeEverything(tab);
+  await useEverything(tab);
   expect([tab.limits(), tab.failures()]).toEqual([[], []]);
 });
 
-test("A task that is reset while the locks are asked is neither kept nor sent", async () => {
+test("A task that is reset during the query of the locks is neither stored nor sent", async () => {
   let refuse: ((error: Error) => void) | undefined;
   const query = () =>
     new Promise<never>((_, reject) => {
@@ -240,7 +244,7 @@ test("A task that is reset while the locks are asked is neither kept nor sent", 
   expect([requests.length, writes.length]).toEqual([0, 0]);
 });
 
-test("A lock that is refused is reported at once, and the manager is not asked again", async () => {
+test("A refused lock is reported at once, and the manager is not used again", async () => {
   let requests = 0;
   const request = () => {
     requests += 1;
@@ -251,13 +255,13 @@ test("A lock that is refused is reported at once, and the manager is not asked a
   for (const id of ["t-1", "t-2"]) {
     const task = createVideoTaskStore(tab.client);
     task.attach(id);
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
     expect(tab.limits()).toEqual(["web-locks"]);
   }
   expect(requests).toBe(1);
 });
 
-test("A chat whose lock is refused reports it, and has its answer", async () => {
+test("A chat whose lock is refused reports this, and gets its response", async () => {
   vi.stubGlobal("navigator", { locks: { request: rejected, query: async () => ({ held: [] }) } });
   const tab = openTab();
   const chat = createChatStore(tab.client, { id: "chat", model: "delta-5.3", storage: memoryStorage() });
@@ -268,7 +272,7 @@ test("A chat whose lock is refused reports it, and has its answer", async () => 
   chat.close();
 });
 
-test("A manager that refuses a later query is reported, and no other tab of the page asks it", async () => {
+test("A manager that refuses a later query is reported, and is not used again", async () => {
   let queries = 0;
   const query = async () => {
     queries += 1;
@@ -279,19 +283,19 @@ test("A manager that refuses a later query is reported, and no other tab of the 
   for (const tab of [openTab(), openTab()]) {
     const storage = memoryStorage();
     await storage.write("video-tasks", new Map([["a", entry]]));
-    await shows(
+    await waitForState(
       tab,
       createVideoTaskList(tab.client, { storage }),
       ([first]) => first?.state === "unconfirmed",
     );
     expect(tab.limits()).toEqual(["web-locks"]);
   }
-  // the first one of the manager, and two about the lock of the task
+  // the first query of the manager, and two queries for the lock of the task
   expect(queries).toBe(3);
 });
 
 describe("a BroadcastChannel that", () => {
-  const channelThat = (constructed: () => void, postMessage: () => void) =>
+  const stubChannel = (constructed: () => void, postMessage: () => void) =>
     class extends EventTarget {
       constructor() {
         super();
@@ -303,16 +307,16 @@ describe("a BroadcastChannel that", () => {
       close() {}
     };
   test.each([
-    ["can't be made", channelThat(denied, () => {})],
-    ["refuses messages", channelThat(() => {}, denied)],
+    ["can't be made", stubChannel(denied, () => {})],
+    ["refuses messages", stubChannel(() => {}, denied)],
   ])("%s lets each tab work separately, which is reported once", async (_, channel) => {
     vi.stubGlobal("BroadcastChannel", channel);
     const tab = openTab();
-    await makeEverything(tab);
+    await useEverything(tab);
     expect(tab.limits()).toEqual(["broadcast-channel"]);
   });
 
-  test("brings a message of any other script is not disturbed", async () => {
+  test("gets a message of another script ignores it", async () => {
     const channels: EventTarget[] = [];
     vi.stubGlobal(
       "BroadcastChannel",
@@ -331,7 +335,7 @@ describe("a BroadcastChannel that", () => {
     task.attach("t-1");
     for (const data of [null, 5, "news", {}, { type: "hello" }, { type: "other" }, []])
       for (const channel of channels) channel.dispatchEvent(new MessageEvent("message", { data }));
-    await shows(tab, task, isOver);
+    await waitForState(tab, task, isOver);
   });
 });
 
@@ -339,8 +343,8 @@ describe("a browser's storage that", () => {
   class FakeRequest extends EventTarget {
     error = refusal();
   }
-  /** An `indexedDB` whose `open` ends so. */
-  const indexedDBThat = (open: (() => unknown) | undefined) => {
+  /** Creates an `indexedDB` whose `open` ends with an event. */
+  const stubIndexedDB = (open: (() => unknown) | undefined) => {
     vi.stubGlobal("indexedDB", open && { open });
     vi.stubGlobal("IDBRequest", FakeRequest);
     return indexedDBStorage({ name: `refused-${Math.random()}` });
@@ -351,9 +355,9 @@ describe("a browser's storage that", () => {
     return request;
   };
   test.each([
-    ["throws on open (IndexedDB)", "indexed-db", () => indexedDBThat(denied)],
-    ["fails to open (IndexedDB)", "indexed-db", () => indexedDBThat(failing)],
-    ["is absent (IndexedDB)", "indexed-db", () => indexedDBThat(undefined)],
+    ["throws on open (IndexedDB)", "indexed-db", () => stubIndexedDB(denied)],
+    ["fails to open (IndexedDB)", "indexed-db", () => stubIndexedDB(failing)],
+    ["is absent (IndexedDB)", "indexed-db", () => stubIndexedDB(undefined)],
     ["can't be reached (localStorage)", "web-storage", () => webStorage(denied)],
     ["is absent (localStorage)", "web-storage", () => webStorage(() => null as never)],
   ] as const)(
@@ -361,32 +365,32 @@ describe("a browser's storage that", () => {
     async (_, feature, storageThat) => {
       const tab = openTab();
       const storage = storageThat();
-      await makeEverything(tab, storage);
+      await useEverything(tab, storage);
       expect(tab.limits()).toEqual([feature]);
       expect(tab.failures()).toEqual([]);
       expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
     },
   );
 
-  test("never answers (IndexedDB) is waited for 3 seconds", async () => {
+  test("never responds (IndexedDB) is waited for 3 seconds", async () => {
     const tab = openTab();
-    await makeEverything(
+    await useEverything(
       tab,
-      indexedDBThat(() => new FakeRequest()),
+      stubIndexedDB(() => new FakeRequest()),
     );
     expect(tab.failures()[0]).toMatchObject({ error: { name: "TimeoutError" } });
     expect(tab.limits()).toEqual([]);
   });
 
-  test("is full is reported once for the chat and once for the videos, until there is room", async () => {
+  test("is full is reported once for the chat and once for the videos, until there is space", async () => {
     const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
     const tab = openTab();
-    await makeEverything(tab, { ...memoryStorage(), write: full });
+    await useEverything(tab, { ...memoryStorage(), write: full });
     expect(tab.failures()).toHaveLength(2);
     expect(tab.limits()).toEqual([]);
   });
 
-  test("answers late has its tasks shown then", async () => {
+  test("responds late shows its tasks then", async () => {
     const storage = memoryStorage();
     const kept = {
       key: "k",
@@ -409,6 +413,6 @@ describe("a browser's storage that", () => {
     await tab.clock.advance(3000);
     expect([list.getSnapshot().length, tab.failures().length]).toEqual([0, 1]);
     answer();
-    await shows(tab, list, ([entry]) => entry?.task?.state === "succeeded");
+    await waitForState(tab, list, ([entry]) => entry?.task?.state === "succeeded");
   });
 });

@@ -4,14 +4,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
 
 const file = (size: number) => new Blob([new Uint8Array(size)]);
-const videoOf = (...media: readonly Blob[]) =>
+const createVideo = (...media: readonly Blob[]) =>
   ({
     model: "beta3.0-video",
     input: { prompt: "A reef", media: media.map((url) => ({ type: "reference_image" as const, url })) },
   }) as const;
 
-/** A page whose gateway takes everything. */
-function page(uploads?: MediaUploader) {
+/** Opens a page whose gateway accepts every request. */
+function openPage(uploads?: MediaUploader) {
   const { client, requests } = clientOf(
     (request) =>
       request.url.includes("/images/")
@@ -30,14 +30,14 @@ describe("a file in a request without the option `uploads`", () => {
   };
 
   test("is refused by a video task store, and nothing is sent", async () => {
-    const { client, requests } = page();
-    const state = await createVideoTaskStore(client).create(videoOf(file(3)));
+    const { client, requests } = openPage();
+    const state = await createVideoTaskStore(client).create(createVideo(file(3)));
     expect(state).toMatchObject({ status: "error", error: refusal });
     expect(requests).toHaveLength(0);
   });
 
   test("is refused by an image store, and nothing is sent", async () => {
-    const { client, requests } = page();
+    const { client, requests } = openPage();
     const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
     const state = await images.generate({ prompt: "A reef", image: [file(3)] });
     expect(state).toMatchObject({ status: "error", error: refusal });
@@ -46,10 +46,10 @@ describe("a file in a request without the option `uploads`", () => {
 });
 
 describe("an uploader of an app", () => {
-  test("gets each file once, and its addresses are sent", async () => {
+  test("gets each file once, and the URLs are sent", async () => {
     const shares: unknown[] = [];
     const uploaded: Blob[] = [];
-    const { client, requests } = page({
+    const { client, requests } = openPage({
       async upload(given, blob, { onProgress } = {}) {
         expect(given).toBe(client);
         uploaded.push(blob);
@@ -61,7 +61,7 @@ describe("an uploader of an app", () => {
     const video = createVideoTaskStore(client);
     const leave = video.subscribe(() => shares.push(video.getSnapshot().progress));
     onTestFinished(leave);
-    expect(await video.create(videoOf(one, other, one))).toMatchObject({ handle: { id: "t-1" } });
+    expect(await video.create(createVideo(one, other, one))).toMatchObject({ handle: { id: "t-1" } });
     expect(uploaded).toEqual([one, other]);
     expect(shares).toEqual(expect.arrayContaining([0.25, 1, undefined]));
     expect(await requests[0]?.json()).toMatchObject({
@@ -69,9 +69,9 @@ describe("an uploader of an app", () => {
     });
   });
 
-  test("refuses a request by its error, and nothing is sent", async () => {
-    const { client, requests } = page({ upload: () => Promise.reject(new RangeError("bucket is full")) });
-    const state = await createVideoTaskStore(client).create(videoOf(file(3)));
+  test("can reject a file with an error, and nothing is sent", async () => {
+    const { client, requests } = openPage({ upload: () => Promise.reject(new RangeError("bucket is full")) });
+    const state = await createVideoTaskStore(client).create(createVideo(file(3)));
     expect(state).toMatchObject({ status: "error", error: { message: "bucket is full" } });
     expect(requests).toHaveLength(0);
   });

@@ -6,7 +6,7 @@ declare const client: Client;
 const messages = [{ role: "user" as const, content: "Hello" }];
 const accepts = (_: ChatRequest) => {};
 
-test("the types refuse the values that the tables refuse", () => {
+test("the types reject the values that the checks reject", () => {
   accepts({ model: "alpha-v4.1-flash", messages, thinking: { type: "disabled" }, reasoning_effort: "none" });
   accepts({ model: "gamma-chat-1-6-251015", messages, stop: "END" });
   accepts({ model: "delta-5.3", messages, reasoning_effort: "max" });
@@ -33,7 +33,7 @@ test("the types refuse the values that the tables refuse", () => {
   streamChat(client, { model: "delta-5.3", messages, signal: AbortSignal.abort() });
 });
 
-test("a model that is one of several accepts the fields that all of them have", () => {
+test("a model of a union type accepts the fields that all its members have", () => {
   const model = "delta-5.3" as ChatModel;
   streamChat(client, { model, messages, max_tokens: 500 });
   createChatStore(client, { model });
@@ -44,7 +44,7 @@ test("a model that is one of several accepts the fields that all of them have", 
   createChatStore(client, { model: "delta-5.3", params: { reasoning_effort: "none", max_tokens: 500 } });
 });
 
-test("a model that is not listed is accepted with checks: false", () => {
+test("an unknown model is accepted with checks: false", () => {
   const zeta = { model: "zeta-9", messages, depth: "deep" };
   streamChat(client, zeta, { checks: false });
   streamChat(client, { model: "zeta-9", messages, depth: "deep" }, { checks: false });

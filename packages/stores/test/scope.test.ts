@@ -15,8 +15,8 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } 
 const film = { code: "success", data: { status: "SUCCESS", result_url: "https://files.test/anns.mp4" } };
 const forbidden = () => Response.json({ error: { message: "not yours" } }, { status: 403 });
 
-/** A page of a user: another one is another tab, or the same browser after another user has signed in. */
-function pageOf(scope: string | undefined, answer: () => Response = () => streamAnswer(textAnswer("Hi"))) {
+/** Opens a page of a user. Another page is another tab, or the same browser after another user has signed in. */
+function openPage(scope: string | undefined, answer: () => Response = () => streamAnswer(textAnswer("Hi"))) {
   const baseURL = "https://gateway.test";
   return clientOf(answer, {
     user: scope,
@@ -26,8 +26,8 @@ function pageOf(scope: string | undefined, answer: () => Response = () => stream
   });
 }
 
-/** Resolves when a store shows what is waited for. */
-function shows<State>(store: Store<State>, isShown: (state: State) => boolean): Promise<State> {
+/** Waits until a store shows a state. */
+function waitForState<State>(store: Store<State>, isShown: (state: State) => boolean): Promise<State> {
   return new Promise((resolve) => {
     const check = () => isShown(store.getSnapshot()) && resolve(store.getSnapshot());
     store.subscribe(check);
@@ -35,17 +35,17 @@ function shows<State>(store: Store<State>, isShown: (state: State) => boolean): 
   });
 }
 
-describe("The scope of a client", () => {
+describe("The user of a client", () => {
   test.each([["user-1"], ["a/b"], ['"'], ["ü".normalize("NFD")], ["\ud800"], [" "], ["__proto__"]])(
     "may be %j",
     async (scope) => {
       const storage = memoryStorage();
-      const { client } = pageOf(scope);
+      const { client } = openPage(scope);
       expect(client.user).toBe(scope);
       await createChatStore(client, { id: "a", model: "delta-5.3", storage }).send("Hello");
       await settled();
-      const again = createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage });
-      await shows(again, ({ messages }) => messages.length === 2);
+      const again = createChatStore(openPage(scope).client, { id: "a", model: "delta-5.3", storage });
+      await waitForState(again, ({ messages }) => messages.length === 2);
     },
   );
 
@@ -54,76 +54,76 @@ describe("The scope of a client", () => {
     [null, /user: .* got null;/],
     [5, /user: .* got 5;/],
     [{}, /user: .* got {};/],
-  ])("is refused as %j, with the option's name", (scope, message) => {
-    expect(() => pageOf(scope as string)).toThrow(message);
+  ])("is rejected as %j, with the option's name", (scope, message) => {
+    expect(() => openPage(scope as string)).toThrow(message);
   });
 
   test("is not part of any request", async () => {
-    const { client, requests } = pageOf("user-of-a-secret-name");
+    const { client, requests } = openPage("user-of-a-secret-name");
     await createChatStore(client, { model: "delta-5.3" }).send("Hello");
     const [request] = requests as [Request];
     const sent = [request.url, await request.text(), ...[...request.headers].flat()];
     expect(sent.join(" ")).not.toContain("secret-name");
   });
 
-  test("keeps the chats, tasks and cached polls of users apart, whatever their names and ids are", async () => {
+  test("separates the chats, tasks and shared polls of users with any names and ids", async () => {
     const storage = memoryStorage();
     const users = ["a", "a/b", 'a"', '"a"', "a/chat", "A", undefined];
     const ids = ["b/c", "c", "chat/c", '/"c', "/c"];
     for (const scope of users)
       for (const id of ids)
-        await createChatStore(pageOf(scope).client, { id, model: "delta-5.3", storage }).send(
+        await createChatStore(openPage(scope).client, { id, model: "delta-5.3", storage }).send(
           `${scope} ${id}`,
         );
     await settled();
     for (const scope of users)
       for (const id of ids) {
-        const chat = createChatStore(pageOf(scope).client, { id, model: "delta-5.3", storage });
-        const { messages } = await shows(chat, ({ isRestoring }) => !isRestoring);
+        const chat = createChatStore(openPage(scope).client, { id, model: "delta-5.3", storage });
+        const { messages } = await waitForState(chat, ({ isRestoring }) => !isRestoring);
         expect(messages.map(({ content }) => content)).toEqual([`${scope} ${id}`, "Hi"]);
       }
-    const submitter = pageOf("a", () => Response.json({ id: "film-1", created_at: 1 }));
+    const submitter = openPage("a", () => Response.json({ id: "film-1", created_at: 1 }));
     await createVideoTaskStore(submitter.client, { storage }).create(request);
     await settled();
-    expect(await listVideoTasks(pageOf("a").client, { storage })).toHaveLength(1);
+    expect(await listVideoTasks(openPage("a").client, { storage })).toHaveLength(1);
     for (const scope of users.slice(1))
-      expect(await listVideoTasks(pageOf(scope).client, { storage })).toEqual([]);
+      expect(await listVideoTasks(openPage(scope).client, { storage })).toEqual([]);
   });
 
-  test("decides if two clients of a page share their polls of a task", async () => {
+  test("decides whether two clients of a page share their polls of a task", async () => {
     const id = `film-${Math.random()}`;
     const watch = (scope: string | undefined, answer: () => Response) => {
-      const video = createVideoTaskStore(pageOf(scope, answer).client);
+      const video = createVideoTaskStore(openPage(scope, answer).client);
       video.attach(id);
       return video;
     };
     const bob = watch("bob", forbidden);
-    await shows(bob, ({ status }) => status === "error");
+    await waitForState(bob, ({ status }) => status === "error");
     const ann = watch("ann", () => Response.json(film));
-    await shows(ann, ({ status }) => status === "success");
+    await waitForState(ann, ({ status }) => status === "success");
     await settled();
     expect(bob.getSnapshot()).toMatchObject({ status: "error", task: undefined });
   });
 
-  test("decides if two clients of a page share their polls of an asset", async () => {
+  test("decides whether two clients of a page share their polls of an asset", async () => {
     const id = `asset-${Math.random()}`;
     const watch = (scope: string, answer: () => Response) => {
-      const asset = createAssetStore(pageOf(scope, answer).client);
+      const asset = createAssetStore(openPage(scope, answer).client);
       asset.attach(id);
       return asset;
     };
     const bob = watch("bob", forbidden);
-    await shows(bob, ({ status }) => status === "error");
+    await waitForState(bob, ({ status }) => status === "error");
     const ann = watch("ann", () => Response.json({ Id: id, Status: "Active" }));
-    await shows(ann, ({ status }) => status === "success");
+    await waitForState(ann, ({ status }) => status === "success");
     await settled();
     expect(bob.getSnapshot()).toMatchObject({ status: "error", asset: undefined });
   });
 
-  test("keeps the answer of one user out of a tab in which another user shows a chat with the same id", async () => {
+  test("keeps the response of one user out of another user's tab with the same chat id", async () => {
     const storage = memoryStorage();
     const [ann, bob] = ["ann", "bob"].map((scope) =>
-      createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage }),
+      createChatStore(openPage(scope).client, { id: "a", model: "delta-5.3", storage }),
     ) as [ReturnType<typeof createChatStore>, ReturnType<typeof createChatStore>];
     bob.subscribe(() => {});
     await until(bob, ({ isRestoring }) => !isRestoring);

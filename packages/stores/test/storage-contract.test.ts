@@ -5,17 +5,17 @@ import { expect, test } from "vitest";
 
 type StorageContract = Parameters<typeof storageTests>[0];
 
-/* The contract of a storage notices what is wrong with one. */
+/* The contract detects broken storages. */
 
 type Change = (storage: RecordStorage) => Partial<RecordStorage>;
 const nothing = () => {};
 const silence = new Promise<never>(nothing);
 
-/** Runs all cases on a storage in memory that is changed, and returns the errors by title. */
-async function broken(change: Change, more: Partial<StorageContract> = {}) {
-  const kept = memoryStorage();
-  const create = () => ({ ...kept, ...change(kept) });
-  // most mistakes are noticed by a notice that does not come
+/** Runs all cases on a changed storage in memory, and returns the errors by title. */
+async function createBroken(change: Change, more: Partial<StorageContract> = {}) {
+  const inner = memoryStorage();
+  const create = () => ({ ...inner, ...change(inner) });
+  // most mistakes are detected by a missing change event
   const cases = storageTests({ create, deadlineMs: 50, ...more });
   const ended = await Promise.allSettled(cases.map(({ run }) => run()));
   return Object.fromEntries(
@@ -23,13 +23,13 @@ async function broken(change: Change, more: Partial<StorageContract> = {}) {
   );
 }
 
-/** Writes by a change of what is to be written. */
+/** Changes the records of each write. */
 const writing = (change: (changes: Map<string, unknown>) => Map<string, unknown>): Change => {
-  return (kept) => ({ write: async (name, changes) => kept.write(name, change(new Map(changes))) });
+  return (inner) => ({ write: async (name, changes) => inner.write(name, change(new Map(changes))) });
 };
 
-/** A storage whose collections are objects in memory, as a first draft has them. */
-function drafted(values: "live" | "copied"): Change {
+/** Creates a storage whose collections are plain objects, as in a first draft. */
+function createDrafted(values: "live" | "copied"): Change {
   const collections: Record<string, Record<string, unknown>> = {};
   return () => ({
     read: async (name) => new Map(Object.entries(collections[name] ?? {})),
@@ -45,92 +45,92 @@ function drafted(values: "live" | "copied"): Change {
 const allListeners = new Set<(changes: ReadonlyMap<string, unknown>) => void>();
 const stopsOf = new Map<string, Set<() => void>>();
 
-const mutants: [mistake: string, noticed: string, change: Change, more?: Partial<StorageContract>][] = [
+const mutants: [mistake: string, failing: string, change: Change, more?: Partial<StorageContract>][] = [
   [
     "forgets the last record of a write",
     "changes and removes the records",
     writing((changes) => new Map([...changes].slice(0, changes.size > 1 ? -1 : 1))),
   ],
   [
-    "keeps what is removed",
+    "does not remove records",
     "changes and removes the records",
     writing((changes) => new Map([...changes].filter(([, record]) => record !== undefined))),
   ],
   [
-    "takes null for a removal",
+    "confuses null with a removal",
     "reads each value as its JSON",
     writing((changes) => new Map([...changes].map(([key, record]) => [key, record ?? undefined]))),
   ],
   [
-    "replaces a collection by each write",
+    "replaces a collection with each write",
     "changes and removes the records",
-    (kept) => ({
+    (inner) => ({
       async write(name, changes) {
-        const gone = [...(await kept.read(name)).keys()].map((key) => [key, undefined] as const);
-        await kept.write(name, new Map([...gone, ...changes]));
+        const gone = [...(await inner.read(name)).keys()].map((key) => [key, undefined] as const);
+        await inner.write(name, new Map([...gone, ...changes]));
       },
     }),
   ],
   [
-    "keeps a collection in one record, which it reads and writes",
-    "loses nothing where several instances write",
-    (kept) => {
+    "stores a collection in one record, which it reads and writes",
+    "loses no record if several instances write",
+    (inner) => {
       const read = async (name: string) =>
-        new Map((await kept.read(name)).get("all") as [string, unknown][] | undefined);
+        new Map((await inner.read(name)).get("all") as [string, unknown][] | undefined);
       return {
         read,
         async write(name, changes) {
           const all = await read(name);
           for (const [key, record] of changes) all.set(key, record);
-          await kept.write(name, new Map([["all", [...all]]]));
+          await inner.write(name, new Map([["all", [...all]]]));
         },
       };
     },
   ],
   [
-    "writes one record after the other",
+    "writes its records one after the other",
     "shows all records of a write or none",
-    (kept) => ({
+    (inner) => ({
       async write(name, changes) {
-        for (const change of changes) await kept.write(name, new Map([change]));
+        for (const change of changes) await inner.write(name, new Map([change]));
       },
     }),
   ],
   [
-    "stops at a record without JSON, and keeps those before it",
+    "stops at a record without JSON, and stores the records before it",
     "rejects a record without JSON",
-    (kept) => ({
+    (inner) => ({
       async write(name, changes) {
-        await Promise.all([...changes].map((change) => kept.write(name, new Map([change]))));
+        await Promise.all([...changes].map((change) => inner.write(name, new Map([change]))));
       },
     }),
   ],
-  ["takes an object for a map, and keeps live values", "keeps a record as it was", drafted("live")],
-  ["has no record with the name of a prototype", "takes any text as a key", drafted("copied")],
+  ["stores objects instead of copies", "stores a record as it was", createDrafted("live")],
+  ["loses records with names of Object.prototype", "accepts any text as a key", createDrafted("copied")],
   [
-    "takes A for a",
-    "takes any text as a key",
-    (kept) => ({
-      read: (name) => kept.read(name.toLowerCase()),
-      write: (name, changes) => kept.write(name.toLowerCase(), changes),
+    "ignores the case of names",
+    "accepts any text as a key",
+    (inner) => ({
+      read: (name) => inner.read(name.toLowerCase()),
+      write: (name, changes) => inner.write(name.toLowerCase(), changes),
     }),
   ],
   [
-    "reads one page of 1,000",
+    "reads only a page of 1,000 records",
     "reads 10,000 records",
-    (kept) => ({ read: async (name) => new Map([...(await kept.read(name))].slice(0, 1000)) }),
+    (inner) => ({ read: async (name) => new Map([...(await inner.read(name))].slice(0, 1000)) }),
   ],
   [
-    "keeps an earlier write that is late",
-    "keeps the writes of one instance in the order",
-    (kept) => {
+    "overwrites a record with an earlier write",
+    "applies the writes of one instance in the order",
+    (inner) => {
       let nth = 0;
       return {
         async write(name, changes) {
           const copy = new Map(changes);
           nth += 1;
           if (nth % 2 === 1) for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
-          await kept.write(name, copy);
+          await inner.write(name, copy);
         },
       };
     },
@@ -138,20 +138,24 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
   [
     "throws instead of rejecting",
     "rejects a record without JSON",
-    (kept) => ({
+    (inner) => ({
       write(name, changes) {
         for (const record of changes.values()) JSON.stringify(record);
-        return kept.write(name, changes);
+        return inner.write(name, changes);
       },
     }),
   ],
-  ["never answers a read", "gives each instance what one of them wrote", () => ({ read: () => silence })],
   [
-    "reads nothing beside a damaged record",
-    "leaves out a damaged record",
-    (kept) => ({
+    "never ends a read",
+    "returns the records of a collection to every instance",
+    () => ({ read: () => silence }),
+  ],
+  [
+    "rejects because of one damaged record",
+    "ignores a damaged record",
+    (inner) => ({
       async read(name) {
-        const read = await kept.read(name);
+        const read = await inner.read(name);
         if ([...read.values()].includes("damaged")) throw new SyntaxError("Unexpected token");
         return read;
       },
@@ -159,14 +163,14 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
     { damage: nothing },
   ],
   [
-    "hangs without its server",
-    "rejects in time where it can't be reached",
+    "hangs if its server is down",
+    "rejects in time if it can't be reached",
     () => ({}),
     { createUnreachable: () => ({ read: () => silence, write: () => silence, watch: () => nothing }) },
   ],
   [
-    "throws from a watch without its server",
-    "rejects in time where it can't be reached",
+    "throws from watch if its server is down",
+    "rejects in time if it can't be reached",
     () => ({}),
     {
       createUnreachable: () => ({
@@ -178,23 +182,23 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
       }),
     },
   ],
-  ["reports nothing", "reports what another instance writes", () => ({ watch: () => nothing })],
+  ["reports nothing", "reports writes and removals of other instances", () => ({ watch: () => nothing })],
   [
     "reports no removal",
-    "reports what another instance writes",
-    (kept) => ({
+    "reports writes and removals of other instances",
+    (inner) => ({
       watch: (name, listener) =>
-        kept.watch(name, (changes) =>
+        inner.watch(name, (changes) =>
           listener(new Map([...changes].filter(([, record]) => record !== undefined))),
         ),
     }),
   ],
   [
     "reports null for a removed record",
-    "reports what another instance writes",
-    (kept) => ({
+    "reports writes and removals of other instances",
+    (inner) => ({
       watch: (name, listener) =>
-        kept.watch(name, (changes) =>
+        inner.watch(name, (changes) =>
           listener(new Map([...changes].map(([key, record]) => [key, record ?? null]))),
         ),
     }),
@@ -202,10 +206,10 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
   [
     "reports each record once",
     "reports the writes of one instance in their order",
-    (kept) => ({
+    (inner) => ({
       watch(name, listener) {
         const known = new Set<string>();
-        return kept.watch(name, (changes) => {
+        return inner.watch(name, (changes) => {
           listener(new Map([...changes].filter(([key]) => !known.has(key))));
           for (const key of changes.keys()) known.add(key);
         });
@@ -214,10 +218,10 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
   ],
   [
     "reports all collections",
-    "reports what another instance writes",
-    (kept) => ({
+    "reports writes and removals of other instances",
+    (inner) => ({
       async write(name, changes) {
-        await kept.write(name, changes);
+        await inner.write(name, changes);
         for (const listener of allListeners) listener(changes);
       },
       watch(_, listener) {
@@ -227,32 +231,32 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
     }),
   ],
   [
-    "reports what it has refused",
-    "reports nothing of a write that it refuses",
-    (kept) => ({
+    "reports a rejected write",
+    "reports nothing about a rejected write",
+    (inner) => ({
       async write(name, changes) {
-        const taken = [...changes].filter(([, record]) => typeof record !== "bigint");
-        await kept.write(name, new Map(taken));
-        if (taken.length < changes.size) throw new TypeError("no JSON");
+        const accepted = [...changes].filter(([, record]) => typeof record !== "bigint");
+        await inner.write(name, new Map(accepted));
+        if (accepted.length < changes.size) throw new TypeError("no JSON");
       },
     }),
   ],
   [
-    "goes on after the end of a watch",
-    "ends the watch that is ended",
-    (kept) => ({
+    "reports after the end of a watch",
+    "ends only the watch that is stopped",
+    (inner) => ({
       watch(name, listener) {
-        kept.watch(name, listener);
+        inner.watch(name, listener);
         return nothing;
       },
     }),
   ],
   [
-    "ends all watches with one",
-    "ends the watch that is ended",
-    (kept) => ({
+    "ends all watches when one ends",
+    "ends only the watch that is stopped",
+    (inner) => ({
       watch(name, listener) {
-        const stop = kept.watch(name, listener);
+        const stop = inner.watch(name, listener);
         const stops = stopsOf.get(name) ?? new Set();
         stopsOf.set(name, stops.add(stop));
         return () => {
@@ -261,82 +265,82 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
       },
     }),
   ],
-  ["passes nothing on", "passes records to the watchers", () => ({ pass: nothing })],
+  ["does not pass records", "passes records to the watchers", () => ({ pass: nothing })],
   [
-    "keeps what is passed",
+    "stores passed records",
     "passes records to the watchers",
-    (kept) => ({ pass: (name, changes) => void kept.write(name, changes) }),
+    (inner) => ({ pass: (name, changes) => void inner.write(name, changes) }),
   ],
   [
-    "drops what begins with the same letters",
-    "drops a collection with all below it",
-    (kept) => ({
+    "drops collections with the same prefix",
+    "drops a collection and the collections below it",
+    (inner) => ({
       drop: async (name) => {
-        await kept.drop?.(name);
-        await kept.drop?.(`${name}s`);
+        await inner.drop?.(name);
+        await inner.drop?.(`${name}s`);
       },
     }),
   ],
   [
-    "drops a collection without those below it",
-    "drops a collection with all below it",
-    (kept) => ({
+    "drops a collection without the collections below it",
+    "drops a collection and the collections below it",
+    (inner) => ({
       async drop(name) {
-        const keys = [...(await kept.read(name)).keys()];
-        await kept.write(name, new Map(keys.map((key) => [key, undefined])));
+        const keys = [...(await inner.read(name)).keys()];
+        await inner.write(name, new Map(keys.map((key) => [key, undefined])));
       },
     }),
   ],
   [
-    "gives a lock to all",
-    "gives a lock to one of those",
-    (kept) => ({ lock: async () => ({ write: kept.write, release: async () => {} }) }),
+    "gives a lock to every instance",
+    "gives a lock to one of several instances",
+    (inner) => ({ lock: async () => ({ write: inner.write, release: async () => {} }) }),
   ],
   [
     "has one lock for all names",
-    "gives a lock to one of those",
-    (kept) => ({ lock: async () => kept.lock?.("the lock") }),
+    "gives a lock to one of several instances",
+    (inner) => ({ lock: async () => inner.lock?.("the lock") }),
   ],
   [
-    "never gives a lock back",
-    "gives a lock to one of those",
-    (kept) => ({
+    "never releases a lock",
+    "gives a lock to one of several instances",
+    (inner) => ({
       async lock(name) {
-        const lock = await kept.lock?.(name);
+        const lock = await inner.lock?.(name);
         return lock && { write: (...args) => lock.write(...args), release: async () => {} };
       },
     }),
   ],
   [
-    "writes by a lock that another instance has",
-    "writes by a lock while it is held",
-    (kept) => ({
+    "writes through a lock that another instance holds",
+    "writes through a lock while it is held",
+    (inner) => ({
       async lock(name) {
-        const lock = await kept.lock?.(name);
-        return lock && { write: kept.write, release: () => lock.release() };
+        const lock = await inner.lock?.(name);
+        return lock && { write: inner.write, release: () => lock.release() };
       },
     }),
   ],
   [
-    "keeps the lock of a page that has crashed",
-    "ends the lock of an instance",
+    "does not release the lock of a crashed page",
+    "releases the lock of a crashed instance",
     () => ({}),
     { crash: nothing },
   ],
 ];
-test.each(mutants)("The contract notices a storage that %s", async (_, noticed, change, more) => {
-  const errors = await broken(change, more);
-  expect(Object.keys(errors)).toContainEqual(expect.stringContaining(noticed));
+test.each(mutants)("The contract rejects a storage that %s", async (_, failing, change, more) => {
+  const errors = await createBroken(change, more);
+  expect(Object.keys(errors)).toContainEqual(expect.stringContaining(failing));
 });
 
-test("The contract accepts a storage that ends the locks of an instance that has crashed", async () => {
-  const kept = memoryStorage();
+test("The contract accepts a storage that releases the locks of a crashed instance", async () => {
+  const inner = memoryStorage();
   const held = new Map<RecordStorage, (() => Promise<void>)[]>();
   function create(): RecordStorage {
     const instance: RecordStorage = {
-      ...kept,
+      ...inner,
       async lock(name) {
-        const lock = await kept.lock?.(name);
+        const lock = await inner.lock?.(name);
         if (lock) held.set(instance, [...(held.get(instance) ?? []), () => lock.release()]);
         return lock;
       },
@@ -346,16 +350,16 @@ test("The contract accepts a storage that ends the locks of an instance that has
   const crash = async (instance: RecordStorage) => {
     for (const release of held.get(instance) ?? []) await release();
   };
-  const [crashed] = storageTests({ create, crash }).filter(({ title }) => title.includes("has crashed"));
+  const [crashed] = storageTests({ create, crash }).filter(({ title }) => title.includes("crashed instance"));
   await crashed?.run();
   expect(held.size).toBe(2);
 });
 
-test("A case asks its runner for no callback: Jest and Bun would wait for it", () => {
+test("A case has no parameter, so that Jest and Bun do not wait for a callback", () => {
   for (const { run } of storageTests({ create: memoryStorage })) expect(run).toHaveLength(0);
 });
 
-test("A case that does not apply is skipped with its reason where the runner can skip", async () => {
+test("A case that does not apply is skipped with its reason if the runner can skip", async () => {
   const { read, write } = memoryStorage();
   const create = (): RecordStorage => ({ read, write, watch: () => nothing });
 

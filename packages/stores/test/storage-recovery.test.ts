@@ -9,15 +9,15 @@ afterEach(() => vi.unstubAllGlobals());
 
 type Illness = "full" | "closed" | "hanging" | undefined;
 
-/** A storage that falls ill and recovers. `writes` has the keys of each write that it was asked for. */
-function illStorage() {
+/** Creates a storage that fails and recovers. `writes` has the keys of each attempted write. */
+function createFailingStorage() {
   const kept = memoryStorage();
   const writes: string[][] = [];
   const disk = {
     kept,
     writes,
     illness: undefined as Illness,
-    /** Returns true for a record that is never taken. */
+    /** Returns true for a record that is always rejected. */
     refuses: (_: unknown): boolean => false,
     reads: "well" as "well" | "failing",
   };
@@ -40,8 +40,8 @@ function illStorage() {
   return { disk, storage };
 }
 
-/** A page with a chat over a storage. Each question is answered by "to " and its text. */
-function pageOf(storage: RecordStorage, clock = stoppedClock()) {
+/** Opens a page with a chat over a storage. The response to each question is "to " and its text. */
+function openPage(storage: RecordStorage, clock = stoppedClock()) {
   const events: string[] = [];
   const { client, requests } = clientOf(
     async (request) => {
@@ -71,21 +71,21 @@ function pageOf(storage: RecordStorage, clock = stoppedClock()) {
   return { chat, client, clock, events, requests, texts, unsaved, ask };
 }
 
-/** The texts that a page shows after a reload. */
-async function reloaded(storage: RecordStorage): Promise<readonly string[]> {
-  const { chat, texts } = pageOf(storage);
+/** Lists the texts that a page shows after a reload. */
+async function reload(storage: RecordStorage): Promise<readonly string[]> {
+  const { chat, texts } = openPage(storage);
   await until(chat, ({ isRestoring }) => !isRestoring);
   return texts();
 }
 
 const turns = (...questions: readonly string[]) => questions.flatMap((text) => [text, `to ${text}`]);
 
-describe("A chat whose storage falls ill", () => {
+describe("A chat whose storage fails", () => {
   test.each<[Illness]>([["full"], ["closed"], ["hanging"]])(
     "has all of its messages after a reload, if the storage was %s and works again",
     async (illness) => {
-      const { disk, storage } = illStorage();
-      const page = pageOf(storage);
+      const { disk, storage } = createFailingStorage();
+      const page = openPage(storage);
       await page.ask("a");
       disk.illness = illness;
       await page.ask("b", "c");
@@ -93,29 +93,29 @@ describe("A chat whose storage falls ill", () => {
       expect(page.unsaved()).toBe(4);
       disk.illness = undefined;
       await page.ask("d", "e");
-      // a write that hangs holds up the next one for 3 s
+      // a stalled write delays the next one by 3 s
       if (illness === "hanging") await page.clock.advance(3000);
       expect(page.unsaved()).toBe(0);
-      expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
+      expect(await reload(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
       expect(page.events).toEqual(["failure", "recovered"]);
     },
   );
 
-  test("writes what is unsaved by itself when the storage works again, with no other message", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+  test("writes unsaved messages when the storage recovers, without a new message", async () => {
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     disk.illness = "full";
     await page.ask("a", "b");
     await page.clock.advance(600_000);
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("writes what is unsaved when the chat is closed, and later if the storage works then", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+  test("writes unsaved messages when the chat is closed, or later when the storage recovers", async () => {
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     disk.illness = "closed";
     await page.ask("a");
     const before = disk.writes.length;
@@ -124,33 +124,33 @@ describe("A chat whose storage falls ill", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(disk.writes.length).toBeGreaterThan(before);
-    expect(await reloaded(disk.kept)).toEqual(turns("a"));
+    expect(await reload(disk.kept)).toEqual(turns("a"));
   });
 
-  test("writes what is unsaved when its page is left, without waiting, and what is refused apart", async () => {
+  test("writes unsaved messages at page unload without waiting, and rejected messages separately", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await page.ask("a poison");
     disk.illness = "full";
     await page.ask("b", "c");
     disk.illness = undefined;
     disk.writes.length = 0;
     window.dispatchEvent(new Event("pagehide"));
-    // a closing page does nothing later: all writes were begun
+    // all writes have begun, because a closing page does nothing later
     expect(disk.writes.map(({ length }) => length)).toEqual([5, 2]);
     await settled();
-    // of the answer that is refused there is an earlier copy
-    expect(await reloaded(disk.kept)).toEqual(["", ...turns("b", "c")]);
+    // the storage has an earlier copy of the rejected response
+    expect(await reload(disk.kept)).toEqual(["", ...turns("b", "c")]);
   });
 
-  test("writes the last text when its page is left, though an earlier write hangs", async () => {
+  test("writes the last text at page unload even if an earlier write hangs", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     await page.ask("a");
     disk.illness = "hanging";
     void page.chat.send("b");
@@ -159,12 +159,12 @@ describe("A chat whose storage falls ill", () => {
     disk.illness = undefined;
     window.dispatchEvent(new Event("pagehide"));
     await settled();
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("shows no unsaved message while writes go well", async () => {
-    const { storage } = illStorage();
-    const page = pageOf(storage);
+  test("shows no unsaved message while writes succeed", async () => {
+    const { storage } = createFailingStorage();
+    const page = openPage(storage);
     const seen = new Set<number>();
     page.chat.subscribe(() => seen.add(page.unsaved()));
     await page.ask("a", "b");
@@ -172,37 +172,37 @@ describe("A chat whose storage falls ill", () => {
     expect(page.events).toEqual([]);
   });
 
-  test("keeps a message that is never taken due, with one event, few writes and no harm to the others", async () => {
-    const { disk, storage } = illStorage();
+  test("retries a message that the storage always rejects, with one event, few writes and without delaying the others", async () => {
+    const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await page.ask("a", "poison", "c");
     expect(page.unsaved()).toBe(2);
     expect(page.events).toEqual(["failure of one", "failure of one"]);
-    // of the answer there is an earlier copy
-    expect(await reloaded(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
+    // the storage has an earlier copy of the response
+    expect(await reload(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
     disk.writes.length = 0;
     await page.clock.advance(3_600_000);
-    // an hour: once a minute, in at most five parts
+    // one hour: once a minute, in at most five batches
     expect(disk.writes.length).toBeLessThan(6 * 70);
     disk.writes.length = 0;
-    // right after one of them, the next is far away
+    // right after an attempt, the next one is far away
     while (disk.writes.length === 0) await page.clock.advance(1000);
     disk.writes.length = 0;
     await page.ask("d");
-    // the question and the answer; once more the answer whose earlier copy was read, and not the question without one
+    // the question and the response; then again the response, whose earlier copy was read
     expect(disk.writes.length).toBeLessThan(7);
     expect(disk.writes.flat()).not.toContain(page.chat.getSnapshot().messages[2]?.id);
     disk.refuses = () => false;
     await page.clock.advance(120_000);
     expect(page.unsaved()).toBe(0);
     expect(page.events.at(-1)).toBe("recovered");
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
   });
 
-  test("costs few writes in a long outage, however many messages wait", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+  test("needs few writes in a long outage with any number of messages", async () => {
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     disk.illness = "closed";
     page.chat.setMessages(
@@ -217,24 +217,24 @@ describe("A chat whose storage falls ill", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toHaveLength(2000);
+    expect(await reload(disk.kept)).toHaveLength(2000);
   });
 
-  test("finds the messages that fit behind many that are never taken", async () => {
-    const { disk, storage } = illStorage();
+  test("writes accepted messages behind many rejected ones", async () => {
+    const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     const content = Array.from({ length: 60 }, (_, nth) => (nth < 50 ? `poison ${nth}` : `${nth}`));
     page.chat.setMessages(content.map((text) => ({ role: "user", content: text })));
     await page.clock.advance(600_000);
     expect(page.unsaved()).toBe(50);
-    expect(await reloaded(disk.kept)).toEqual(content.slice(50));
+    expect(await reload(disk.kept)).toEqual(content.slice(50));
   });
 
-  test("does not bring a message back that was removed while the storage was ill", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+  test("does not restore a message that was removed while the storage failed", async () => {
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     await page.ask("a", "b");
     disk.illness = "full";
     page.chat.reset();
@@ -242,14 +242,14 @@ describe("A chat whose storage falls ill", () => {
     expect(page.unsaved()).toBe(4);
     disk.illness = undefined;
     await page.clock.advance(10_000);
-    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, []]);
+    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, []]);
   });
 
-  test("shows what is stored as soon as a storage that could not be read works", async () => {
-    const { disk, storage } = illStorage();
-    await pageOf(storage).ask("a");
+  test("shows the stored records as soon as a failing storage can be read", async () => {
+    const { disk, storage } = createFailingStorage();
+    await openPage(storage).ask("a");
     disk.reads = "failing";
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     await page.clock.advance(300_000);
     expect(page.texts()).toEqual([]);
@@ -259,19 +259,19 @@ describe("A chat whose storage falls ill", () => {
   });
 });
 
-/** A storage that hangs. What it was asked for waits in it, and is done later, one after the other. */
-function hangingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
+/** Creates a storage that stalls. Its pending operations run in order when it recovers. */
+function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
   const kept = memoryStorage();
   const waiting: (() => Promise<void>)[] = [];
   const disk = {
     kept,
-    /** Number of writes that it was asked for. */
+    /** Number of attempted writes. */
     asked: 0,
     hangs: true,
     get unanswered() {
       return waiting.length;
     },
-    /** Answers what waits, and all that is asked for from now on. */
+    /** Runs the pending operations, and all later ones at once. */
     async wake() {
       disk.hangs = false;
       while (waiting.length > 0) await waiting.shift()?.();
@@ -294,13 +294,13 @@ function hangingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
   return { disk, storage };
 }
 
-describe("A chat whose storage does not answer for hours", () => {
+describe("A chat whose storage stalls for hours", () => {
   const hours = (count: number) => count * 3_600_000;
 
-  test("gives it few writes, says what is unsaved, and has all soon after it answers", async () => {
+  test("sends few writes, shows unsaved messages, and stores all soon after the storage recovers", async () => {
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 5000 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 5000 });
+    const page = openPage(storage, clock);
     await page.ask("a", "b");
     await clock.advance(hours(7));
     await page.ask("c");
@@ -310,14 +310,14 @@ describe("A chat whose storage does not answer for hours", () => {
     await clock.advance(180_000);
     await woken;
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b", "c"));
     expect(page.events).toEqual(["failure", "recovered"]);
   });
 
-  test("gives it no more writes because the user goes on all the time", async () => {
+  test("does not send more writes if the user continues to chat", async () => {
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
+    const page = openPage(storage, clock);
     const questions = Array.from({ length: 60 }, (_, nth) => `${nth}`);
     for (const question of questions) {
       await page.ask(question);
@@ -328,15 +328,15 @@ describe("A chat whose storage does not answer for hours", () => {
     const woken = disk.wake();
     await clock.advance(30_000);
     await woken;
-    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns(...questions)]);
+    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, turns(...questions)]);
   });
 
-  test("writes what is unsaved when its page is left all the same", async () => {
+  test("writes unsaved messages at page unload despite the pause", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
+    const page = openPage(storage, clock);
     await page.ask("a");
     await clock.advance(hours(1));
     await page.ask("b");
@@ -345,12 +345,12 @@ describe("A chat whose storage does not answer for hours", () => {
     const woken = disk.wake();
     await clock.advance(1000);
     await woken;
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("tries again after growing waits, where the storage works and has lost what it was asked for", async () => {
-    const { disk, storage } = illStorage();
-    const page = pageOf(storage);
+  test("tries again after growing waits if the storage has lost the pending writes", async () => {
+    const { disk, storage } = createFailingStorage();
+    const page = openPage(storage);
     disk.illness = "hanging";
     await page.ask("a");
     await page.clock.advance(hours(1));
@@ -359,17 +359,17 @@ describe("A chat whose storage does not answer for hours", () => {
     disk.illness = undefined;
     await page.clock.advance(hours(2));
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a"));
-    // works as before
+    expect(await reload(disk.kept)).toEqual(turns("a"));
+    // the storage works as before
     await page.ask("b");
     expect(page.unsaved()).toBe(0);
-    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
   });
 
-  test("does not bring a message back that was removed while a write of it was not answered", async () => {
+  test("does not restore a message that was removed while a write of it hung", async () => {
     const clock = stoppedClock();
-    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
-    const page = pageOf(storage, clock);
+    const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
+    const page = openPage(storage, clock);
     await page.ask("a");
     await clock.advance(hours(1));
     page.chat.reset();
@@ -377,11 +377,11 @@ describe("A chat whose storage does not answer for hours", () => {
     const woken = disk.wake();
     await clock.advance(10_000);
     await woken;
-    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns("b")]);
+    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, turns("b")]);
   });
 });
 
-test("The end of an answer that its tab could not write wins over the guess of another tab, in every order", async () => {
+test("The real end of a response that its tab could not write wins over the guess of another tab", async () => {
   const end = (outcome: string, content: string, error?: object) => ({
     message: { id: "2", role: "assistant", content, outcome, ...(error && { error }) },
     parent: "1",
@@ -395,18 +395,18 @@ test("The end of an answer that its tab could not write wins over the guess of a
   ]) {
     const storage = memoryStorage();
     await storage.write("chat/a", new Map<string, unknown>([["1", question]]));
-    const page = pageOf(storage);
+    const page = openPage(storage);
     await until(page.chat, ({ isRestoring }) => !isRestoring);
     for (const record of order) {
       await storage.write("chat/a", new Map([["2", record]]));
       await settled();
     }
     expect(page.texts()).toEqual(["Hello", "Whole"]);
-    expect(await reloaded(storage)).toEqual(["Hello", "Whole"]);
+    expect(await reload(storage)).toEqual(["Hello", "Whole"]);
   }
 });
 
-describe("A list of videos whose storage falls ill", () => {
+describe("A list of videos whose storage fails", () => {
   const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
   const open = (storage: RecordStorage) => {
     const clock = stoppedClock();
@@ -423,8 +423,8 @@ describe("A list of videos whose storage falls ill", () => {
     return { clock, create, list };
   };
 
-  test("has every paid task after a reload, if the storage works again", async () => {
-    const { disk, storage } = illStorage();
+  test("has every paid task after a reload, if the storage recovers", async () => {
+    const { disk, storage } = createFailingStorage();
     const page = open(storage);
     disk.illness = "full";
     await page.create();
@@ -434,8 +434,8 @@ describe("A list of videos whose storage falls ill", () => {
     expect((await open(disk.kept).list()).sort()).toEqual(["film-1", "film-2"]);
   });
 
-  test("shows what is stored as soon as a storage that could not be read works", async () => {
-    const { disk, storage } = illStorage();
+  test("shows the stored records as soon as a failing storage can be read", async () => {
+    const { disk, storage } = createFailingStorage();
     await open(storage).create();
     disk.reads = "failing";
     const page = open(storage);
@@ -445,8 +445,8 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await page.list()).toEqual(["film-1"]);
   });
 
-  test("A list shows what is stored also where its first read hung for longer than it waits, and failed then", async () => {
-    const { disk, storage } = illStorage();
+  test("A list shows its stored tasks even if the first read timed out and then failed", async () => {
+    const { disk, storage } = createFailingStorage();
     await open(storage).create();
     let fail = (_: unknown): void => {};
     const hanging = () =>
@@ -463,10 +463,10 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await page.list()).toEqual(["film-1"]);
   });
 
-  test("writes what is unsaved when its page is left", async () => {
+  test("writes unsaved tasks at page unload", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-    const { disk, storage } = illStorage();
+    const { disk, storage } = createFailingStorage();
     const page = open(storage);
     disk.illness = "full";
     await page.create();
@@ -476,12 +476,12 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await open(disk.kept).list()).toEqual(["film-1"]);
   });
 
-  test("sends a request within 3 s, though two writes before it hang", async () => {
-    const { disk, storage } = illStorage();
+  test("sends a request within 3 s even if two earlier writes hang", async () => {
+    const { disk, storage } = createFailingStorage();
     const page = open(storage);
     disk.illness = "hanging";
     const [first, second] = [page.create(), page.create()];
-    // each waits for its first entry, and for the entry with its receipt
+    // each waits for its first entry, and for the entry with its handle
     await page.clock.advance(6000);
     expect((await Promise.all([first, second])).map(({ handle }) => handle?.id).sort()).toEqual([
       "film-1",

@@ -23,7 +23,7 @@ describe("a registry", () => {
     expect(shared.get("b", () => "second")).toBe("second");
   });
 
-  test("disposes of a value some time after its last holder, unless a holder comes back", async () => {
+  test("disposes of a value some time after its last holder has left, unless a holder comes back", async () => {
     const { clock, disposed, shared } = registry();
     const value = shared.get("a", () => "first");
     const first = shared.hold("a", value);
@@ -70,7 +70,7 @@ describe("a registry", () => {
     expect([disposed, clock.sleeping()]).toEqual([["first"], 0]);
   });
 
-  test("Of many values without holders, the oldest are disposed of, and none that is held, new or busy", async () => {
+  test("The oldest of many values without holders are disposed of, and never a held, new or busy value", async () => {
     const clock = stoppedClock();
     const disposed: number[] = [];
     const shared = createRegistry<number>({

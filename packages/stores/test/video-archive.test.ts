@@ -18,8 +18,8 @@ const linkTo = (id: string) => `https://gateway.test/v1/media/${id}`;
 
 const headers = { "x-sluice-offers": "archive=2592000000" };
 
-/** A storage with a film for each id, whose links ended at `expiresAt`. */
-async function storageOf(ids: readonly string[], expiresAt = Date.now() - 1000, more: object = {}) {
+/** Creates a storage with a video for each id, whose links end at `expiresAt`. */
+async function createStorage(ids: readonly string[], expiresAt = Date.now() - 1000, more: object = {}) {
   const storage = memoryStorage();
   const films = ids.map((id) => {
     const task = {
@@ -39,9 +39,9 @@ async function storageOf(ids: readonly string[], expiresAt = Date.now() - 1000, 
   return storage;
 }
 
-/** A page in front of a proxy that keeps the copies of `kept`. */
+/** Opens a page whose proxy stores copies of `kept`. */
 function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS) {
-  const copyOf = (name: string) => ({
+  const createCopy = (name: string) => ({
     name,
     id: name,
     url: linkTo(name),
@@ -57,18 +57,18 @@ function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS
       const body = (await request.json()) as (typeof bodies)[number];
       bodies.push(body);
       const names = [...body.tasks, ...body.urls].filter((name) => kept.includes(name));
-      const frameOf = (name: string) => name === "framed" && { lastFrame: copyOf(`${name}-last`) };
-      return Response.json({ files: names.map((name) => ({ ...copyOf(name), ...frameOf(name) })) });
+      const createFrame = (name: string) => name === "framed" && { lastFrame: createCopy(`${name}-last`) };
+      return Response.json({ files: names.map((name) => ({ ...createCopy(name), ...createFrame(name) })) });
     },
     { baseURL: `https://gateway-${Math.random()}.test`, retry: { limit: 0 } },
   );
   return { ...opened, bodies };
 }
 
-const taskOf = ({ task }: VideoTaskEntry) => (task?.state === "succeeded" ? task : undefined);
-const urlsIn = (list: VideoTaskList) => list.getSnapshot().map((entry) => taskOf(entry)?.url);
+const createTask = ({ task }: VideoTaskEntry) => (task?.state === "succeeded" ? task : undefined);
+const listURLs = (list: VideoTaskList) => list.getSnapshot().map((entry) => createTask(entry)?.url);
 
-function shown(list: VideoTaskList): VideoTaskList {
+function subscribe(list: VideoTaskList): VideoTaskList {
   onTestFinished(list.subscribe(() => {}));
   return list;
 }
@@ -77,16 +77,16 @@ describe("a link that has expired", () => {
   test("is renewed for each task of a list, once", async () => {
     const ids = ["a", "b", "c"];
     const { client, bodies } = openPage(ids);
-    const list = shown(createVideoTaskList(client, { storage: await storageOf(ids) }));
-    await shows(list, () => urlsIn(list).length === 3 && !urlsIn(list).includes(GATEWAY));
-    expect(urlsIn(list)).toEqual(ids.map(linkTo));
+    const list = subscribe(createVideoTaskList(client, { storage: await createStorage(ids) }));
+    await shows(list, () => listURLs(list).length === 3 && !listURLs(list).includes(GATEWAY));
+    expect(listURLs(list)).toEqual(ids.map(linkTo));
     expect(bodies.flatMap(({ tasks }) => tasks).toSorted()).toEqual(ids);
   });
 
-  test("is renewed with that of the last frame, which goes where it was not copied", async () => {
+  test("is renewed together with the last frame, which is removed if it was not copied", async () => {
     const { client } = openPage(["framed", "a"]);
-    const storage = await storageOf(["framed", "a"], Date.now() - 1000, { lastFrameURL: FRAME });
-    const tasks = (await listVideoTasks(client, { storage })).map(taskOf);
+    const storage = await createStorage(["framed", "a"], Date.now() - 1000, { lastFrameURL: FRAME });
+    const tasks = (await listVideoTasks(client, { storage })).map(createTask);
     const framed = tasks.find((task) => task?.id === "framed");
     expect([framed?.url, framed?.lastFrameURL]).toEqual([linkTo("framed"), linkTo("framed-last")]);
     const other = tasks.find((task) => task?.id === "a");
@@ -96,12 +96,12 @@ describe("a link that has expired", () => {
   test("is renewed for code that reads all tasks, by one request to the proxy", async () => {
     const ids = ["a", "b", "c"];
     const { client, bodies, requests } = openPage(ids);
-    const tasks = await listVideoTasks(client, { storage: await storageOf(ids) });
-    expect(tasks.map((entry) => taskOf(entry)?.url)).toEqual(ids.map(linkTo));
+    const tasks = await listVideoTasks(client, { storage: await createStorage(ids) });
+    expect(tasks.map((entry) => createTask(entry)?.url)).toEqual(ids.map(linkTo));
     expect([bodies, requests.length]).toEqual([[{ tasks: ids, urls: [] }], 1]);
   });
 
-  test("stays away with its film, if that is removed while the link is renewed", async () => {
+  test("does not restore a video that is removed while its link is renewed", async () => {
     const { client: inner } = openPage(["a", "b"]);
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -116,7 +116,7 @@ describe("a link that has expired", () => {
       await held;
       return inner.fetch(request);
     });
-    const storage = await storageOf(["a", "b"]);
+    const storage = await createStorage(["a", "b"]);
     const listing = listVideoTasks(client, { storage });
     await asked;
     createVideoTaskList(client, { storage }).remove("a");
@@ -126,57 +126,58 @@ describe("a link that has expired", () => {
     expect([...(await storage.read("video-tasks")).keys()]).toEqual(["b"]);
   });
 
-  test("stays as it is where the answer of the proxy is no list of copies", async () => {
+  test("does not change if the proxy's response is not a list of copies", async () => {
     const { client } = clientOf(() => Response.json({ files: [{ name: "a", id: "a" }] }));
-    const [entry] = await listVideoTasks(client, { storage: await storageOf(["a"]) });
-    expect([entry && taskOf(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
+    const [entry] = await listVideoTasks(client, { storage: await createStorage(["a"]) });
+    expect([entry && createTask(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
     await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
   });
 
-  test("is renewed in a page that was left open, when its time comes", async () => {
+  test("is renewed on time in a page that stays open", async () => {
     vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["Date", "setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"]);
-    const storage = await storageOf(["a"], Date.now() + DAY_MS / 24);
-    const list = shown(createVideoTaskList(client, { storage }));
-    await shows(list, () => urlsIn(list).includes(GATEWAY));
+    const storage = await createStorage(["a"], Date.now() + DAY_MS / 24);
+    const list = subscribe(createVideoTaskList(client, { storage }));
+    await shows(list, () => listURLs(list).includes(GATEWAY));
     await vi.advanceTimersByTimeAsync(DAY_MS / 24);
-    await shows(list, () => urlsIn(list).includes(linkTo("a")));
+    await shows(list, () => listURLs(list).includes(linkTo("a")));
     expect(requests).toHaveLength(1);
   });
 
-  test("is renewed once where the device's clock is days ahead of the proxy's", async () => {
+  test("is renewed once if the device's clock is days ahead of the proxy's", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"], () => Date.now() - 3 * DAY_MS);
-    const list = shown(createVideoTaskList(client, { storage: await storageOf(["a"]) }));
-    await shows(list, () => urlsIn(list).includes(linkTo("a")));
+    const list = subscribe(createVideoTaskList(client, { storage: await createStorage(["a"]) }));
+    await shows(list, () => listURLs(list).includes(linkTo("a")));
     const [entry] = list.getSnapshot();
-    expect(entry && taskOf(entry)?.expiresAt).toBe(Date.now() + DAY_MS / 24);
+    expect(entry && createTask(entry)?.expiresAt).toBe(Date.now() + DAY_MS / 24);
     expect(requests).toHaveLength(1);
   });
 
-  test("stays as it is where the proxy has no copy any more, and its entry goes at the next visit", async () => {
+  test("does not change if the proxy no longer has a copy, and its entry is removed at the next visit", async () => {
     const { client, requests } = openPage([]);
-    const storage = await storageOf(["a"]);
-    const list = shown(createVideoTaskList(client, { storage }));
-    const isGone = () => list.getSnapshot().some((entry) => taskOf(entry) && !taskOf(entry)?.keptUntil);
+    const storage = await createStorage(["a"]);
+    const list = subscribe(createVideoTaskList(client, { storage }));
+    const isGone = () =>
+      list.getSnapshot().some((entry) => createTask(entry) && !createTask(entry)?.keptUntil);
     await shows(list, isGone);
-    expect([urlsIn(list), requests.length]).toEqual([[GATEWAY], 1]);
+    expect([listURLs(list), requests.length]).toEqual([[GATEWAY], 1]);
     expect(await listVideoTasks(openPage([]).client, { storage })).toEqual([]);
   });
 
-  test("is asked for again later where the proxy fails, and the task has no error", async () => {
+  test("is requested again later if the proxy fails, and the task shows no error", async () => {
     const { client } = clientOf(() => new Response(null, { status: 503 }), { retry: { limit: 0 } });
-    const list = shown(createVideoTaskList(client, { storage: await storageOf(["a"]) }));
-    const later = () => list.getSnapshot().some((entry) => (taskOf(entry)?.expiresAt ?? 0) > Date.now());
+    const list = subscribe(createVideoTaskList(client, { storage: await createStorage(["a"]) }));
+    const later = () => list.getSnapshot().some((entry) => (createTask(entry)?.expiresAt ?? 0) > Date.now());
     await shows(list, later);
     const [entry] = list.getSnapshot();
-    expect([urlsIn(list), entry?.error]).toEqual([[GATEWAY], undefined]);
-    expect(entry && taskOf(entry)?.keptUntil).toBeGreaterThan(Date.now());
+    expect([listURLs(list), entry?.error]).toEqual([[GATEWAY], undefined]);
+    expect(entry && createTask(entry)?.keptUntil).toBeGreaterThan(Date.now());
   });
 
-  test("is never shown where it had expired before the page saw the end", async () => {
+  test("is never shown if it had expired before the page saw the end", async () => {
     const data = {
       status: "SUCCESS",
       result_url: GATEWAY,
@@ -199,20 +200,20 @@ describe("a link that has expired", () => {
     expect([...seen].filter(Boolean)).toEqual([linkTo("a")]);
   });
 
-  test("is not renewed from the moment on at which its copy is deleted", async () => {
+  test("is not renewed after its copy is deleted", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"]);
-    const storage = await storageOf(["a"], Date.now() - 1000, { keptUntil: Date.now() });
+    const storage = await createStorage(["a"], Date.now() - 1000, { keptUntil: Date.now() });
     const tasks = await listVideoTasks(client, { storage });
-    expect([tasks.map((entry) => taskOf(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
+    expect([tasks.map((entry) => createTask(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
   });
 
   test("is renewed in the store of a task", async () => {
     const { client, requests } = openPage(["a"]);
-    const storage = await storageOf(["a"]);
-    const list = shown(createVideoTaskList(client, { storage }));
-    await shows(list, () => urlsIn(list).includes(linkTo("a")));
+    const storage = await createStorage(["a"]);
+    const list = subscribe(createVideoTaskList(client, { storage }));
+    await shows(list, () => listURLs(list).includes(linkTo("a")));
     const store = createVideoTaskStore(client, { storage });
     onTestFinished(store.subscribe(() => {}));
     store.attach("a");
@@ -221,8 +222,8 @@ describe("a link that has expired", () => {
   });
 });
 
-describe("an answer through a proxy with an archive", () => {
-  test("says until when a film is kept, and a day for its link where the gateway gives no time", async () => {
+describe("a response through a proxy with an archive", () => {
+  test("says how long a video is stored, and a day for its link if the gateway gives no time", async () => {
     const data = { status: "SUCCESS", result_url: GATEWAY, finish_time: 1_755_000_000 };
     const { client } = clientOf(() => Response.json({ code: "success", data }, { headers }));
     expect(await getVideoTask(client, { id: "a", model: "gamma-video-2.0" })).toMatchObject({
@@ -232,7 +233,7 @@ describe("an answer through a proxy with an archive", () => {
     });
   });
 
-  test("says until when an image is kept; without an archive it does not", async () => {
+  test("says how long an image is stored, but not without an archive", async () => {
     const json = { data: [{ url: "https://cdn.gateway.test/a.png" }, { error: { message: "no" } }] };
     const request = { model: "gamma-image-5-0-260128", prompt: "a" } as const;
     const { client } = clientOf((_, nth) => Response.json(json, nth === 1 ? { headers } : {}));
@@ -244,7 +245,7 @@ describe("an answer through a proxy with an archive", () => {
 });
 
 test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
-  "an answer of the archive that has no list of files is an error that shows it: %s",
+  "a response of the archive without a list of files is an error that shows it: %s",
   async (body) => {
     const { client } = clientOf(
       () => new Response(body, { headers: { "content-type": "application/json" } }),
@@ -254,7 +255,7 @@ test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
   },
 );
 
-test("links of more than 100 files are asked for in several requests", async () => {
+test("links of more than 100 files need several requests", async () => {
   const urls = Array.from({ length: 201 }, (_, at) => `https://cdn.gateway.test/${at}.png`);
   const { client, bodies } = openPage(urls);
   const copies = await getArchivedMedia(client, { urls });
@@ -263,7 +264,7 @@ test("links of more than 100 files are asked for in several requests", async () 
   expect(copies.get(urls[7] ?? "")).toMatchObject({ type: "video/mp4", url: linkTo(urls[7] ?? "") });
 });
 
-test("a proxy without an archive says what its operator has to do", async () => {
+test("a proxy without an archive returns an error that names the fix", async () => {
   const error = { message: "not found", code: "not_found" };
   const { client } = clientOf(() =>
     Response.json({ error }, { status: 404, headers: { "x-sluice-source": "proxy" } }),

@@ -20,7 +20,7 @@ const queued = envelope({ status: "QUEUED" });
 const running = (percent: number) => envelope({ status: "IN_PROGRESS", progress: `${percent}%` });
 const success = envelope({ status: "SUCCESS", result_url: url });
 
-/** A proxy's answer, which offers events. */
+/** Creates a response of a proxy that offers events. */
 const offering = (json: object) =>
   Response.json(json, { headers: { "x-sluice-offers": "a-thing, video-events" } });
 const pushed = (json: object) => `id: 7\nevent: task\ndata: ${JSON.stringify(json)}\n\n`;
@@ -28,8 +28,8 @@ const END = "event: end\ndata: {}\n\n";
 
 type Answer = () => Response | Promise<Response>;
 
-/** A watched task; questions and event streams have their own answers, the last ones for ever. */
-function watched(
+/** Watches a task. Polls and event streams get their own responses; the last ones are repeated. */
+function watchTask(
   polls: readonly Answer[],
   streams: readonly Answer[],
   options: WatchOptions<VideoTask> = {},
@@ -69,7 +69,7 @@ function watched(
       const { state, progress } = (value ?? {}) as VideoTask;
       return progress === undefined ? state : `${state} ${progress}`;
     },
-    /** Waits until the watch pauses, and lets the pause pass. */
+    /** Waits until the watch pauses, and advances the clock to its end. */
     async pause() {
       passed += 1;
       await new Promise<void>((resolve) => {
@@ -86,7 +86,7 @@ const events = (...texts: string[]) => streamAnswer(texts.join(""));
 describe("if a proxy offers events", () => {
   test("changes are pushed to the end, and nothing is polled meanwhile", async () => {
     const body = openBody();
-    const { next, requested, emitted, tasks, requests } = watched(
+    const { next, requested, emitted, tasks, requests } = watchTask(
       [() => offering(queued)],
       [() => streamAnswer(body.body)],
       { headers: { "x-team": "reef" } },
@@ -103,15 +103,15 @@ describe("if a proxy offers events", () => {
     expect(body.cancelled).toBe(true);
   });
 
-  test("events are requested only after an offer, and not after a final answer", async () => {
-    const plain = watched([() => Response.json(queued), () => Response.json(success)], []);
+  test("events are requested only if the proxy offers them, and not after a final response", async () => {
+    const plain = watchTask([() => Response.json(queued), () => Response.json(success)], []);
     await plain.next();
     const over = plain.next();
     await plain.pause();
     expect(await over).toBe("succeeded");
     expect(plain.requested).toEqual(["poll 0", "poll 15"]);
 
-    const final = watched([() => offering(success)], []);
+    const final = watchTask([() => offering(success)], []);
     expect([await final.next(), (await final.tasks.next()).done]).toEqual(["succeeded", true]);
     expect(final.requested).toEqual(["poll 0"]);
   });
@@ -123,7 +123,7 @@ describe("if a proxy offers events", () => {
       rawStatus: (raw as { data: { status: string } }).data.status,
       raw,
     });
-    const { tasks } = watched(
+    const { tasks } = watchTask(
       [() => offering(queued)],
       [() => events(pushed(running(10)))],
       {},
@@ -133,8 +133,8 @@ describe("if a proxy offers events", () => {
     expect((await tasks.next()).value).toMatchObject({ state: "unknown", rawStatus: "IN_PROGRESS" });
   });
 
-  test("progress never goes back, and a running task is not queued again by an older event", async () => {
-    const { next } = watched(
+  test("an older event changes neither progress nor state", async () => {
+    const { next } = watchTask(
       [() => offering(running(50))],
       [() => events(pushed(queued), pushed(running(30)), pushed(running(70)), pushed(success))],
     );
@@ -145,8 +145,8 @@ describe("if a proxy offers events", () => {
     ]);
   });
 
-  test("the key is in no snapshot", async () => {
-    const { tasks } = watched(
+  test("snapshots do not contain the API key", async () => {
+    const { tasks } = watchTask(
       [() => offering(queued)],
       [() => events(pushed(envelope({ status: "FAILURE", fail_reason: "no credit on sk-secret-key" })))],
       {},
@@ -171,7 +171,7 @@ describe("polling continues at the usual interval", () => {
     ["are no JSON", () => events("event: task\ndata: {\n\n")],
     ["show no task", () => events(pushed({ code: "success", data: { status: 5 } }))],
   ])("when events %s", async (_, answer) => {
-    const { next, pause, requested } = watched([() => offering(queued), () => offering(success)], [answer]);
+    const { next, pause, requested } = watchTask([() => offering(queued), () => offering(success)], [answer]);
     expect(await next()).toBe("queued");
     const over = next();
     await pause();
@@ -179,9 +179,9 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("Polling goes on when events break off in the middle, and no change is lost", async () => {
+  test("Polling continues when the event stream breaks off, and no change is lost", async () => {
     const body = openBody();
-    const { next, pause, requested, emitted } = watched(
+    const { next, pause, requested, emitted } = watchTask(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
       [() => streamAnswer(body.body)],
     );
@@ -200,9 +200,9 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("Polling goes on when events fall silent", async () => {
+  test("Polling continues when the event stream is silent", async () => {
     const body = openBody();
-    const { next, clock, requested, pause } = watched(
+    const { next, clock, requested, pause } = watchTask(
       [() => offering(queued), () => offering(success)],
       [() => streamAnswer(body.body)],
     );
@@ -221,7 +221,7 @@ describe("polling continues at the usual interval", () => {
 
   test("Events are requested again after a minute, if the task has changed", async () => {
     const polls = [0, 10, 20, 30, 40, 40, 50].map((percent) => () => offering(running(percent)));
-    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
+    const { next, pause, requested } = watchTask(polls, [() => events(), () => events(pushed(success))]);
     await next();
     for (let count = 0; count < 4; count += 1) {
       const polled = next();
@@ -240,9 +240,9 @@ describe("polling continues at the usual interval", () => {
     ]);
   });
 
-  test("Events are not requested again after an answer without a change", async () => {
+  test("Events are not requested again after a response without a change", async () => {
     const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
-    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
+    const { next, pause, requested } = watchTask(polls, [() => events(), () => events(pushed(success))]);
     await next();
     const polled = next();
     for (let count = 0; count < 6; count += 1) await pause();
@@ -252,7 +252,7 @@ describe("polling continues at the usual interval", () => {
 
   test("A success without a URL is polled three more times, pushed or not", async () => {
     const noURL = envelope({ status: "SUCCESS" });
-    const { next, pause, tasks, requested } = watched(
+    const { next, pause, tasks, requested } = watchTask(
       [() => offering(queued), () => offering(noURL)],
       [() => events(pushed(noURL), END)],
     );
@@ -265,10 +265,10 @@ describe("polling continues at the usual interval", () => {
 });
 
 describe("watching ends during pushed changes", () => {
-  /** A watch that listens, and has nothing to tell. */
+  /** Creates a watch that listens to a silent event stream. */
   async function listening(options: WatchOptions<VideoTask> = {}) {
     const body = openBody();
-    const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
+    const watch = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], options);
     await watch.next();
     const over = catchError(watch.tasks.next());
     await body.wanted();
@@ -292,9 +292,9 @@ describe("watching ends during pushed changes", () => {
     expect([emitted.length, requested.length]).toEqual([1, 2]);
   });
 
-  test("Leaving the loop closes the connection and the timers", async () => {
+  test("Breaking the loop closes the connection and the timers", async () => {
     const body = openBody();
-    const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
+    const { tasks, next, clock } = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], {
       timeout: { totalMs: 100_000 },
     });
     await next();
@@ -306,7 +306,7 @@ describe("watching ends during pushed changes", () => {
   });
 });
 
-test("a store shows pushed changes, and no time of a next poll", async () => {
+test("a store shows pushed changes, and no time for a next poll", async () => {
   const body = openBody();
   const clock = stoppedClock();
   const { client } = clientOf(
@@ -314,7 +314,7 @@ test("a store shows pushed changes, and no time of a next poll", async () => {
     { clock, random: () => 0.5 },
   );
   const store = createVideoTaskStore(client, { storage: memoryStorage() });
-  // an id of its own: the tabs of other tests in this process share what they know of theirs
+  // its own id, because tabs of other tests in this process share their state by id
   store.attach("t-pushed");
   const stop = store.subscribe(() => {});
   await body.wanted();

@@ -11,7 +11,7 @@ import { catchError, clientOf, settled, stoppedClock } from "../../core/test/sup
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
-/** A tab whose gateway answers each create with `receipt`, and each query with a failed task. */
+/** Opens a tab whose gateway responds to each create with `receipt`, and to each query with a failed task. */
 function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {}) {
   const clock = stoppedClock();
   const events: unknown[] = [];
@@ -35,8 +35,8 @@ function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {})
   return { client, clock, sent, events };
 }
 
-/** Resolves when the gateway has said that the task of a store failed. */
-function failed(video: VideoTaskStore): Promise<void> {
+/** Waits until the task of a store has failed. */
+function waitForFailure(video: VideoTaskStore): Promise<void> {
   return new Promise((resolve) => {
     const check = () => video.getSnapshot().task && resolve();
     video.subscribe(check);
@@ -44,8 +44,8 @@ function failed(video: VideoTaskStore): Promise<void> {
   });
 }
 
-/** A storage whose writes wait until `answer` is called; `writing` resolve when the first and the second begin. */
-function slowStorage() {
+/** Creates a storage whose writes wait until `answer` is called; `writing` resolve when the first and the second write begin. */
+function createSlowStorage() {
   const kept = memoryStorage();
   let answer: () => void = () => {};
   const held = new Promise<void>((resolve) => {
@@ -78,21 +78,21 @@ describe("the id of a task that is billed", () => {
     ["beside a time as text", { id: "7", created_at: "1700000000" }],
     ["beside a time as a date", { id: "7", created_at: "2026-11-21T23:00:00Z" }],
     ["beside odd fields", { id: "7", created_at: {}, model: [], status: 5, progress: null, object: true }],
-  ])("is kept, stored and polled: %s", async (_, receipt) => {
+  ])("is stored and polled: %s", async (_, receipt) => {
     const id = JSON.stringify(receipt).includes("123") ? "12345678901234567890" : "7";
     const storage = memoryStorage();
     const { client, sent } = openTab(receipt);
     const video = createVideoTaskStore(client, { storage });
     video.subscribe(() => {});
     expect(await video.create(request)).toMatchObject({ handle: { id, model: request.model } });
-    await failed(video);
+    await waitForFailure(video);
     expect(sent("GET")).toEqual([id]);
     expect(await listVideoTasks(openTab({}).client, { storage })).toMatchObject([
       { state: "created", handle: { id } },
     ]);
   });
 
-  test("is kept if the rest of the receipt is a warning", async () => {
+  test("is stored if other fields of the response only cause a warning", async () => {
     const { client, events } = openTab({ id: "7", created_at: "soon", model: 5 });
     await createVideoTaskStore(client).create(request);
     const warned = events.filter((event) => (event as { type: string }).type === "warning");
@@ -111,7 +111,7 @@ describe("an entry of a video", () => {
       },
     ],
     ["has foreign headers that fail", { headers: () => Promise.reject(new Error("session expired")) }],
-  ])("is not shown as billed if it was never sent: one that %s", async (_, options) => {
+  ])("is not shown as billed if the request was never sent: %s", async (_, options) => {
     const { client, sent } = openTab({ id: "7" }, options);
     const state = await createVideoTaskStore(client).create(request);
     expect(state).toMatchObject({ status: "error" });
@@ -120,7 +120,7 @@ describe("an entry of a video", () => {
 
   test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
-    const { storage, kept, writing, answer } = slowStorage();
+    const { storage, kept, writing, answer } = createSlowStorage();
     const video = createVideoTaskStore(client, { storage });
     const submitted = video.create(request);
     await writing[0];
@@ -131,7 +131,7 @@ describe("an entry of a video", () => {
     expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
   });
 
-  test("is not sent after a reset while its headers are made", async () => {
+  test("is not sent after a reset while its headers are created", async () => {
     let sign: (headers: HeadersInit) => void = () => {};
     const signed = new Promise<HeadersInit>((resolve) => {
       sign = resolve;
@@ -146,9 +146,9 @@ describe("an entry of a video", () => {
     expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
-  test("is sent after 3 seconds if the storage does not answer, and written when it answers", async () => {
+  test("is sent after 3 seconds if the storage stalls, and written when it recovers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
-    const { storage, kept, writing, answer } = slowStorage();
+    const { storage, kept, writing, answer } = createSlowStorage();
     const submitted = createVideoTaskStore(client, { storage }).create(request);
     await writing[0];
     await clock.advance(2999);
@@ -167,7 +167,7 @@ describe("an entry of a video", () => {
   });
 });
 
-test("a page that was frozen while it read its videos shows them when it goes on", async () => {
+test("a page that was frozen while it read its videos shows them when it resumes", async () => {
   const { client, clock } = openTab({ id: "7" });
   const { client: earlier } = openTab({ id: "7" });
   const kept = memoryStorage();
@@ -180,7 +180,7 @@ test("a page that was frozen while it read its videos shows them when it goes on
   const list = createVideoTaskList(client, { storage: { ...kept, read: () => reading } });
   list.subscribe(() => {});
   await settled();
-  // the timer of the wait and the answer of the storage come in one task
+  // the timeout and the result of the storage arrive in one task
   const waiting = clock.advanceToNext(3000);
   answer(records);
   await waiting;
@@ -188,12 +188,12 @@ test("a page that was frozen while it read its videos shows them when it goes on
   expect(list.getSnapshot()).toMatchObject([{ handle: { id: "7" } }]);
 });
 
-test("the error of a failed video has its handle, in a store and from waiting", async () => {
+test("the error of a failed video contains its handle, in a store and from watchVideoTask", async () => {
   const { client } = openTab({ id: "7" });
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});
   const { handle } = await video.create(request);
-  await failed(video);
+  await waitForFailure(video);
   const { error } = video.getSnapshot();
   expect(error).toMatchObject({ name: "TaskError", reason: "failed", handle });
   expect(await catchError(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
@@ -207,7 +207,7 @@ test("an unknown model is submitted, listed and watched", async () => {
   expect(await video.create(tomorrow, { checks: false })).toMatchObject({
     handle: { id: "7", model: "beta4.0-video" },
   });
-  await failed(video);
+  await waitForFailure(video);
   expect([sent("GET"), await listVideoTasks(client, {})]).toMatchObject([
     ["7"],
     [{ model: "beta4.0-video" }],

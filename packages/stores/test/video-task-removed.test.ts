@@ -6,19 +6,19 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" }, p
 
 let pages = 0;
 
-/** A task that the proxy reports once, and the list that has it. */
-async function listed(offers: string, status = "IN_PROGRESS") {
+/** Opens a list with a task that the proxy reports once. */
+async function openList(offers: string, status = "IN_PROGRESS") {
   const { client, requests } = clientOf(
     ({ method, url }) => {
       if (method === "DELETE") return new Response(null, { status: 204 });
-      // a stream of events that never comes
+      // an event stream that never begins
       if (url.endsWith("/events")) return new Promise(() => {});
       const data = { task_id: "t-1", status, result_url: "https://cdn.test/v.mp4" };
       const json =
         method === "POST" ? { id: "t-1", task_id: "t-1", status: "queued" } : { code: "success", data };
       return Response.json(json, { headers: { "x-sluice-offers": offers } });
     },
-    // a gateway of its own, since tabs of one gateway share a poller
+    // its own gateway, because tabs of one gateway share a poller
     { baseURL: `https://gateway-${++pages}.test` },
   );
   const storage = memoryStorage();
@@ -47,16 +47,16 @@ const deletions = (requests: readonly Request[]) =>
   requests.filter(({ method }) => method === "DELETE").map(({ url }) => new URL(url).pathname);
 
 test.each(["IN_PROGRESS", "SUCCESS"])(
-  "a proxy that watches tasks hears that one was removed, which its webhook says: %s",
+  "a proxy that watches tasks is told of a removed task, and its webhook reports it: %s",
   async (status) => {
-    const { requests, remove } = await listed("video-events, video-watch", status);
+    const { requests, remove } = await openList("video-events, video-watch", status);
     remove();
     await expect.poll(() => deletions(requests)).toEqual(["/v1/video/generations/t-1/events"]);
   },
 );
 
-test("it hears so from a page that was just loaded, and has the task from its storage alone", async () => {
-  const { storage, leave } = await listed("video-events, video-watch", "SUCCESS");
+test("the proxy is also told by a page that has only restored the task", async () => {
+  const { storage, leave } = await openList("video-events, video-watch", "SUCCESS");
   leave();
   const { client, requests } = clientOf(() => new Response(null, { status: 204 }));
   const list = createVideoTaskList(client, { storage });
@@ -68,12 +68,12 @@ test("it hears so from a page that was just loaded, and has the task from its st
   leaveList();
 });
 
-test("nothing is sent to any other gateway, of a task that was removed", async () => {
-  const { requests, remove } = await listed("video-events");
+test("a removed task causes no request to another gateway", async () => {
+  const { requests, remove } = await openList("video-events");
   const before = requests.length;
   remove();
-  // a later request of the same page, before which it would have been sent
-  const { requests: later, remove: removeLater } = await listed("video-events, video-watch");
+  // an earlier request would have been sent before this one
+  const { requests: later, remove: removeLater } = await openList("video-events, video-watch");
   removeLater();
   await expect.poll(() => deletions(later)).toHaveLength(1);
   expect(requests).toHaveLength(before);

@@ -37,8 +37,8 @@ const failure = () => task({ status: "FAILURE", fail_reason: "not allowed" });
 const refusal = (status: number) => () =>
   Response.json({ error: { message: `refused with ${status}` } }, { status });
 
-/** A page's presence, as the test says. */
-function presenceOf() {
+/** Creates the presence of a page, which the test controls. */
+function createPresence() {
   let absence: Absence | undefined;
   const listeners = new Set<() => void>();
   const presence: Presence = {
@@ -46,7 +46,7 @@ function presenceOf() {
       return absence;
     },
     subscribe(listener) {
-      // each subscription counts, also by the same listener
+      // each subscription counts, even with the same listener
       const own = () => listener();
       listeners.add(own);
       return () => void listeners.delete(own);
@@ -64,8 +64,8 @@ afterEach(() => {
   for (const leave of leaves.splice(0)) leave();
 });
 
-/** A page whose queries are answered by `steps`, the last one for ever; creates by `create`. */
-function page(
+/** Opens a page whose queries get `steps`, the last one repeatedly, and whose creates get `create`. */
+function openPage(
   steps: readonly (() => Response | Promise<Response>)[],
   {
     create = () => receipt(),
@@ -80,13 +80,13 @@ function page(
     } = {},
 ) {
   const clock = stoppedClock();
-  const { presence, becomes, listening } = presenceOf();
+  const { presence, becomes, listening } = createPresence();
   const queries: string[] = [];
   const creates: Request[] = [];
   const clientOptions: Partial<ClientOptions> = {
     clock,
     random: () => 0.5,
-    // a gateway of its own for each test: what pages share, they share by its address
+    // each test has its own gateway, because pages share state by its address
     baseURL: baseURL ?? `https://gateway-${Math.random()}.test`,
     ...(gateway && { gateway }),
     uploads: check && { upload: () => Promise.reject(new Error("no file is expected")), check },
@@ -109,8 +109,8 @@ function page(
   return { client, clock, queries, creates, becomes, listening, open, watch, presence };
 }
 
-/** A create that is answered when the test says; `sent` resolves as soon as it has been sent. */
-function heldCreate() {
+/** Holds the response of a create; `sent` resolves when the create is sent. */
+function holdCreate() {
   let tell: () => void = () => {};
   let arrive: (response: Response) => void = () => {};
   const sent = new Promise<void>((resolve) => {
@@ -137,7 +137,7 @@ test("sixty video tasks in one page start in turn, and are polled ten times in a
     if (queries.length === 200) tell();
     return running("10%")();
   };
-  const { clock, queries, open, watch } = page([answer], { intervalMs: 1000 });
+  const { clock, queries, open, watch } = openPage([answer], { intervalMs: 1000 });
   const stores = Array.from({ length: 60 }, (_, nth) => {
     const store = open();
     watch(store);
@@ -155,9 +155,9 @@ test("sixty video tasks in one page start in turn, and are polled ten times in a
   expect(clock.now()).toBeGreaterThanOrEqual(14_000);
 });
 
-test("a task that is left before its turn is polled by another tab, while the others still wait", async () => {
+test("a task that loses its subscriber before its turn is polled by another tab, while the others still wait", async () => {
   const baseURL = `https://gateway-${Math.random()}.test`;
-  const [here, there] = [page([running("10%")], { baseURL }), page([running("20%")], { baseURL })];
+  const [here, there] = [openPage([running("10%")], { baseURL }), openPage([running("20%")], { baseURL })];
   const opened = Array.from({ length: 60 }, (_, nth) => {
     const store = here.open();
     const leave = here.watch(store);
@@ -182,7 +182,11 @@ test("a task that is left before its turn is polled by another tab, while the ot
 describe("a video task", () => {
   test("is created once, polled every 15 seconds, and calls onSuccess once", async () => {
     const reported: string[] = [];
-    const { open, watch, clock, queries, creates, becomes } = page([running("10%"), running("60%"), success]);
+    const { open, watch, clock, queries, creates, becomes } = openPage([
+      running("10%"),
+      running("60%"),
+      success,
+    ]);
     const video = open({ onSuccess: (done) => reported.push(done.url) });
     expect(video.getSnapshot()).toMatchObject({ status: "idle", phase: undefined, fetchStatus: "idle" });
     watch(video);
@@ -206,7 +210,7 @@ describe("a video task", () => {
     });
     await settled();
     expect(reported).toEqual([url]);
-    // it is over: nothing brings the asking back
+    // the task is final: nothing restarts the polling
     becomes("hidden");
     becomes(undefined);
     await settled();
@@ -215,7 +219,7 @@ describe("a video task", () => {
   });
 
   test("is created once for a double click, and for clicks while it is in flight", async () => {
-    const { open, watch, creates } = page([running("10%")]);
+    const { open, watch, creates } = openPage([running("10%")]);
     const video = open();
     watch(video);
     const clicks = [video.create(request), video.create(request)];
@@ -225,8 +229,8 @@ describe("a video task", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("is refused with whenBusy reject while one is in flight, and the store does not change", async () => {
-    const { open, watch, creates } = page([running("10%")]);
+  test("is rejected with whenBusy reject while another is in flight, and the store does not change", async () => {
+    const { open, watch, creates } = openPage([running("10%")]);
     const video = open({ whenBusy: "reject" });
     watch(video);
     const first = video.create(request);
@@ -242,10 +246,10 @@ describe("a video task", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("is refused at the field of a broken rule, before it is sent or stored", async () => {
+  test("is rejected with the field of a broken rule, before it is sent or stored", async () => {
     const storage = memoryStorage();
     const errors: Error[] = [];
-    const { open, creates, client } = page([success], { storage });
+    const { open, creates, client } = openPage([success], { storage });
     const video = open({ storage, onError: (error) => errors.push(error) });
     const state = await video.create({ ...request, parameters: { duration: 99 } } as never);
     expect(state).toMatchObject({
@@ -258,7 +262,7 @@ describe("a video task", () => {
     expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
-  test("warns once about parts that the gateway may ignore", async () => {
+  test("warns once about fields that the gateway may ignore", async () => {
     const rules: string[] = [];
     const { client } = clientOf(() => receipt(), {
       onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule),
@@ -267,9 +271,9 @@ describe("a video task", () => {
     expect(rules).toHaveLength(1);
   });
 
-  test("is shown as unconfirmed if it may exist, is kept, and is never sent again", async () => {
+  test("is shown as unconfirmed if it may exist, stays in the list, and is never sent again", async () => {
     const storage = memoryStorage();
-    const { open, client, clock, creates } = page([success], {
+    const { open, client, clock, creates } = openPage([success], {
       storage,
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
@@ -283,21 +287,21 @@ describe("a video task", () => {
     expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", label: "Reef", error: { billing: "maybe" } },
     ]);
-    // after a reload too
-    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+    // also after a reload
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { name: "ConnectionError", billing: "maybe" } },
     ]);
   });
 
-  test("may exist if its receipt cannot be read, or did not come in time", async () => {
-    const unread = page([success], { create: () => Response.json({}) });
+  test("may exist if the response can't be read or does not arrive in time", async () => {
+    const unread = openPage([success], { create: () => Response.json({}) });
     expect(await unread.open().create(request)).toMatchObject({ error: { name: "ResponseError" } });
     expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
-  test("leaves no entry after a refusal", async () => {
+  test("leaves no entry after a rejected request", async () => {
     const storage = memoryStorage();
-    const { open, client } = page([success], { storage, create: refusal(400) });
+    const { open, client } = openPage([success], { storage, create: refusal(400) });
     expect(await open({ storage }).create(request)).toMatchObject({
       status: "error",
       error: { status: 400 },
@@ -306,7 +310,7 @@ describe("a video task", () => {
   });
 
   test("shows the reason of its failure", async () => {
-    const { open, watch } = page([failure]);
+    const { open, watch } = openPage([failure]);
     const video = open();
     watch(video);
     await video.create(request);
@@ -326,8 +330,8 @@ describe("a video task", () => {
     expect(video.getSnapshot().error).toBe(error);
   });
 
-  test("continues after refusals, and shows the failure of the last poll", async () => {
-    const { open, watch, clock } = page([refusal(500), refusal(429), success]);
+  test("continues after failed polls, and shows the failure of the last poll", async () => {
+    const { open, watch, clock } = openPage([refusal(500), refusal(429), success]);
     const video = open();
     watch(video);
     await video.create(request);
@@ -349,13 +353,13 @@ describe("a video task", () => {
   });
 
   test("ends as an error if polling is not allowed, and refetch polls again", async () => {
-    const { open, watch, becomes, queries } = page([refusal(401), success]);
+    const { open, watch, becomes, queries } = openPage([refusal(401), success]);
     const video = open();
     watch(video);
     video.attach("t-1");
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({ error: { status: 401 }, fetchStatus: "idle" });
-    // that the page comes back does not ask again
+    // showing the page again does not poll again
     becomes("hidden");
     becomes(undefined);
     await settled();
@@ -367,8 +371,8 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("has only its error after it ended by failures", async () => {
-    const { open, watch, clock } = page([refusal(500), refusal(401)]);
+  test("shows only its error after it ended by failures", async () => {
+    const { open, watch, clock } = openPage([refusal(500), refusal(401)]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -379,12 +383,12 @@ describe("a video task", () => {
   });
 
   test("is polled at once by refetch, its progress never goes back, and polling ends with it", async () => {
-    const { open, watch, clock, queries } = page([running("60%"), running("40%")]);
+    const { open, watch, clock, queries } = openPage([running("60%"), running("40%")]);
     const video = open();
     video.attach("t-1");
     video.refetch();
     await settled();
-    // nobody looks
+    // no subscriber
     expect(queries).toHaveLength(0);
     const leave = watch(video);
     await shows(video, isResting);
@@ -397,8 +401,8 @@ describe("a video task", () => {
     expect([queries.length, clock.sleeping()]).toEqual([2, 0]);
   });
 
-  test("is not polled if it is attached after the last subscriber has left", async () => {
-    const { open, watch, queries } = page([running("10%")]);
+  test("is not polled if it is attached after the last subscriber has unsubscribed", async () => {
+    const { open, watch, queries } = openPage([running("10%")]);
     const video = open();
     watch(video)();
     video.attach("t-1");
@@ -407,7 +411,7 @@ describe("a video task", () => {
   });
 
   test("is polled again when a subscriber comes back", async () => {
-    const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
+    const { open, watch, clock, queries } = openPage([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
     video.attach("t-1");
@@ -419,8 +423,8 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is not polled after its end, also when the page is hidden and shown again", async () => {
-    const { open, watch, becomes, clock, queries } = page([running("10%"), success]);
+  test("is not polled after its end, even when the page is hidden and shown again", async () => {
+    const { open, watch, becomes, clock, queries } = openPage([running("10%"), success]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -433,7 +437,7 @@ describe("a video task", () => {
   });
 
   test("is not polled while the page is hidden or offline, shows this, and is polled at once after that", async () => {
-    const { open, watch, becomes, clock, queries } = page([
+    const { open, watch, becomes, clock, queries } = openPage([
       running("10%"),
       running("20%"),
       running("30%"),
@@ -467,14 +471,14 @@ describe("a video task", () => {
       await shows(video, isResting);
     }
     expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", pauseReason: undefined });
-    // what changes nothing asks nothing
+    // an equal state sends no request
     becomes(undefined);
     await settled();
     expect(queries).toHaveLength(3);
   });
 
-  test("shows a pause if it is first shown on a hidden page, also by refetch after detach", async () => {
-    const { open, watch, becomes, queries } = page([running("10%")]);
+  test("shows a pause if it is first shown on a hidden page, even after detach and refetch", async () => {
+    const { open, watch, becomes, queries } = openPage([running("10%")]);
     const video = open();
     becomes("hidden");
     watch(video);
@@ -487,9 +491,9 @@ describe("a video task", () => {
     expect(queries).toHaveLength(0);
   });
 
-  test("is not paused any more when another tab has seen its end", async () => {
+  test("is no longer paused when another tab has seen its end", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const [shown, hidden] = [page([success], { baseURL }), page([running("10%")], { baseURL })];
+    const [shown, hidden] = [openPage([success], { baseURL }), openPage([running("10%")], { baseURL })];
     const [here, there] = [shown.open(), hidden.open()];
     hidden.becomes("hidden");
     hidden.watch(there);
@@ -503,9 +507,9 @@ describe("a video task", () => {
     expect(hidden.queries).toEqual([]);
   });
 
-  test("is paused if the page is hidden during an answer, and polled again after that", async () => {
+  test("is paused if the page is hidden during a response, and polled again after that", async () => {
     let hide = () => {};
-    const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {
+    const { open, watch, becomes, queries } = openPage([running("10%"), running("20%")], {
       gateway: {
         parseVideoTask(json, handle) {
           hide();
@@ -527,7 +531,7 @@ describe("a video task", () => {
   });
 
   test("is polled in the background with pollInBackground, but not offline", async () => {
-    const { open, watch, becomes, clock, queries } = page([running("10%"), running("20%")]);
+    const { open, watch, becomes, clock, queries } = openPage([running("10%"), running("20%")]);
     const video = open({ pollInBackground: true });
     watch(video);
     video.attach("t-1");
@@ -542,7 +546,7 @@ describe("a video task", () => {
 
   test("calls onCreate with its handle, then onSuccess or onError with the state", async () => {
     const reported: unknown[] = [];
-    const { open, watch } = page([success]);
+    const { open, watch } = openPage([success]);
     const video = open({
       onCreate: ({ id }) => reported.push(id),
       onSuccess: (task, state) => reported.push(state.status, state.data === task),
@@ -557,7 +561,7 @@ describe("a video task", () => {
   });
 
   test("is polled at the interval of intervalMs", async () => {
-    const { open, watch, clock, queries } = page([running("10%"), running("90%"), success]);
+    const { open, watch, clock, queries } = openPage([running("10%"), running("90%"), success]);
     const video = open({ intervalMs: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });
     watch(video);
     video.attach("t-1");
@@ -571,10 +575,10 @@ describe("a video task", () => {
     await shows(video, ({ status }) => status === "success");
   });
 
-  test("has one poll loop for all stores, and calls back one of them", async () => {
+  test("has one poll loop for all stores, and one store calls back", async () => {
     const reported: string[] = [];
-    const { open, watch, queries, clock } = page([running("10%"), success]);
-    // the first has nobody to tell
+    const { open, watch, queries, clock } = openPage([running("10%"), success]);
+    // the first error has no subscriber
     const stores = [open(), ...["a", "b", "c"].map((name) => open({ onSuccess: () => reported.push(name) }))];
     for (const store of stores) {
       watch(store);
@@ -590,7 +594,7 @@ describe("a video task", () => {
   });
 
   test("is polled for one more second after the last subscriber, and not twice after a remount", async () => {
-    const { open, watch, clock, queries, listening } = page([running("10%"), running("20%")]);
+    const { open, watch, clock, queries, listening } = openPage([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
     video.attach("t-1");
@@ -609,7 +613,7 @@ describe("a video task", () => {
   });
 
   test("continues at the gateway after detach, which keeps the state, and after reset, which forgets it", async () => {
-    const { open, watch, clock, queries } = page([running("10%")]);
+    const { open, watch, clock, queries } = openPage([running("10%")]);
     const video = open();
     const leave = watch(video);
     await video.create(request);
@@ -626,9 +630,9 @@ describe("a video task", () => {
     expect(video.getSnapshot()).toMatchObject({ status: "idle", handle: undefined, task: undefined });
   });
 
-  test("calls onError each time that polling turns out not to be allowed, in one store", async () => {
+  test("calls onError in one store each time polling is not allowed", async () => {
     const reported: string[] = [];
-    const { open, watch } = page([refusal(401), refusal(403), failure]);
+    const { open, watch } = openPage([refusal(401), refusal(403), failure]);
     const stores = [
       open({ onSuccess: () => reported.push("none") }),
       ...["a", "b"].map((name) => open({ onError: (error) => reported.push(`${name} ${error.name}`) })),
@@ -646,9 +650,9 @@ describe("a video task", () => {
     expect(reported).toEqual(["a APIError", "a APIError", "a TaskError"]);
   });
 
-  test("is forgotten by a reset during its creation, and is in the list", async () => {
-    const { create, sent, arrive } = heldCreate();
-    const { open, client } = page([success], { create });
+  test("is forgotten by a reset during its creation, but stays in the list", async () => {
+    const { create, sent, arrive } = holdCreate();
+    const { open, client } = openPage([success], { create });
     const video = open();
     const submitted = video.create(request);
     await sent;
@@ -662,7 +666,7 @@ describe("a video task", () => {
 describe("the check of the client's uploader", () => {
   const issue = { path: "input.media.0", message: "must be larger", rule: "media.first-frame.side" };
 
-  /** A check that ends when the test says. */
+  /** Creates a check that ends when the test says. */
   function heldCheck() {
     const signals: AbortSignal[] = [];
     const ends: ((issues: readonly (typeof issue)[]) => void)[] = [];
@@ -673,9 +677,9 @@ describe("the check of the client's uploader", () => {
     return { check, signals, end: (issues: readonly (typeof issue)[] = []) => ends.shift()?.(issues) };
   }
 
-  test("runs before the entry is stored or sent, once for a double click, as it is created", async () => {
+  test("runs once before the entry is stored or sent, even for a double click", async () => {
     const { check, signals, end } = heldCheck();
-    const { open, creates, client } = page([success], { check });
+    const { open, creates, client } = openPage([success], { check });
     const video = open();
     const clicks = [video.create(request), video.create(request)];
     await settled();
@@ -687,11 +691,11 @@ describe("the check of the client's uploader", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("refuses with its issues or its error, and onError is called once", async () => {
+  test("rejects with its issues or its error, and onError is called once", async () => {
     const errors: unknown[] = [];
     const onError = ({ name }: Error) => errors.push(name);
     let check: NonNullable<MediaUploader["check"]> = () => [issue];
-    const { open, creates, client } = page([success], { onError, check: (...given) => check(...given) });
+    const { open, creates, client } = openPage([success], { onError, check: (...given) => check(...given) });
     expect(await open().create(request)).toMatchObject({
       status: "error",
       phase: undefined,
@@ -714,7 +718,7 @@ describe("the check of the client's uploader", () => {
       seen.push(checked);
       return [issue];
     };
-    const { open, creates } = page([success], { check });
+    const { open, creates } = openPage([success], { check });
     const video = open();
     expect(await video.create({ ...request, parameters: { duration: 99 } } as never)).toMatchObject({
       error: { issues: [{ path: "parameters.duration" }] },
@@ -728,7 +732,7 @@ describe("the check of the client's uploader", () => {
   test("is stopped by reset: nothing is sent or reported, and the next request is independent", async () => {
     const reported: unknown[] = [];
     const { check, signals, end } = heldCheck();
-    const { open, creates, client } = page([success], {
+    const { open, creates, client } = openPage([success], {
       check,
       onError: (error) => reported.push(error),
     });
@@ -751,16 +755,16 @@ describe("the check of the client's uploader", () => {
 });
 
 describe("stored video tasks", () => {
-  test("are restored after a reload, finished ones too, and continue by their handle", async () => {
+  test("are restored after a reload, including finished tasks, and continue by their handle", async () => {
     const storage = memoryStorage();
-    const first = page([running("40%")], { storage });
+    const first = openPage([running("40%")], { storage });
     const video = first.open({ storage });
     first.watch(video);
     await video.create(request, { label: "Reef" });
     await shows(video, isResting);
     await settled();
 
-    const second = page([success], { storage });
+    const second = openPage([success], { storage });
     const list = createVideoTaskList(second.client, { storage, presence: second.presence });
     second.watch(list);
     await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
@@ -770,7 +774,7 @@ describe("stored video tasks", () => {
     await settled();
 
     expect(JSON.stringify([...(await storage.read("video-tasks")).values()])).not.toContain('"raw"');
-    const third = page([refusal(500)], { storage });
+    const third = openPage([refusal(500)], { storage });
     expect(await listVideoTasks(third.client, { storage })).toMatchObject([
       { task: { state: "succeeded", url } },
     ]);
@@ -785,16 +789,16 @@ describe("stored video tasks", () => {
     });
     await settled();
     expect(third.queries).toHaveLength(0);
-    // that was reported before the reload
+    // this was reported before the reload
     expect(reported).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
-    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toEqual([]);
   });
 
   test("are polled while the list has subscribers", async () => {
     const storage = memoryStorage();
-    const { client, presence, open, watch, clock, queries } = page([running("10%")], { storage });
+    const { client, presence, open, watch, clock, queries } = openPage([running("10%")], { storage });
     await open({ storage }).create(request);
     const list = createVideoTaskList(client, { storage, presence, intervalMs: 2000 });
     const leave = watch(list);
@@ -808,7 +812,7 @@ describe("stored video tasks", () => {
   });
 
   test("are not polled after they were removed", async () => {
-    const { client, presence, open, watch, clock, queries } = page([running("10%")]);
+    const { client, presence, open, watch, clock, queries } = openPage([running("10%")]);
     await open().create(request);
     const list = createVideoTaskList(client, { presence });
     watch(list);
@@ -824,7 +828,7 @@ describe("stored video tasks", () => {
       "video-tasks",
       new Map([["k", { key: "k", model: request.model, submittedAt: 1, state: "submitting", revision: 1 }]]),
     );
-    const { client } = page([success], { storage });
+    const { client } = openPage([success], { storage });
     expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { billing: "maybe", message: expect.stringContaining("may exist") } },
     ]);
@@ -841,7 +845,7 @@ describe("stored video tasks", () => {
         order.push(`write ${[...changes.values()].map((record) => (record as { state: string }).state)}`);
       },
     };
-    const { open } = page([success], {
+    const { open } = openPage([success], {
       storage: noting,
       create: () => {
         order.push("create");
@@ -852,7 +856,7 @@ describe("stored video tasks", () => {
     expect(order).toEqual(["write submitting", "create", "write created"]);
   });
 
-  test("continue without a storage that fails, which is reported", async () => {
+  test("continue without a failing storage, which is reported", async () => {
     const failures: unknown[] = [];
     const fails = () => Promise.reject(new Error("the disk is full"));
     const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
@@ -862,13 +866,13 @@ describe("stored video tasks", () => {
     const video = createVideoTaskStore(client, { storage: broken });
     expect(await video.create(request)).toMatchObject({ handle: { id: "t-1" } });
     expect(await listVideoTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
-    // one for all writes, and one for the read
+    // one event for all writes, and one for the read
     expect(failures).toHaveLength(2);
     await listVideoTasks(client, { storage: broken });
     expect(failures).toHaveLength(2);
   });
 
-  test("show why they are not polled, until a refetch, and are written when they change", async () => {
+  test("show the reason why they are not polled until a refetch, and are written when they change", async () => {
     const storage = memoryStorage();
     let writes = 0;
     const counting: RecordStorage = {
@@ -878,7 +882,7 @@ describe("stored video tasks", () => {
         return storage.write(collection, changes);
       },
     };
-    const { client, presence, open, watch, clock } = page(
+    const { client, presence, open, watch, clock } = openPage(
       [running("10%"), running("10%"), refusal(401), running("10%")],
       { storage: counting },
     );
@@ -901,25 +905,25 @@ describe("stored video tasks", () => {
     expect(list.getSnapshot()[0]).not.toHaveProperty("error");
   });
 
-  test("have expired if the gateway no longer has them, by the time in their receipt", async () => {
+  test("have expired if the gateway no longer has them after the time in its first response", async () => {
     const storage = memoryStorage();
     const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
     const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
     await storage.write("video-tasks", new Map([["k", kept]]));
-    const { open, watch, client, clock, queries } = page([refusal(404)], { storage });
+    const { open, watch, client, clock, queries } = openPage([refusal(404)], { storage });
     await listVideoTasks(client, { storage });
     const video = open({ storage });
     watch(video);
     video.attach("t-1");
-    // a task that was just made may be unknown for 30 seconds
+    // a new task may be unknown for 30 seconds
     const isOver = () => video.getSnapshot().status === "error";
     while (queries.length < 10 && !isOver()) await clock.advance(15_000);
     expect(video.getSnapshot().error).toMatchObject({ name: "TaskError", reason: "expired" });
   });
 
-  test("are removed with those of another page, and ignore an older copy of it", async () => {
+  test("are removed when another page removes them, and an older copy is ignored", async () => {
     const storage = memoryStorage();
-    const { client, presence, watch } = page([running("10%")], { storage });
+    const { client, presence, watch } = openPage([running("10%")], { storage });
     const list = createVideoTaskList(client, { storage, presence });
     watch(list);
     await settled();
@@ -948,12 +952,12 @@ describe("stored video tasks", () => {
     const failed = { id: "t-1", state: "failed", rawStatus: "FAILURE", reason: "not allowed" };
     const forgotten = { name: "APIError", message: "no such task" };
 
-    /** A page that shows its list; `write` is another tab. */
+    /** Opens a page that shows its list; `write` writes from another tab. */
     async function pageWith(task: object, revision: number, storage = memoryStorage()) {
       const write = (changes: object) =>
         storage.write("video-tasks", new Map([["k", { ...entry, ...changes }]]));
       await write({ task, revision });
-      const opened = page([running("20%"), refusal(404)], { storage });
+      const opened = openPage([running("20%"), refusal(404)], { storage });
       const list = createVideoTaskList(opened.client, { storage, presence: opened.presence });
       opened.watch(list);
       await shows(list, (tasks) => tasks[0]?.task !== undefined);
@@ -961,22 +965,19 @@ describe("stored video tasks", () => {
       return { ...opened, list, storage, write, stored };
     }
 
-    test.each([succeeded, failed])(
-      "stay $state when a tab that was frozen writes what it knew",
-      async (end) => {
-        const { list, write, stored } = await pageWith(end, 5);
-        for (const revision of [4, 5, 9]) {
-          await write({ task: underWay, error: forgotten, revision });
-          await settled();
-          expect(list.getSnapshot()).toMatchObject([{ task: end }]);
-          expect(list.getSnapshot()[0]).not.toHaveProperty("error");
-          expect(await stored()).toMatchObject({ task: end });
-          expect(await stored()).not.toHaveProperty("error");
-        }
-      },
-    );
+    test.each([succeeded, failed])("stay $state when a frozen tab writes an older state", async (end) => {
+      const { list, write, stored } = await pageWith(end, 5);
+      for (const revision of [4, 5, 9]) {
+        await write({ task: underWay, error: forgotten, revision });
+        await settled();
+        expect(list.getSnapshot()).toMatchObject([{ task: end }]);
+        expect(list.getSnapshot()[0]).not.toHaveProperty("error");
+        expect(await stored()).toMatchObject({ task: end });
+        expect(await stored()).not.toHaveProperty("error");
+      }
+    });
 
-    test("end in a tab that has counted more changes, and in its storage", async () => {
+    test("end in a tab with a higher revision, and in its storage", async () => {
       const { list, write, stored } = await pageWith(underWay, 9);
       await write({ task: succeeded, revision: 2 });
       await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
@@ -988,7 +989,7 @@ describe("stored video tasks", () => {
       );
     });
 
-    test("end in a store whose own polls find nothing any more, and are not polled again", async () => {
+    test("end in a store whose own polls no longer find the task, and are not polled again", async () => {
       const storage = memoryStorage();
       const { open, watch, write, clock, queries } = await pageWith(underWay, 1, storage);
       const video = open({ storage });
@@ -1009,7 +1010,7 @@ describe("stored video tasks", () => {
     });
   });
 
-  test("are kept until their link has expired", async () => {
+  test("stay in the list until their link has expired", async () => {
     const storage = memoryStorage();
     const kept = (key: string, expiresAt: number) =>
       [
@@ -1039,7 +1040,7 @@ describe("stored video tasks", () => {
         kept("young", Date.now() + 60_000),
       ]),
     );
-    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { key: "young" },
       { key: "fresh" },
     ]);
@@ -1047,7 +1048,7 @@ describe("stored video tasks", () => {
     expect([...(await storage.read("video-tasks")).keys()]).toEqual(["fresh", "young"]);
   });
 
-  test("are the same in two tabs, and ignore an older copy that comes late", async () => {
+  test("are the same in two tabs, and an older copy that arrives late is ignored", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
@@ -1055,10 +1056,10 @@ describe("stored video tasks", () => {
       watch: (collection, listener) =>
         storage.watch(collection, (changes) => void late.push(() => listener(changes))),
     };
-    const left = page([running("10%")], { storage: slow });
+    const left = openPage([running("10%")], { storage: slow });
     const leftList = createVideoTaskList(left.client, { storage: slow, presence: left.presence });
     left.watch(leftList);
-    const right = page([running("10%")], { storage });
+    const right = openPage([running("10%")], { storage });
     const rightList = createVideoTaskList(right.client, { storage, presence: right.presence });
     right.watch(rightList);
     await settled();
@@ -1070,17 +1071,17 @@ describe("stored video tasks", () => {
 
   test("are shown as submitting while another tab creates them", async () => {
     const storage = memoryStorage();
-    const { create, sent, arrive } = heldCreate();
-    const submitted = page([success], { storage, create }).open({ storage }).create(request);
+    const { create, sent, arrive } = holdCreate();
+    const submitted = openPage([success], { storage, create }).open({ storage }).create(request);
     await sent;
-    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([
       { state: "submitting" },
     ]);
     arrive(receipt());
     await submitted;
   });
 
-  test("are left out if they are broken", async () => {
+  test("are ignored if they are damaged", async () => {
     const storage = memoryStorage();
     await storage.write(
       "video-tasks",
@@ -1092,15 +1093,15 @@ describe("stored video tasks", () => {
         ["e", { key: "e", model: "m", submittedAt: 1, state: "unconfirmed" }],
       ]),
     );
-    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(openPage([success]).client, { storage })).toEqual([]);
   });
 });
 
 describe("a task in two tabs", () => {
-  test("ends in both when one of them gets the final answer", async () => {
+  test("ends in both when one of them gets the final response", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), success], { baseURL });
-    const right = page([success], { baseURL });
+    const left = openPage([running("10%"), success], { baseURL });
+    const right = openPage([success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1111,16 +1112,16 @@ describe("a task in two tabs", () => {
     await left.clock.advance(15_000);
     await shows(two, ({ status }) => status === "success");
     await settled();
-    // the turn is the other's now, who has nothing left to ask
+    // the other tab leads now, and has nothing to poll
     await left.clock.advance(1000);
     await settled();
     expect([left.queries.length, right.queries.length]).toEqual([2, 0]);
   });
 
-  test("ends in a tab whose own poll was refused, without the error of that poll", async () => {
+  test("ends in a tab whose own poll failed, without the error of that poll", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([refusal(401)], { baseURL });
-    const right = page([running("10%"), success], { baseURL });
+    const left = openPage([refusal(401)], { baseURL });
+    const right = openPage([running("10%"), success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1135,8 +1136,8 @@ describe("a task in two tabs", () => {
 
   test("is polled by the leader, updates the other, and gets a new leader when the first is closed", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), running("20%")], { baseURL });
-    const right = page([running("50%"), success], { baseURL });
+    const left = openPage([running("10%"), running("20%")], { baseURL });
+    const right = openPage([running("50%"), success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     const leave = left.watch(one);
     one.attach("t-1");
@@ -1161,8 +1162,8 @@ describe("a task in two tabs", () => {
 
   test("is polled by the visible tab when the other is hidden", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%")], { baseURL });
-    const right = page([running("50%")], { baseURL });
+    const left = openPage([running("10%")], { baseURL });
+    const right = openPage([running("50%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1178,8 +1179,8 @@ describe("a task in two tabs", () => {
 
   test("is polled at once by the leader when the other tab refetches", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), running("20%")], { baseURL });
-    const right = page([running("50%")], { baseURL });
+    const left = openPage([running("10%"), running("20%")], { baseURL });
+    const right = openPage([running("50%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1194,8 +1195,8 @@ describe("a task in two tabs", () => {
 
   test("is polled at once when the leader itself refetches, which then waits for the lock again", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), running("60%")], { baseURL });
-    const right = page([running("50%"), running("60%")], { baseURL });
+    const left = openPage([running("10%"), running("60%")], { baseURL });
+    const right = openPage([running("50%"), running("60%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");
@@ -1213,8 +1214,8 @@ describe("a task in two tabs", () => {
 
   test("does not show fetching in a tab that refetched and so released the lock", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = page([running("10%"), () => new Promise(() => {})], { baseURL });
-    const right = page([running("50%")], { baseURL });
+    const left = openPage([running("10%"), () => new Promise(() => {})], { baseURL });
+    const right = openPage([running("50%")], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);
     one.attach("t-1");

@@ -1,5 +1,5 @@
 export { adaptJSONSchema } from "./adapt-json-schema.js";
-export type { AnyEvent, JobEvent, JobOutcome, OnJobEvent, Outcome, ProxyEvent } from "./api/events.js";
+export type { JobEvent, JobOutcome, OnJobEvent, Outcome, ProxyEvent, RequestEvent } from "./api/events.js";
 export type {
   BoundHost,
   Host,

@@ -14,6 +14,9 @@ export interface Server<Env> extends PluginServer<Env> {
   report(event: JobEvent, env: Env, context?: ProxyContext): void;
 }
 
+/** The hosts of all proxies. The objects of a second proxy would ask the gateway of the first one. */
+const hosts = new WeakSet<object>();
+
 /** Opens the host of a proxy, and connects its plugins. */
 export function openServer<Env>(settings: Settings<Env>): Server<Env> {
   const { plugins, host, log } = settings;
@@ -26,7 +29,9 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
     parts,
     report: (subject, error, env) => void logCause(subject, error, { env, log }),
   };
+  ensure(!host || !hosts.has(host), "host: belongs to one proxy; make another one");
   const bound = host?.open(setup);
+  if (host) hosts.add(host);
   const server: Server<Env> = {
     settings,
     setup,
@@ -36,7 +41,7 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
     },
     report(event, env, context) {
       for (const { onEvent } of [...plugins, settings])
-        notifyOf(onEvent && ((job) => onEvent(job as never, env, context)), event, env);
+        notifyOf(onEvent && ((job) => onEvent(job, env, context)), event, env);
     },
   };
   for (const plugin of plugins) plugin.connect?.(server);

@@ -1,4 +1,4 @@
-import { type AnyEvent, type BegunRequest, gatewayHeaders, type ProxyOptions } from "@sluice/worker-proxy";
+import { type BegunRequest, gatewayHeaders, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -118,7 +118,7 @@ test("the request id of the proxy goes to the gateway, and never one of the clie
 });
 
 test("the event of a request has its well-formed `traceparent`, also where it was refused, and no other header", async () => {
-  const events: AnyEvent[] = [];
+  const events: ProxyEvent[] = [];
   const { ask } = openProxy({ onEvent: (event) => void events.push(event) });
   const tracestate = "vendor=canary-40aa";
   await ask(asked({ headers: { traceparent: TRACE, tracestate } }));
@@ -140,7 +140,7 @@ describe("`traceparent` of a plugin", () => {
   const OWN = "00-4bf92f3577b34da6a3ce929d0e0e4736-a3ce929d0e0e4736-01";
 
   test("sends the proxy's own span to the gateway, and the event has it beside the client's", async () => {
-    const events: AnyEvent[] = [];
+    const events: ProxyEvent[] = [];
     const begun: BegunRequest[] = [];
     const before = Date.now();
     const { sent } = await headersSent(
@@ -177,8 +177,8 @@ describe("`traceparent` of a plugin", () => {
   ])("breaks no answer where it %s: the client's goes on", async (reason, traceparent) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
-    const events: AnyEvent[] = [];
-    const onEvent = (event: AnyEvent) => void events.push(event);
+    const events: ProxyEvent[] = [];
+    const onEvent = (event: ProxyEvent) => void events.push(event);
     const { status, sent } = await headersSent(
       { plugins: [{ traceparent }], onEvent },
       { traceparent: TRACE },

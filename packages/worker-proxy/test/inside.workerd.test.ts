@@ -25,7 +25,7 @@ function openClosedProxy(options: Partial<Parameters<typeof createProxy<typeof e
       reached.push(request);
       return fine(request);
     },
-    onEvent: (event) => void events.push(event),
+    onEvent: (event) => void events.push(event as object),
     ...options,
   });
   return { proxy, reached, events };

@@ -38,7 +38,7 @@ const proxy = createProxy<Env>({
     }),
     fileStore<Env>({ bucket: (env) => env.FILES, secret: (env) => env.SECRET }),
   ],
-  onEvent: (event: ProxyEvent) => console.log(event.status),
+  onEvent: (event: ProxyEvent) => console.log(event.kind, event.outcome),
 });
 
 export class Sluice extends durableObject(proxy) {}

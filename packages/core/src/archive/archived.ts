@@ -96,7 +96,7 @@ function parseFiles(text: string): readonly NamedCopy[] {
   const json = parseJSON(text);
   const files = isRecord(json) ? json.files : undefined;
   if (Array.isArray(files) && files.every(isNamedCopy)) return files;
-  throw new ResponseError("the answer of the archive has no files", { path: "files", body: excerpt(text) });
+  throw new ResponseError("the response of the archive has no files", { path: "files", body: excerpt(text) });
 }
 
 function isNamedCopy(file: unknown): file is NamedCopy {

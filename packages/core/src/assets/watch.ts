@@ -122,7 +122,7 @@ function parseAsset(handle: AssetHandle, raw: unknown): Asset {
   const { Status: status, URL: url } = isRecord(raw) ? raw : {};
   const path = typeof status !== "string" ? "Status" : "URL";
   if (typeof status !== "string" || !(url == null || typeof url === "string"))
-    throw new ResponseError(`the asset lookup's answer does not fit the spec at ${path}`, {
+    throw new ResponseError(`the asset lookup's response does not fit the spec at ${path}`, {
       path,
       body: excerpt(toJSONText(raw) ?? ""),
     });

@@ -112,7 +112,7 @@ export async function awaitWithin<T>(
   promise: Promise<T>,
   what: string,
 ): Promise<T> {
-  const createLateError = () => new DOMException(`${what} did not answer within ${ms} ms`, "TimeoutError");
+  const createLateError = () => new DOMException(`${what} did not respond within ${ms} ms`, "TimeoutError");
   const { signal, end } = openSpan(clock, undefined, ms, createLateError);
   return rejectOnAbort(promise, signal).finally(end);
 }

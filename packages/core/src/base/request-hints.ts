@@ -19,13 +19,13 @@ const IMAGE = '{ type: "image_url", image_url: { url: "https://…" } }';
 
 const roles: Fields = {
   developer: 'instructions have the role "system"',
-  model: 'answers have the role "assistant"',
+  model: 'messages of the model have the role "assistant"',
   human: 'questions have the role "user"',
 };
 
 const asText = 'write { type: "text", text }';
 const asImage = `write ${IMAGE}`;
-const asCall = "calls are `tool_calls` of the answer's message";
+const asCall = "calls are `tool_calls` of the assistant's message";
 const asResult = 'a result is a message: { role: "tool", tool_call_id, content }';
 const parts: Fields = {
   image: asImage,

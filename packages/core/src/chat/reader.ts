@@ -69,7 +69,7 @@ interface Reader {
 
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
-const TOO_LONG = "the answer is too long to be read";
+const TOO_LONG = "the response is too long to be read";
 
 /** Opens a response: sends its request, or reads a stored one. */
 export function openReader(

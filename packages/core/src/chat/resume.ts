@@ -120,10 +120,11 @@ export function resumeChat(
 const FIRST_WAIT_MS = 2000;
 const MAX_WAIT_MS = 30_000;
 
-const NOT_STORED = "the proxy keeps no answer under this id: it was deleted, is another user's, or never was";
+const NOT_STORED =
+  "the proxy stores no response under this id: it was deleted, is another user's, or never was";
 const NO_ID = {
   path: "streamId",
-  message: "must be the `streamId` of an answer: 1 to 128 letters, digits, _ or -",
+  message: "must be the `streamId` of a response: 1 to 128 letters, digits, _ or -",
   rule: "chat.stream-id",
 };
 const end = { done: true, value: undefined } as const;

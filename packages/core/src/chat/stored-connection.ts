@@ -3,7 +3,7 @@ import { MAX_LENGTH } from "../transport/event-stream.js";
 import { createBodyReader, createToBytes } from "../transport/read-body.js";
 import { isErrorEvent } from "./protocol/reported-error.js";
 
-const GAP = "events of the kept answer are missing";
+const GAP = "events of the stored response are missing";
 
 /** An event of the proxy after it has lost the gateway. Over HTTP, the break would look like a normal end. */
 const UPSTREAM_CUT = /"code":\s*"upstream_cut"/;

@@ -149,12 +149,15 @@ function describeBody({ status, statusText, url }: StatusLine, text: string, isF
   const said = text.startsWith("<") ? describePage(text) : words;
   const place = url ? `; ${url} is neither the gateway nor the proxy` : "";
   if (isForeign)
-    return `${line}: the answer is ${said || "empty"} and not the gateway's JSON; check the base URL${place}`;
-  if (text === "") return `${line}: the answer is empty`;
+    return `${line}: the response is ${said || "empty"} and not the gateway's JSON; check the base URL${place}`;
+  if (text === "") return `${line}: the response is empty`;
   // an unavailable gateway also responds with a page
   const hint = status < 500 ? "; check the base URL" : "";
-  if (text.startsWith("<")) return `${line}: the answer is ${said} and not the gateway's JSON${hint}`;
+  if (text.startsWith("<")) return `${line}: the response is ${said} and not the gateway's JSON${hint}`;
   const end = words && `: ${words}`;
-  if (isJSON(text)) return `${line}: the answer is JSON without a readable error message${end}`;
-  return status === 200 ? `${line}: the answer is no JSON${hint}${end}` : words || line;
+  if (isJSON(text))
+    return parseJSON(text) === undefined
+      ? `${line}: the response is broken JSON${end}`
+      : `${line}: the response is JSON without a readable error message${end}`;
+  return status === 200 ? `${line}: the response is not JSON${hint}${end}` : words || line;
 }

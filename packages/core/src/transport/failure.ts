@@ -87,7 +87,7 @@ export function toConnectionError(cause: unknown): ConnectionError {
         { cause },
       )
     : new ConnectionError(
-        "the connection failed before an answer came; the gateway may have received the request",
+        "the connection failed before a response arrived; the gateway may have received the request",
         "maybe",
         { cause },
       );

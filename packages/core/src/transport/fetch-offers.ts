@@ -29,7 +29,7 @@ export async function fetchOffers(client: Connection): Promise<readonly string[]
       body?.cancel().catch(() => {});
       const offers = parseOffers(headers);
       if (!offers && (status === 408 || status === 429 || status >= 500))
-        throw new Error(`it answers ${status}`);
+        throw new Error(`it responds with status ${status}`);
       return offers ?? [];
     });
   } catch (cause) {

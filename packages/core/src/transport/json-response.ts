@@ -1,4 +1,4 @@
-import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
+import { ConnectionError, isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
 import {
   createAPIError,
@@ -8,7 +8,7 @@ import {
   isRecord,
   parseJSON,
 } from "./error-response.js";
-import { readRequestId, toConnectionError } from "./failure.js";
+import { readRequestId } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
   type CallDescription,
@@ -91,7 +91,7 @@ async function requestText(
     text,
     headers: response.headers,
     mismatch: (path) => {
-      const message = `the answer does not fit the spec at ${path}`;
+      const message = `the response does not fit the spec at ${path}`;
       return new ResponseError(message, { path, body: excerpt(text) }, { requestId });
     },
     reported: (fields) => createAPIError(response, text, { requestId, fields }),
@@ -165,7 +165,7 @@ export function readField<Type extends keyof FieldTypes>(
 ): FieldTypes[Type] | undefined {
   if (value == null) return undefined;
   if (typeof value === type) return value as FieldTypes[Type];
-  warn({ path, message: `is no ${type} in the gateway's answer, and was left out`, rule: "answer.type" });
+  warn({ path, message: `is no ${type} in the gateway's response, and was left out`, rule: "answer.type" });
   return undefined;
 }
 
@@ -175,6 +175,8 @@ async function readBodyText(client: Connection, exchange: Exchange, response: Re
     return await readText(client, exchange, response);
   } catch (error) {
     const { signal } = exchange;
-    throw signal.aborted || isGatewayError(error) ? error : toConnectionError(error);
+    if (signal.aborted || isGatewayError(error)) throw error;
+    const message = "the connection broke within the answer; the gateway may have billed it";
+    throw new ConnectionError(message, "maybe", { cause: error });
   }
 }

@@ -6,7 +6,7 @@ import { ConnectionError, type Issue } from "../vocabulary/errors.js";
 const NO_STREAM: Issue = {
   path: "",
   message:
-    "this fetch does not stream: the answer comes at its end; give createClient a fetch that streams, as expo/fetch does",
+    "this fetch does not stream: the response arrives at its end; give createClient a fetch that streams, as expo/fetch does",
   rule: "chat.stream.no-body",
 };
 
@@ -81,10 +81,10 @@ function isIterable(body: unknown): body is AsyncIterable<unknown> {
 
 function createUsedBodyError(): ConnectionError {
   return createUnreadableError(
-    "something else has read its body: a `fetch` that logs answers must read `response.clone()`",
+    "something else has read its body: a `fetch` that logs responses must read `response.clone()`",
   );
 }
 
 function createUnreadableError(problem: string): ConnectionError {
-  return new ConnectionError(`the answer can't be read, and may be billed: ${problem}`, "maybe");
+  return new ConnectionError(`the response can't be read, and may be billed: ${problem}`, "maybe");
 }

@@ -150,7 +150,9 @@ export function readBody<Out>(
       const silentMs = since === undefined ? 0 : clock.now() - since;
       if (silentMs >= chunkMs) {
         const limit = `${chunkMs} ms (timeout.chunkMs)`;
-        const text = isWaiting ? `nothing came for ${limit}` : `not read for ${limit}: the answer was closed`;
+        const text = isWaiting
+          ? `nothing came for ${limit}`
+          : `not read for ${limit}: the response was closed`;
         // another connection may continue the body
         isWatched = false;
         return abort(new TimeoutError(text, "chunk"));
@@ -175,7 +177,7 @@ export async function readText(client: Connection, exchange: Exchange, response:
     use(bytes) {
       text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
       if (text.length > MAX_LENGTH)
-        throw new ResponseError("the answer is longer than 32 MB", { path: "", body: excerpt(text) });
+        throw new ResponseError("the response is longer than 32 MB", { path: "", body: excerpt(text) });
       return bytes !== undefined;
     },
     lose(error): boolean {

@@ -414,7 +414,7 @@ export async function send(
     const startedAt = client.clock.now();
     const inTime = new AbortController();
     callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
-      abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
+      abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
     );
     emitStep(client, exchange, { type: "request", attempt });
     let response: Response;

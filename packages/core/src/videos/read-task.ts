@@ -174,5 +174,5 @@ function readText(value: unknown): string | undefined {
 
 function createMismatchError(path: string, raw: unknown): ResponseError {
   const body = excerpt(toJSONText(raw) ?? "");
-  return new ResponseError(`the answer does not fit the spec at ${path}`, { path, body });
+  return new ResponseError(`the response does not fit the spec at ${path}`, { path, body });
 }

@@ -141,7 +141,7 @@ function readTask(
 /** Warns about a response for another task id. The response still counts, because a task may have several ids. */
 function warnOfOtherId(client: Client, json: unknown, asked: string): void {
   const { id } = parseVideoTask(json);
-  const message = `is "${id}" in the answer for the task "${asked}": the video may be another one`;
+  const message = `is "${id}" in the response for the task "${asked}": the video may be another one`;
   if (id !== "" && id !== asked) client.warn({ path: "task_id", message, rule: "video.other-task" });
 }
 

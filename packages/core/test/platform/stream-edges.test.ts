@@ -9,7 +9,7 @@ import {
 } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { chatOf } from "../../../stores/test/support/chat.js";
+import { createChat } from "../../../stores/test/support/chat.js";
 import {
   catchError,
   clientOf,
@@ -365,7 +365,7 @@ describe("a finish_reason of tool calls without a call", () => {
   });
 
   test.each(["Hi", ""])("is requested once by a chat, with the text %j", async (content) => {
-    const { chat, requests } = chatOf([frame({ content }, "tool_calls") + DONE]);
+    const { chat, requests } = createChat([frame({ content }, "tool_calls") + DONE]);
     const { outcome } = await chat.send("Hello");
     expect([outcome, requests.length]).toEqual([content ? "complete" : "error", 1]);
   });
@@ -423,7 +423,7 @@ test("usage is requested from models that send it only on request, unless the re
     include_usage: false,
   });
   expect(await sentBy(question)).toBeUndefined();
-  const { chat, requests } = chatOf([frame({ content: "Hi" }) + end]);
+  const { chat, requests } = createChat([frame({ content: "Hi" }) + end]);
   await chat.send("Hello");
   expect((await (requests[0] as Request).json()).stream_options).toEqual({ include_usage: true });
 });

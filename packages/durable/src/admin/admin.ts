@@ -25,7 +25,7 @@ export interface AdminOptions<Env = unknown> {
  * not, gets the 404 of a path that is not served. So does a request with an `Origin`: no page can send an operator's
  * request. `rateLimit` does not apply to operators.
  *
- * @throws {TypeError} if `isOperator` is missing. `createProxy` throws for two operations of one name, and with
+ * @throws {TypeError} if `isOperator` is missing. `createProxy` throws for two operations of one name, without a plugin that stores data, and with
  *   `authenticate: "public"`
  * @example
  * ```ts
@@ -69,6 +69,10 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
     },
     createRoutes(plugins) {
       checkUserData(plugins);
+      ensure(
+        plugins.some(({ userData, operations }) => userData || operations),
+        "admin: no other plugin stores anything; list it beside those whose data it is for, such as budget(…)",
+      );
       const operations = [...users, ...plugins.flatMap((plugin) => plugin.operations ?? [])];
       checkNames(operations.map(({ name }) => name));
       return operations.map((operation) => createRoute(operation, isOperator));

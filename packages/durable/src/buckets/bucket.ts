@@ -31,7 +31,7 @@ export interface StoredFile {
 }
 
 /**
- * Storage for files: a binding to an R2 bucket, a `folderBucket`, an `s3Bucket`, or your own, which `testBucket` of
+ * Storage for files: a binding to an R2 bucket, a `folderBucket`, an `s3Bucket`, or your own, which `bucketTests` of
  * `@sluice/durable/testing` checks. A file is stored whole or not at all.
  */
 export interface Bucket {

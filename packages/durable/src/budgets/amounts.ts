@@ -84,13 +84,16 @@ export function createAmounts<Env>(options: AmountOptions<Env>): Amounts<Env> {
   }
 
   function charge(usage: Usage | undefined, payable: Payable<Env>, reserved: number): number {
-    let spent: number;
+    if (!usage) return reserved;
+    let given: number;
     try {
-      if (!usage) return reserved;
-      spent = checkAmount(cost(withoutNulls(usage), payable), "cost");
-    } catch {
+      given = cost(withoutNulls(usage), payable);
+    } catch (error) {
+      logError(`budget: cost failed, and all that was reserved is spent: ${String(error)}`);
       return reserved;
     }
+    const spent = toAmount(given);
+    if (spent === undefined) return reserved;
     const max = Math.min(reserved * MAX_TIMES, Number.MAX_SAFE_INTEGER);
     if (spent <= max) return spent;
     const { user, model = payable.route } = payable;
@@ -107,12 +110,14 @@ export function createAmounts<Env>(options: AmountOptions<Env>): Amounts<Env> {
  * @throws {TypeError} for any other value: comparisons with NaN are false, and no request would be refused
  */
 export function checkAmount(value: number, name: string): number {
-  const amount = Math.ceil(value);
-  ensure(
-    typeof value === "number" && Number.isSafeInteger(amount) && amount >= 0,
-    `${name}: give a number from 0 up`,
-  );
+  const amount = toAmount(value);
+  ensure(amount !== undefined, `${name}: give a number from 0 up`);
   return amount;
+}
+
+function toAmount(value: unknown): number | undefined {
+  const amount = typeof value === "number" ? Math.ceil(value) : Number.NaN;
+  return Number.isSafeInteger(amount) && amount >= 0 ? amount : undefined;
 }
 
 function countResponses({ body }: Payable): number {

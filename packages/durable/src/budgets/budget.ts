@@ -10,15 +10,10 @@ import {
   type Usage,
 } from "@sluice/worker-proxy";
 import { decided, ensure, serverIn } from "@sluice/worker-proxy/internal";
+import { MAX_MS } from "../jobs/options.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
-import {
-  type BudgetLimit,
-  type BudgetLimits,
-  type BudgetReader,
-  type BudgetRule,
-  checkLimits,
-} from "./limits.js";
+import { type BudgetLimits, type BudgetReader, checkLimits } from "./limits.js";
 import { storage } from "./operations.js";
 import { type ReserveOptions, reserveAll, settleTicket, type Ticket } from "./reservations.js";
 import { createUserData } from "./user-data.js";
@@ -102,7 +97,10 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   for (const name of Object.keys(options)) ensure(OPTIONS.includes(name), `${name}: is no option of budget`);
   const { windowMs, reservationTtlMs = 3_600_000 } = options;
   for (const [name, ms] of Object.entries({ windowMs, reservationTtlMs }))
-    ensure(Number.isSafeInteger(ms) && ms >= 1, `${name}: give a whole number of milliseconds`);
+    ensure(
+      Number.isSafeInteger(ms) && ms >= 1 && ms <= MAX_MS,
+      `${name}: give a whole number of milliseconds, up to 100 years`,
+    );
   const rules = checkLimits(options.limits);
   const { unit, estimate, charge } = createAmounts(options);
   const settings: ReserveOptions<Env> = { rules, currency: unit.currency, windowMs, reservationTtlMs };
@@ -161,5 +159,3 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     };
   }
 }
-
-export type { BudgetLimit, BudgetLimits, BudgetReader, BudgetRule, BudgetState };

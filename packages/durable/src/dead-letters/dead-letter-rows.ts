@@ -1,4 +1,4 @@
-import type { Reader, StoredPart, Transaction } from "@sluice/worker-proxy";
+import type { StoredPart, Transaction, Value } from "@sluice/worker-proxy";
 import { job, operation, reading } from "../host/define.js";
 
 /** The end of a task that a handler could not be told. */
@@ -50,7 +50,7 @@ const TABLES = [
   `CREATE TABLE IF NOT EXISTS dead_letter_counts (key TEXT NOT NULL, letters BIGINT NOT NULL, PRIMARY KEY (key))`,
 ];
 
-type LetterRow = { readonly id: string; readonly user_key: string; readonly letter: string };
+type LetterRow = { readonly user_key: string; readonly letter: string };
 type Place = { readonly failedAt: number; readonly id: string };
 
 /** Deletes letters whose time is over. */
@@ -62,7 +62,7 @@ const sweep = job<null>("deadLetters.sweep", 1_000, async ({ host, key }) => {
 export const addDeadLetter = operation(
   "deadLetters.add",
   async (
-    transaction: Transaction,
+    transaction,
     { letter, userKey }: { readonly letter: DeadLetter; readonly userKey: string },
   ): Promise<readonly DeadLetter[]> => {
     const { key, query } = transaction;
@@ -71,37 +71,20 @@ export const addDeadLetter = operation(
     await query(
       `INSERT INTO dead_letters (key, id, user_key, failed_at, letter) VALUES (?, ?, ?, ?, ?)
         ON CONFLICT (key, id) DO UPDATE SET failed_at = excluded.failed_at, letter = excluded.letter`,
-      key,
-      id,
-      userKey,
-      failedAt,
-      JSON.stringify(letter),
+      ...[key, id, userKey, failedAt, JSON.stringify(letter)],
     );
     await transaction.schedule(sweep, { id: "", at: await readSweepTime(transaction), input: null });
     const letters = await count(transaction, 1 - before.length);
     if (letters <= MAX_LETTERS) return [];
-    const oldest = await query<LetterRow>(
-      "SELECT id, letter FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT ?",
-      key,
-      letters - MAX_LETTERS,
-    );
-    await remove(transaction, oldest);
-    return oldest.map(parseLetter);
+    return await remove(transaction, "", [], letters - MAX_LETTERS);
   },
 );
 
 /** Removes a letter, unless it was given up again since. */
 export const removeDeadLetter = operation(
   "deadLetters.remove",
-  async (transaction: Transaction, { id, failedAt }: Place) => {
-    const { key, query } = transaction;
-    const rows = await query<LetterRow>(
-      "SELECT id FROM dead_letters WHERE key = ? AND id = ? AND failed_at = ?",
-      key,
-      id,
-      failedAt,
-    );
-    await remove(transaction, rows);
+  async (transaction, { id, failedAt }: Place) => {
+    await remove(transaction, "AND id = ? AND failed_at = ?", [id, failedAt], 1);
     return null;
   },
 );
@@ -109,28 +92,12 @@ export const removeDeadLetter = operation(
 /** Removes up to 100 letters of a user. Returns true if none is left. */
 export const removeLettersOfUser = operation(
   "deadLetters.removeUser",
-  async (transaction: Transaction, { userKey }: { readonly userKey: string }) => {
-    const { key, query } = transaction;
-    const rows = await query<LetterRow>(
-      "SELECT id FROM dead_letters WHERE key = ? AND user_key = ? LIMIT ?",
-      key,
-      userKey,
-      PAGE,
-    );
-    await remove(transaction, rows);
-    return rows.length < PAGE;
-  },
+  async (transaction, { userKey }: { readonly userKey: string }) =>
+    (await remove(transaction, "AND user_key = ?", [userKey], PAGE)).length < PAGE,
 );
 
-const sweepDeadLetters = operation("deadLetters.sweep", async (transaction: Transaction, _: null) => {
-  const { key, now, query } = transaction;
-  const over = await query<LetterRow>(
-    "SELECT id FROM dead_letters WHERE key = ? AND failed_at <= ? ORDER BY failed_at, id LIMIT ?",
-    key,
-    now - RETENTION_MS,
-    STEP,
-  );
-  await remove(transaction, over);
+const sweepDeadLetters = operation("deadLetters.sweep", async (transaction, _: null) => {
+  await remove(transaction, "AND failed_at <= ?", [transaction.now - RETENTION_MS], STEP);
   const at = await readSweepTime(transaction);
   if (at !== Number.MAX_SAFE_INTEGER) await transaction.schedule(sweep, { id: "", at, input: null });
   return null;
@@ -139,9 +106,9 @@ const sweepDeadLetters = operation("deadLetters.sweep", async (transaction: Tran
 /** Finds a letter, and the key of its user. */
 export const findDeadLetter = reading(
   "deadLetters.find",
-  async ({ key, query }: Reader, { id }: { readonly id: string }) => {
+  async ({ key, query }, { id }: { readonly id: string }) => {
     const [row] = await query<LetterRow>(
-      "SELECT id, user_key, letter FROM dead_letters WHERE key = ? AND id = ?",
+      "SELECT user_key, letter FROM dead_letters WHERE key = ? AND id = ?",
       key,
       id,
     );
@@ -152,14 +119,11 @@ export const findDeadLetter = reading(
 /** Lists the letters behind a place. */
 export const listLetters = reading(
   "deadLetters.list",
-  async ({ key, query }: Reader, { failedAt, id }: Place): Promise<readonly DeadLetter[]> => {
+  async ({ key, query }, { failedAt, id }: Place): Promise<readonly DeadLetter[]> => {
     const rows = await query<LetterRow>(
-      `SELECT id, letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
+      `SELECT letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
         ORDER BY failed_at, id LIMIT ?`,
-      key,
-      failedAt,
-      id,
-      PAGE,
+      ...[key, failedAt, id, PAGE],
     );
     return rows.map(parseLetter);
   },
@@ -185,13 +149,21 @@ function parseLetter({ letter }: Pick<LetterRow, "letter">): DeadLetter {
   return JSON.parse(letter) as DeadLetter;
 }
 
-async function remove(transaction: Transaction, rows: readonly Pick<LetterRow, "id">[]): Promise<void> {
-  if (rows.length === 0) return;
+/** Removes the oldest letters of which a condition is true. Returns them. */
+async function remove(
+  transaction: Transaction,
+  condition: string,
+  values: readonly Value[],
+  limit: number,
+): Promise<readonly DeadLetter[]> {
   const { key, query } = transaction;
-  await Promise.all(
-    rows.map(({ id }) => query("DELETE FROM dead_letters WHERE key = ? AND id = ?", key, id)),
+  const removed = await query<LetterRow>(
+    `DELETE FROM dead_letters WHERE key = ? AND id IN (SELECT id FROM dead_letters WHERE key = ? ${condition}
+      ORDER BY failed_at, id LIMIT ?) RETURNING letter`,
+    ...[key, key, ...values, limit],
   );
-  await count(transaction, -rows.length);
+  if (removed.length > 0) await count(transaction, -removed.length);
+  return removed.map(parseLetter);
 }
 
 /** Changes the number of letters, and returns it: to count rows would take longer with each of them. */

@@ -1,6 +1,6 @@
 import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
 import { ensure, serverOf } from "@sluice/worker-proxy/internal";
-import type { operation } from "../host/define.js";
+import { resendDelivery } from "../videos/deliveries.js";
 import {
   createPage,
   DEAD_LETTERS_KEY,
@@ -10,9 +10,6 @@ import {
   listLetters,
   removeDeadLetter,
 } from "./dead-letter-rows.js";
-
-/** The operation that tries a delivery again. Hosts find it by its name. */
-type Resend = ReturnType<typeof operation<{ readonly id: string }, boolean>>;
 
 /**
  * Lists the ends of tasks that a handler of `videoWatch({ onEnd })` could not be told. A dead letter is stored for 7 days,
@@ -40,23 +37,21 @@ export async function listDeadLetters<Env>(
  *
  * @returns false if there is no such letter, or its task was deleted meanwhile
  * @throws {TypeError} if the proxy has no `videoWatch()`
+ * @example
+ * ```ts
+ * const isSent = await resendDeadLetter(proxy, env, "0123456789abcdef0123456789abcdef");
+ * ```
  */
 export async function resendDeadLetter<Env>(
   proxy: GatewayProxy<Env>,
   env: Env,
   id: string,
 ): Promise<boolean> {
-  const { plugins } = serverOf<Env>(proxy).settings;
-  const operations = plugins.flatMap(({ storage }) => storage?.operations ?? []);
-  const resend = operations.find(({ name }) => name === "videos.resend") as Resend | undefined;
-  return await resendLetter(openHost(proxy, env), resend as Resend, id);
+  return await resendLetter(openHost(proxy, env), id);
 }
 
 /** The operations of an operator on dead letters: `letters/list`, and `letters/resend` with an `id`. */
-export function createLetterOperations<Env>(
-  open: (env: Env) => BoundHost,
-  resend: Resend,
-): readonly AdminOperation<Env>[] {
+export function createLetterOperations<Env>(open: (env: Env) => BoundHost): readonly AdminOperation<Env>[] {
   return [
     {
       name: "letters/list",
@@ -69,7 +64,7 @@ export function createLetterOperations<Env>(
       name: "letters/resend",
       run: async (env, { id }) => {
         ensure(typeof id === "string" && id !== "", "id: give the id of a dead letter");
-        return { resent: await resendLetter(open(env), resend, id) };
+        return { resent: await resendLetter(open(env), id) };
       },
     },
   ];
@@ -91,11 +86,11 @@ async function list(host: BoundHost, cursor: string | undefined): Promise<DeadLe
 }
 
 /** The letter goes last: a process that is lost in between has only made the attempts begin again. */
-async function resendLetter(host: BoundHost, resend: Resend, id: string): Promise<boolean> {
+async function resendLetter(host: BoundHost, id: string): Promise<boolean> {
   if (id.includes("\0")) return false;
   const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });
   if (!found) return false;
-  const isResent = await host.run(found.userKey, resend, { id });
+  const isResent = await host.run(found.userKey, resendDelivery, { id });
   await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.letter.failedAt });
   return isResent;
 }

@@ -5,19 +5,19 @@ import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
 import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
-import { checkOptions, type FileStoreOptions, readHosts } from "./options.js";
-import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./parts.js";
-import { findFiles, readCopies, readFile, readPage, readParts } from "./readings.js";
-import { checkLinks, isLinkAddress } from "./references.js";
-import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./removal.js";
-import { serveFile } from "./serve-file.js";
-import { growFile, reserveSpace } from "./space.js";
-import { connectStore, type Store } from "./store.js";
-import { createSweep } from "./sweep.js";
-import { FILE_TABLES } from "./tables.js";
-import { holdSpace, releaseSpace } from "./total.js";
-import { createUploads } from "./uploads.js";
-import { createFileList, createUserFiles } from "./user-files.js";
+import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
+import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./files/parts.js";
+import { findFiles, readCopies, readFile, readPage, readParts } from "./files/readings.js";
+import { checkLinks, isLinkAddress } from "./files/references.js";
+import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
+import { serveFile } from "./files/serve-file.js";
+import { growFile, reserveSpace } from "./files/space.js";
+import { connectStore, type Store } from "./files/store.js";
+import { createSweep } from "./files/sweep.js";
+import { FILE_TABLES } from "./files/tables.js";
+import { holdSpace, releaseSpace } from "./files/total.js";
+import { createUploads } from "./files/uploads.js";
+import { createFileList, createUserFiles } from "./files/user-files.js";
 
 /**
  * Stores files of users in a bucket, and gives them to the gateway and to the page by signed links that expire.

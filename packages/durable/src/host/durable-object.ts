@@ -40,6 +40,12 @@ const FAILED_MS = 30_000;
  *
  * @param proxy the proxy of `createProxy`, whose `host` is a `cloudflareHost`
  * @throws {TypeError} for any other proxy
+ * @example
+ * ```ts
+ * const proxy = createProxy<Env>({ ...options, host: cloudflareHost((env) => env.SLUICE), plugins });
+ * export class Sluice extends durableObject(proxy) {}
+ * export default proxy;
+ * ```
  */
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = serverOf<Env>(proxy);

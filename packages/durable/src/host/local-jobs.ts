@@ -2,8 +2,9 @@ import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/wo
 import { byteStream } from "./byte-stream.js";
 import { createStorageError } from "./storage-error.js";
 
-/** Number of started jobs and open sources in one place. */
+/** Number of started jobs and open sources in one place, and of those of one key: no user takes the room of all others. */
 const MAX_LOCAL = 5_000;
+const MAX_LOCAL_OF_KEY = 2_000;
 
 type CreateContext = (key: string, attempt: number, signal: AbortSignal) => JobContext;
 
@@ -11,7 +12,9 @@ type CreateContext = (key: string, attempt: number, signal: AbortSignal) => JobC
 export class LocalJobs {
   readonly #createContext: CreateContext;
   readonly #report: (subject: string, error: unknown) => void;
-  readonly #controllers = new Set<AbortController>();
+  /** The key of each started job and each open source. */
+  readonly #controllers = new Map<AbortController, string>();
+  readonly #counts = new Map<string, number>();
   readonly #jobs = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -26,7 +29,7 @@ export class LocalJobs {
 
   /** Starts a job. Returns its end, which never rejects. */
   start<Input extends JSONValue>(key: string, job: Job<Input>, input: Input): Promise<void> {
-    const controller = this.#enter();
+    const controller = this.#enter(key);
     const run = async () => job.run(this.#createContext(key, 0, controller.signal), input);
     const ended = run()
       .catch((error) => {
@@ -35,7 +38,7 @@ export class LocalJobs {
       })
       .finally(() => {
         this.#jobs.delete(ended);
-        this.#controllers.delete(controller);
+        this.#leave(controller);
       });
     this.#jobs.add(ended);
     return ended;
@@ -48,7 +51,7 @@ export class LocalJobs {
     input: Input,
     left?: AbortSignal,
   ): ReadableStream<Uint8Array> {
-    const controller = this.#enter();
+    const controller = this.#enter(key);
     left?.addEventListener("abort", () => controller.abort(left.reason), { once: true });
     const context: HostContext = this.#createContext(key, 0, controller.signal);
     return byteStream(source.run(context, input), {
@@ -57,7 +60,7 @@ export class LocalJobs {
         if (!controller.signal.aborted) this.#report(`source ${source.name}`, error);
       },
       onEnd: (reason) => {
-        this.#controllers.delete(controller);
+        this.#leave(controller);
         controller.abort(reason);
       },
     });
@@ -68,14 +71,28 @@ export class LocalJobs {
     const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
     await Promise.race([Promise.all(this.#jobs), late]);
     this.#isClosed = true;
-    for (const controller of this.#controllers) controller.abort(new Error("the host closes"));
+    for (const controller of this.#controllers.keys()) controller.abort(new Error("the host closes"));
   }
 
-  #enter(): AbortController {
-    if (this.#controllers.size >= MAX_LOCAL)
-      throw createStorageError(`${MAX_LOCAL} jobs and sources run in this process`);
+  #enter(key: string): AbortController {
+    const count = this.#counts.get(key) ?? 0;
+    if (this.#controllers.size >= MAX_LOCAL || count >= MAX_LOCAL_OF_KEY)
+      throw createStorageError(
+        `${MAX_LOCAL} jobs and sources run in this process, or ${MAX_LOCAL_OF_KEY} of one key`,
+      );
     const controller = new AbortController();
-    this.#controllers.add(controller);
+    this.#controllers.set(controller, key);
+    this.#counts.set(key, count + 1);
     return controller;
+  }
+
+  /** It may be called again. */
+  #leave(controller: AbortController): void {
+    const key = this.#controllers.get(controller);
+    if (key === undefined) return;
+    this.#controllers.delete(controller);
+    const count = (this.#counts.get(key) ?? 1) - 1;
+    if (count > 0) this.#counts.set(key, count);
+    else this.#counts.delete(key);
   }
 }

@@ -9,8 +9,3 @@ import { Refusal } from "@sluice/worker-proxy/internal";
 export function createStorageError(problem: string, cause?: unknown): Refusal {
   return new Refusal("storage_unavailable", { problem, cause });
 }
-
-/** True for an error of {@link createStorageError}. */
-export function isStorageError(error: unknown): error is Refusal {
-  return error instanceof Refusal && error.reason === "storage_unavailable";
-}

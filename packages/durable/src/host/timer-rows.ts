@@ -10,7 +10,7 @@ type Query = Transaction["query"];
  * - `run`: the id of the attempt that runs.
  * - `next_due`, `next_input`: a timer that was stored under the same id while the job runs.
  */
-export const TIMER_TABLES = [
+const TIMER_TABLES = [
   `CREATE TABLE IF NOT EXISTS timers (key TEXT NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, due BIGINT,
     input TEXT NOT NULL, attempts BIGINT NOT NULL, deaths BIGINT NOT NULL, run TEXT, next_due BIGINT, next_input TEXT,
     is_canceled BIGINT NOT NULL, failed_at BIGINT, error TEXT, PRIMARY KEY (key, job, id))`,
@@ -22,7 +22,7 @@ export const TIMER_TABLES = [
  * Table of the keys that have timers, where one table serves many keys. `due` is not later than the earliest of their
  * timers. Keys take turns, so that a user with many timers does not delay those of others.
  */
-export const KEY_TABLES = [
+const KEY_TABLES = [
   "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
   "CREATE INDEX IF NOT EXISTS timer_keys_due ON timer_keys (due)",
 ];
@@ -50,7 +50,9 @@ const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next
 
 const DUE_KEYS = `SELECT key FROM timer_keys WHERE due <= ? AND key NOT IN (${Array(MAX_BUSY_KEYS).fill("?").join(", ")})
   ORDER BY due LIMIT ?`;
-const DUE_KEY = "SELECT key FROM timers WHERE due <= ? ORDER BY due LIMIT 1";
+// the index of due times begins with the key, which is the same in all rows
+const DUE_KEY =
+  "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
 // the outer condition is read again behind a row lock: the timer may have been put off meanwhile
 const CLAIM = `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
   WHERE key = ? AND due <= ? AND (job, id) IN

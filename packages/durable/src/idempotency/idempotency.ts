@@ -8,7 +8,7 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/internal";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { checkMilliseconds, checkWhole } from "../jobs/options.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { headOf, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
 
@@ -39,13 +39,14 @@ const CREATES = ["images", "videos", "assets", "epsilon"];
  *
  * It needs the `host` of the proxy, and takes everything else from the proxy's options.
  *
- * @throws {TypeError} for an option that can't work
+ * @throws {TypeError} for an option that is unknown or can't work
  * @example
  * ```ts
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [idempotency()] });
  * ```
  */
 export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): ProxyPlugin<Env> {
+  checkNames("idempotency", options, ["retentionMs", "maxBytes"]);
   const retentionMs = checkMilliseconds("retentionMs", options.retentionMs ?? 86_400_000);
   const maxBytes = checkWhole("maxBytes", options.maxBytes ?? 16 * 1024 * 1024);
   const jobs = createJobs({

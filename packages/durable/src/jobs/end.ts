@@ -23,6 +23,8 @@ export type End = Append & {
 /** The end of a job that cost nothing. */
 export type Free = Owner & {
   readonly isSettled: boolean;
+  /** True if the job has not begun as far as its request knows. A job that did begin stays. */
+  readonly isUnsent?: boolean;
 };
 
 /** Number of older responses that make room for one. */
@@ -81,14 +83,16 @@ async function dropOldest(
 
 /** Creates the operation that frees the id of a job that cost nothing. Its row stays until its reservation is given back. */
 export function createFree({ kind, tendJob }: StoreContext) {
-  return operation(`${kind}.free`, async (tx: Transaction, { id, owner, isSettled }: Free) => {
+  return operation(`${kind}.free`, async (tx: Transaction, input: Free) => {
+    const { id, owner, isSettled, isUnsent = false } = input;
     const [row] = await tx.query<JobRow>(
-      `SELECT owner, state, payment FROM jobs WHERE ${ONE}`,
+      `SELECT owner, state, ticket, payment FROM jobs WHERE ${ONE}`,
       ...[tx.key, kind, id],
     );
     // tried again
     if (!row) return true;
     if (row.owner !== owner) return false;
+    if (isUnsent && (row.state !== "claimed" || row.ticket !== null)) return false;
     tx.publish();
     if (isSettled) {
       await Promise.all([

@@ -6,7 +6,7 @@ import type {
   StoredPart,
   UserData,
 } from "@sluice/worker-proxy";
-import { hashOf, Refusal, serverIn, tooMany } from "@sluice/worker-proxy/internal";
+import { ensure, hashOf, Refusal, serverIn, tooMany } from "@sluice/worker-proxy/internal";
 import { job } from "../host/define.js";
 import { createFollow, type Follow } from "./follow.js";
 import { type OpenedResponse, openResponse } from "./open-response.js";
@@ -87,6 +87,7 @@ export function createJobs(options: JobsOptions): Jobs {
     },
     userData: createUserData({ store, follow, tend, open }),
     connect(server) {
+      ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = serverIn(server) as unknown as JobServer;
     },
     send,
@@ -137,7 +138,8 @@ export function createJobs(options: JobsOptions): Jobs {
           // its body and its user are JSON, which their types don't say
           await host.start<JSONValue>(key, run as never, job as never);
         } catch (cause) {
-          await host.run(key, store.free, { id, owner, isSettled: true }).catch(() => {});
+          // it may have begun although its start failed. A row that can't be freed now is settled as lost later
+          await host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true }).catch(() => {});
           throw jobRefusal("job_unavailable", { cause });
         }
       }

@@ -2,7 +2,7 @@ import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { checkMilliseconds, checkWhole } from "../jobs/options.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { createStreamOperations } from "./operations.js";
 import { addStop, isFree, respond, storeFailure } from "./respond.js";
@@ -35,7 +35,7 @@ const PATH = "/v1/chat/streams/{id}";
  *
  * It needs the `host` of the proxy, and takes everything else from the proxy's options.
  *
- * @throws {TypeError} for an option that can't work
+ * @throws {TypeError} for an option that is unknown or can't work
  * @example
  * ```ts
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [resumableStreams()] });
@@ -48,6 +48,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     maxBytes = 8 * 1024 * 1024,
     maxPerUser = 50,
   } = options;
+  checkNames("resumableStreams", options, ["idleTimeoutMs", "retentionMs", "maxBytes", "maxPerUser"]);
   let maxOpen: number | undefined;
   const jobs = createJobs({
     kind: "streams",

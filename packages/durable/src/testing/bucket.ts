@@ -1,5 +1,5 @@
 import type { Bucket, ListedBucket, MultipartUpload } from "../buckets/bucket.js";
-import { openFixedPipe } from "../file-store/fixed-pipe.js";
+import { openFixedPipe } from "../buckets/fixed-pipe.js";
 
 /** A test runner and the bucket that it tries. */
 export interface BucketTests {
@@ -15,18 +15,18 @@ const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
 
 /**
- * Declares the tests that a bucket passes on which `mediaStore` can rely. They write about 100 MB, and delete it.
+ * Declares the tests that a bucket passes that `fileStore()` relies on. They write about 100 MB, and delete it.
  *
  * @example
  * ```ts
  * import { folderBucket } from "@sluice/durable/node"; // or a bucket of your own
- * import { testBucket } from "@sluice/durable/testing";
+ * import { bucketTests } from "@sluice/durable/testing";
  * import { test } from "vitest";
  *
- * testBucket({ open: () => folderBucket("test-files"), test });
+ * bucketTests({ open: () => folderBucket("test-files"), test });
  * ```
  */
-export function testBucket({ open, test }: BucketTests): void {
+export function bucketTests({ open, test }: BucketTests): void {
   for (const [title, run] of Object.entries({ ...FILES, ...UPLOADS, ...LISTS }))
     test(`The bucket ${title}`, async () => {
       const names: string[] = [];

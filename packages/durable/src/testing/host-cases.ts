@@ -22,7 +22,7 @@ import {
 } from "./host-part.js";
 
 /** The hosts of one database, and a key that no other test has. */
-export interface HostCase {
+interface HostCase {
   readonly host: BoundHost;
   /** A host of another process; the same one where there is one process. */
   readonly other: BoundHost;

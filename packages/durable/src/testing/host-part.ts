@@ -158,7 +158,7 @@ export const readNow = operation("hostTests.now", async ({ now }, _: null) => no
 let leaked: { readonly query: (sql: string) => Promise<unknown> } | undefined;
 
 /** Leaves its transaction to code behind its end, or uses the one that was left. */
-export const leak = operation("hostTests.leak", async (transaction, _: null) => {
+const leak = operation("hostTests.leak", async (transaction, _: null) => {
   leaked = transaction;
   return null;
 });
@@ -211,7 +211,7 @@ export const mark = job(
 );
 
 /** Fails at each attempt. */
-export const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: null) => {
+const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: null) => {
   await host.run(key, note, { text: `failed ${attempt}` });
   throw new Error("a job of the tests fails");
 });

@@ -60,6 +60,3 @@ export function hostTests({ open, test, canCrash = false }: HostTests): void {
       }
     });
 }
-
-/** The part that `hostTests` runs, for a host whose program has to know it from the start, as a Worker does. */
-hostTests.part = hostTestPart;

@@ -1,9 +1,8 @@
-import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
+import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
 import type { EndedTask } from "./end-handler.js";
-
-/** Input of a job or an operation that is about one row. */
-export type RowId = { readonly id: string };
+import { readWatch } from "./rows.js";
+import { cancelTimer, DELIVER, FORGET, LIST_DEAD_LETTER, type RowId, setTimer } from "./timers.js";
 
 /** Progress of one handler with one end. */
 export type Delivery = {
@@ -56,138 +55,121 @@ export const DEAD_LETTER_RETENTION_MS = 7 * 24 * HOUR;
 const MAX_CAUSE_CHARACTERS = 500;
 const LOST = "the process ended during the attempt";
 
-/** The jobs of deliveries. */
-export interface DeliveryJobs {
-  readonly deliver: Job<RowId>;
-  /** Lists a delivery that was given up. */
-  readonly listDeadLetter: Job<RowId>;
-  /** Deletes a task once nothing needs it. */
-  readonly forget: Job<RowId>;
+/** Begins an attempt, and counts it before the handler runs. */
+export const beginDelivery = operation(
+  "videos.beginDelivery",
+  async (transaction, { id, run }: RowId & { run: string }): Promise<BegunDelivery> => {
+    const row = await readDelivery(transaction, id);
+    if (!row || row.state === "done" || row.state === "dead") return null;
+    const { handler, attempts } = row;
+    // its user may have removed the task since
+    const { isRemoved = false } = (await readWatch(transaction, row.task)) ?? {};
+    const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
+    if (row.run === run && row.state === "running") return { handler, attempts, ended };
+    if (row.state === "running")
+      return { lost: await fail(transaction, row, { failure: LOST }), handler, ended };
+    if (transaction.now < row.at) {
+      await setTimer(transaction, DELIVER, id, row.at);
+      return null;
+    }
+    await storeDelivery(transaction, { ...row, state: "running", attempts: attempts + 1, run });
+    return { handler, attempts: attempts + 1, ended };
+  },
+);
+
+export const endDelivery = operation(
+  "videos.endDelivery",
+  async (
+    transaction,
+    { id, run, attempted }: RowId & { run: string; attempted: Attempted },
+  ): Promise<DeliveryResult> => {
+    const row = await readDelivery(transaction, id);
+    if (!row) return null;
+    if (attempted.failure === undefined) return await complete(transaction, row, attempted);
+    // counted already, or by another process after this one stood still
+    if (row.run !== run || row.state !== "running") return row;
+    return await fail(transaction, row, attempted);
+  },
+);
+
+/** Tries a dead letter again. Returns false if it is gone, or was delivered meanwhile. */
+export const resendDelivery = operation("videos.resend", async (transaction, { id }: RowId) => {
+  const row = await readDelivery(transaction, id);
+  if (!row || row.state === "done") return false;
+  if (row.state !== "dead") return true;
+  const { now } = transaction;
+  await storeDelivery(transaction, { ...row, state: "waiting", attempts: 0, run: null, at: now });
+  await setTimer(transaction, DELIVER, id, now);
+  return true;
+});
+
+export const findDelivery = reading("videos.findDelivery", async (reader, { id }: RowId) =>
+  readDelivery(reader, id).then((row) => row ?? null),
+);
+
+/** Adds the work of all handlers after an end. Handlers that have the same end already are left alone. */
+export async function addDeliveries(
+  transaction: Transaction,
+  task: string,
+  ended: EndedTask,
+  handlers: readonly string[],
+): Promise<void> {
+  const { key, now, query } = transaction;
+  // an end that is wrong by now is not told any more
+  for (const { id, state } of await readDeliveries(transaction, task))
+    if (state === "waiting" && !id.startsWith(`${ended.id}:`)) await cancelOne(transaction, id);
+  for (const handler of handlers) {
+    const id = `${ended.id}:${handler}`;
+    const added = await query(
+      `INSERT INTO video_ends (key, id, task, handler, state, attempts, at, ended)
+        VALUES (?, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (key, id) DO NOTHING RETURNING id`,
+      ...[key, id, task, handler, now, JSON.stringify(ended)],
+    );
+    if (added.length > 0) await setTimer(transaction, DELIVER, id, now);
+  }
 }
 
-/** Defines the operations on the work after an end. */
-export function defineDeliveries({ deliver, listDeadLetter, forget }: DeliveryJobs) {
-  /** Begins an attempt, and counts it before the handler runs. */
-  const begin = operation(
-    "videos.beginDelivery",
-    async (transaction: Transaction, { id, run }: RowId & { run: string }): Promise<BegunDelivery> => {
-      const row = await readDelivery(transaction, id);
-      if (!row || row.state === "done" || row.state === "dead") return null;
-      const { handler, attempts } = row;
-      const ended = JSON.parse(row.ended) as EndedTask;
-      if (row.run === run && row.state === "running") return { handler, attempts, ended };
-      if (row.state === "running")
-        return { lost: await fail(transaction, row, { failure: LOST }), handler, ended };
-      if (transaction.now < row.at) {
-        await transaction.schedule(deliver, { id, at: row.at, input: { id } });
-        return null;
-      }
-      await storeDelivery(transaction, { ...row, state: "running", attempts: attempts + 1, run });
-      return { handler, attempts: attempts + 1, ended };
-    },
-  );
+/** Ends all work after the ends of a task. Returns true if some of it was not done. */
+export async function cancelDeliveries(transaction: Transaction, task: string): Promise<boolean> {
+  const rows = await readDeliveries(transaction, task);
+  for (const { id } of rows) await cancelOne(transaction, id);
+  return rows.some(({ state }) => state === "waiting" || state === "running");
+}
 
-  const end = operation(
-    "videos.endDelivery",
-    async (
-      transaction: Transaction,
-      { id, run, attempted }: RowId & { run: string; attempted: Attempted },
-    ): Promise<DeliveryResult> => {
-      const row = await readDelivery(transaction, id);
-      if (!row) return null;
-      if (attempted.failure === undefined) return await complete(transaction, row, attempted);
-      // counted already, or by another process after this one stood still
-      if (row.run !== run || row.state !== "running") return row;
-      return await fail(transaction, row, attempted);
-    },
-  );
+async function cancelOne(transaction: Transaction, id: string): Promise<void> {
+  await Promise.all([
+    cancelTimer(transaction, DELIVER, id),
+    cancelTimer(transaction, LIST_DEAD_LETTER, id),
+    transaction.query("DELETE FROM video_ends WHERE key = ? AND id = ?", transaction.key, id),
+  ]);
+}
 
-  /** Tries a dead letter again. Returns false if it is gone, or was delivered meanwhile. */
-  const resend = operation("videos.resend", async (transaction: Transaction, { id }: RowId) => {
-    const row = await readDelivery(transaction, id);
-    if (!row || row.state === "done") return false;
-    if (row.state !== "dead") return true;
-    const { now } = transaction;
-    await storeDelivery(transaction, { ...row, state: "waiting", attempts: 0, run: null, at: now });
-    await transaction.schedule(deliver, { id, at: now, input: { id } });
-    return true;
-  });
+async function complete(transaction: Transaction, row: Delivery, { upstreamStatus }: Attempted) {
+  const status = upstreamStatus ?? null;
+  const done = { ...row, state: "done", at: transaction.now, status, cause: null, ended: "" } as const;
+  if (row.state === "done") return row;
+  await storeDelivery(transaction, done);
+  return done;
+}
 
-  const find = reading("videos.findDelivery", async (reader: Reader, { id }: RowId) =>
-    readDelivery(reader, id).then((row) => row ?? null),
-  );
-
-  return { begin, end, resend, find, add, cancel };
-
-  /** Adds the work of all handlers after an end. Handlers that have the same end already are left alone. */
-  async function add(
-    transaction: Transaction,
-    task: string,
-    ended: EndedTask,
-    handlers: readonly string[],
-  ): Promise<void> {
-    const { key, now, query } = transaction;
-    // an end that is wrong by now is not told any more
-    for (const { id, state } of await readDeliveries(transaction, task))
-      if (state === "waiting" && !id.startsWith(`${ended.id}:`)) await cancelOne(transaction, id);
-    for (const handler of handlers) {
-      const id = `${ended.id}:${handler}`;
-      const added = await query(
-        `INSERT INTO video_ends (key, id, task, handler, state, attempts, at, ended)
-          VALUES (?, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (key, id) DO NOTHING RETURNING id`,
-        key,
-        id,
-        task,
-        handler,
-        now,
-        JSON.stringify(ended),
-      );
-      if (added.length > 0) await transaction.schedule(deliver, { id, at: now, input: { id } });
-    }
+async function fail(transaction: Transaction, row: Delivery, attempted: Attempted) {
+  const { id, attempts, task } = row;
+  const { now } = transaction;
+  const pause = PAUSES_MS[attempts - 1];
+  const cause = (attempted.failure ?? "").replaceAll("\0", " ").slice(0, MAX_CAUSE_CHARACTERS);
+  const failed = { ...row, cause, status: attempted.upstreamStatus ?? null };
+  if (pause === undefined || attempted.isRefusal) {
+    const dead = { ...failed, state: "dead", at: now } as const;
+    await storeDelivery(transaction, dead);
+    await setTimer(transaction, LIST_DEAD_LETTER, id, now);
+    // the task is stored for as long as the letter can be sent again
+    await setTimer(transaction, FORGET, task, now + HOUR);
+    return dead;
   }
-
-  /** Ends all work after the ends of a task. Returns true if some of it was not done. */
-  async function cancel(transaction: Transaction, task: string): Promise<boolean> {
-    const rows = await readDeliveries(transaction, task);
-    for (const { id } of rows) await cancelOne(transaction, id);
-    return rows.some(({ state }) => state === "waiting" || state === "running");
-  }
-
-  async function cancelOne(transaction: Transaction, id: string): Promise<void> {
-    await Promise.all([
-      transaction.cancel(deliver as Job<never>, id),
-      transaction.cancel(listDeadLetter as Job<never>, id),
-      transaction.query("DELETE FROM video_ends WHERE key = ? AND id = ?", transaction.key, id),
-    ]);
-  }
-
-  async function complete(transaction: Transaction, row: Delivery, { upstreamStatus }: Attempted) {
-    const status = upstreamStatus ?? null;
-    const done = { ...row, state: "done", at: transaction.now, status, cause: null, ended: "" } as const;
-    if (row.state === "done") return row;
-    await storeDelivery(transaction, done);
-    return done;
-  }
-
-  async function fail(transaction: Transaction, row: Delivery, attempted: Attempted) {
-    const { id, attempts, task } = row;
-    const { now } = transaction;
-    const pause = PAUSES_MS[attempts - 1];
-    const cause = (attempted.failure ?? "").replaceAll("\0", " ").slice(0, MAX_CAUSE_CHARACTERS);
-    const failed = { ...row, cause, status: attempted.upstreamStatus ?? null };
-    if (pause === undefined || attempted.isRefusal) {
-      const dead = { ...failed, state: "dead", at: now } as const;
-      await storeDelivery(transaction, dead);
-      await transaction.schedule(listDeadLetter, { id, at: now, input: { id } });
-      // the task is stored for as long as the letter can be sent again
-      await transaction.schedule(forget, { id: task, at: now + HOUR, input: { id: task } });
-      return dead;
-    }
-    const waiting = { ...failed, state: "waiting", at: now + pause } as const;
-    await storeDelivery(transaction, waiting);
-    await transaction.schedule(deliver, { id, at: waiting.at, input: { id } });
-    return waiting;
-  }
+  const waiting = { ...failed, state: "waiting", at: now + pause } as const;
+  await storeDelivery(transaction, waiting);
+  await setTimer(transaction, DELIVER, id, waiting.at);
+  return waiting;
 }
 
 const COLUMNS = "id, task, handler, state, attempts, run, at, status, cause, ended";
@@ -210,14 +192,8 @@ async function storeDelivery({ key, query }: Transaction, row: Delivery): Promis
   await query(
     `UPDATE video_ends SET state = ?, attempts = ?, run = ?, at = ?, status = ?, cause = ?, ended = ?
       WHERE key = ? AND id = ?`,
-    state,
-    attempts,
-    run,
-    at,
-    status,
-    cause,
-    ended,
-    key,
-    id,
+    ...[state, attempts, run, at, status, cause, ended, key, id],
   );
 }
+
+export const DELIVERY_OPERATIONS = [beginDelivery, endDelivery, resendDelivery, findDelivery];

@@ -40,7 +40,7 @@ export interface EndContext<Env = unknown> {
 }
 
 /** The status that a receiver answered with. */
-export interface Received {
+interface Received {
   readonly upstreamStatus: number;
 }
 

@@ -1,7 +1,8 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import type { WatchParts } from "./jobs.js";
+import { findChanges } from "./rows.js";
 import type { WatchedTask } from "./task.js";
-import { READER_NOTE_MS } from "./watches.js";
+import { noteReaders, READER_NOTE_MS } from "./watches.js";
 
 /** Longest silence of a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
 const BEAT_MS = 25_000;
@@ -100,7 +101,7 @@ export class Feed<Env> {
     const { host, key } = this.#context;
     const known = [...this.#tasks].map(([id, task]) => ({ id, version: task?.version ?? 0 }));
     if (known.length === 0) return;
-    const changed = await host.run(key, this.#parts.watches.readChanges, { known });
+    const changed = await host.run(key, findChanges, { known });
     for (const { id, task } of changed) if (this.#tasks.has(id)) this.#tasks.set(id, task);
     if (changed.length > 0) this.wake();
   }
@@ -125,7 +126,7 @@ export class Feed<Env> {
     this.#readersNotedAt = now;
     const { host, key, env } = this.#context;
     const ids = [...new Set([...this.#followers].map(({ id }) => id))];
-    host.run(key, this.#parts.watches.noteReaders, { ids }).catch((error) => {
+    host.run(key, noteReaders, { ids }).catch((error) => {
       this.#parts.server().setup.report("videoWatch: readers could not be noted", error, env as Env);
     });
   }

@@ -24,13 +24,13 @@ const encoder = new TextEncoder();
 const COMMENT = ":\n\n";
 
 /** Defines the source of a task's events, which all followers of a user in one place share. */
-export function defineFollow<Env>(parts: () => WatchParts<Env>): Source<Follow> {
+export function defineFollow<Env>(parts: WatchParts<Env>): Source<Follow> {
   const feeds = new WeakMap<object, Map<string, Feed<Env>>>();
   return source("videos.follow", async function* (context: EndingContext, input: Follow) {
     const ofHost = feeds.get(context.host) ?? new Map<string, Feed<Env>>();
     feeds.set(context.host, ofHost);
     const { key, signal } = context;
-    const feed = ofHost.get(key) ?? new Feed(parts(), context, () => ofHost.delete(key));
+    const feed = ofHost.get(key) ?? new Feed(parts, context, () => ofHost.delete(key));
     const limit = feed.findLimit(input.id, input.isPublic);
     if (limit !== undefined) return void (yield encoder.encode(String(limit)));
     ofHost.set(key, feed);

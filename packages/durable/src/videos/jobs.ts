@@ -3,17 +3,18 @@ import { hashOf, type Server } from "@sluice/worker-proxy/internal";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "../dead-letters/dead-letter-rows.js";
 import {
   type Attempted,
+  beginDelivery,
   type DeliveryResult,
-  type defineDeliveries,
+  endDelivery,
+  findDelivery,
   MAX_ATTEMPTS,
-  type RowId,
 } from "./deliveries.js";
 import { DeliveryError, type EndedTask, type EndHandler, type NamedHandlers } from "./end-handler.js";
-import type { definePolls } from "./polls.js";
+import { applyPoll, beginPoll, type WatchRules } from "./polls.js";
 import { queryTask } from "./query-task.js";
 import { rejectOnAbort } from "./reject-on-abort.js";
 import { createWatchEvent, getOutcome } from "./report.js";
-import type { defineWatches } from "./watches.js";
+import type { RowId } from "./timers.js";
 
 /** Longest time of one attempt of a handler, in milliseconds. */
 const HANDLER_MS = 10 * 60_000;
@@ -21,9 +22,7 @@ const HANDLER_MS = 10 * 60_000;
 /** The parts of a plugin that its jobs need. */
 export interface WatchParts<Env> {
   readonly server: () => Server<Env>;
-  readonly watches: ReturnType<typeof defineWatches>;
-  readonly polls: ReturnType<typeof definePolls>;
-  readonly deliveries: ReturnType<typeof defineDeliveries>;
+  readonly rules: WatchRules;
   readonly handlers: NamedHandlers<Env>;
 }
 
@@ -32,10 +31,10 @@ export type Place = Pick<HostContext, "host" | "key" | "env">;
 
 /** Polls a task once, unless that is not due, and stores the result. */
 export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: Place, id: string) {
-  const { polls } = parts;
+  const { rules, handlers } = parts;
   const server = parts.server();
   const run = crypto.randomUUID();
-  const begun = await host.run(key, polls.beginPoll, { id, run });
+  const begun = await host.run(key, beginPoll, { id, run, rules });
   if (begun.type === "none") return;
   if (begun.type === "abandoned")
     return server.report(createWatchEvent(begun.task, "orphaned", "no_reader"), env as Env);
@@ -43,30 +42,31 @@ export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: 
     queryTask(server.settings, id, env as Env),
     hashOf(`end\n${begun.task.userId}\n${id}`),
   ]);
-  const over = await host.run(key, polls.applyPoll, { id, run, result, random: Math.random(), hash });
+  const over = await host.run(key, applyPoll, {
+    ...{ id, run, rules, result, hash, random: Math.random() },
+    handlers: { created: handlers.getNames(true), other: handlers.getNames(false) },
+  });
   if (over?.end) server.report(createWatchEvent(over, ...getOutcome(over, over.end)), env as Env);
 }
 
 /** Runs one attempt of a handler. */
 export async function deliverEnd<Env>(parts: WatchParts<Env>, context: JobContext, { id }: RowId) {
-  const { deliveries, handlers } = parts;
   const { host, key } = context;
   const run = crypto.randomUUID();
-  const begun = await host.run(key, deliveries.begin, { id, run });
+  const begun = await host.run(key, beginDelivery, { id, run });
   if (!begun) return;
   const { handler: name, ended } = begun;
-  const handler = handlers.get(name);
+  const handler = parts.handlers.get(name);
   const report = (result: DeliveryResult, attempted: Attempted, error?: unknown) =>
     reportAttempt(parts, context.env as Env, { name, kind: handler?.kind, ended, result, attempted, error });
   if ("lost" in begun) return report(begun.lost, { failure: "the process ended during the attempt" });
-  const { attempted, error } = await runHandler(parts, context, id, handler, begun);
-  const result = await host.run(key, deliveries.end, { id, run, attempted });
+  const { attempted, error } = await runHandler(context, id, handler, begun);
+  const result = await host.run(key, endDelivery, { id, run, attempted });
   report(result, attempted, error);
 }
 
 /** Calls the handler, for ten minutes at most. What it throws is its result. */
 async function runHandler<Env>(
-  { deliveries }: WatchParts<Env>,
   { host, key, env, subscribe, signal: closing }: JobContext & { readonly signal?: AbortSignal },
   id: string,
   handler: EndHandler<Env> | undefined,
@@ -76,7 +76,7 @@ async function runHandler<Env>(
   const late = new DOMException(`it took longer than ${HANDLER_MS} ms`, "TimeoutError");
   const timer = setTimeout(() => controller.abort(late), HANDLER_MS);
   const unsubscribe = subscribe(() => {
-    void host.run(key, deliveries.find, { id }).then(
+    void host.run(key, findDelivery, { id }).then(
       (row) => row ?? controller.abort(new DOMException("the user was erased", "AbortError")),
       () => {}, // the database is away: the attempt continues
     );
@@ -143,11 +143,11 @@ function reportAttempt<Env>(
 
 /** Lists a delivery that was given up among the dead letters of all users. */
 export async function listDeadLetter<Env>(
-  { server, deliveries }: WatchParts<Env>,
+  { server }: WatchParts<Env>,
   { host, key, env }: JobContext,
   { id }: RowId,
 ): Promise<void> {
-  const row = await host.run(key, deliveries.find, { id });
+  const row = await host.run(key, findDelivery, { id });
   if (row?.state !== "dead") return;
   const { userId, gatewayId: taskId, model, requestId } = JSON.parse(row.ended) as EndedTask;
   const { handler, attempts, status, cause, at: failedAt } = row;
@@ -159,12 +159,12 @@ export async function listDeadLetter<Env>(
   };
   const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { letter, userKey: key });
   // the user may have been erased meanwhile
-  if (!(await host.run(key, deliveries.find, { id })))
+  if (!(await host.run(key, findDelivery, { id })))
     await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
-  for (const { handler: name, userId: user, ...facts } of dropped) {
-    const kind = name.startsWith("webhook") ? "webhook" : "watch";
-    const ids = { id: facts.id, user, taskId: facts.taskId, model: facts.model, requestId: facts.requestId };
-    const { attempts } = facts;
-    server().report({ kind, ...ids, outcome: "dropped", code: "dead_letters_full", attempts }, env as Env);
+  for (const one of dropped) {
+    const kind = one.handler.startsWith("webhook") ? "webhook" : "watch";
+    const { id, userId: user, taskId, model, requestId, attempts } = one;
+    const facts = { id, user, taskId, model, requestId, attempts };
+    server().report({ kind, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
   }
 }

@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
+import { reading } from "../host/define.js";
 import type { WatchedTask } from "./task.js";
 
 /** Tables of watches, and of the work after their ends. The key is the user's. */
@@ -39,34 +40,28 @@ export async function readWatches(reader: Reader, after: string, limit: number):
   return rows.map(parseRow);
 }
 
-/** A version that a follower knows; 0 for none. */
-export type KnownVersion = { readonly id: string; readonly version: number };
+/** The versions that followers know; 0 for none. */
+type Known = { readonly known: readonly { readonly id: string; readonly version: number }[] };
 
-/** Reads the watches that have another version; null for those that are gone. */
-export async function readChangedWatches(
-  { key, query }: Reader,
-  known: readonly KnownVersion[],
-): Promise<{ readonly id: string; readonly task: WatchedTask | null }[]> {
+/** Reads the watches that have another version than a follower knows; null for those that are gone. */
+export const findChanges = reading("videos.readChanges", async ({ key, query }, { known }: Known) => {
   const pages = await Promise.all(
     known.map(({ id, version }) =>
       query<Omit<WatchRow, "state"> & { readonly state: string | null }>(
         `SELECT CASE WHEN version = ? THEN NULL ELSE state END AS state,
           CASE WHEN version = ? THEN NULL ELSE envelope END AS envelope
           FROM video_watches WHERE key = ? AND id = ?`,
-        version,
-        version,
-        key,
-        id,
+        ...[version, version, key, id],
       ),
     ),
   );
   return known.flatMap(({ id }, place) => {
     const [row] = pages[place] ?? [];
-    if (!row) return { id, task: null };
+    if (!row) return { id, task: null as WatchedTask | null };
     const { state, envelope } = row;
     return state === null ? [] : { id, task: parseRow({ state, envelope }) };
   });
-}
+});
 
 function parseRow({ envelope, state }: WatchRow): WatchedTask {
   return { ...(JSON.parse(state) as WatchedTask), ...(envelope !== null && { envelope }) };
@@ -84,23 +79,14 @@ export async function storeWatch(
   if (before && (before.envelope ?? null) === envelope)
     await query(
       "UPDATE video_watches SET is_open = ?, version = ?, state = ? WHERE key = ? AND id = ?",
-      isOpen,
-      version,
-      text,
-      key,
-      id,
+      ...[isOpen, version, text, key, id],
     );
   else
     await query(
       `INSERT INTO video_watches (key, id, is_open, version, envelope, state) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (key, id) DO UPDATE SET is_open = excluded.is_open, version = excluded.version,
         envelope = excluded.envelope, state = excluded.state`,
-      key,
-      id,
-      isOpen,
-      version,
-      envelope,
-      text,
+      ...[key, id, isOpen, version, envelope, text],
     );
 }
 
@@ -112,8 +98,9 @@ export async function deleteWatch({ key, query }: Transaction, id: string): Prom
   ]);
 }
 
-/** Returns true if a user has as many watches that have not ended. */
-export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
+/** Returns true if a user has as many watches that have not ended. No number is no bound. */
+export async function hasOpenWatches({ key, query }: Transaction, count: number | null): Promise<boolean> {
+  if (count === null) return false;
   const rows = await query(
     "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",
     key,

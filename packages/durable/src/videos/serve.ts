@@ -1,5 +1,6 @@
 import type { AdmittedRequest, Source } from "@sluice/worker-proxy";
 import { limited, Refusal } from "@sluice/worker-proxy/internal";
+import { checkSignal } from "../host/check-signal.js";
 import { renameTask } from "./end-handler.js";
 import { type Follow, openBody } from "./follow.js";
 import { pollTask, type WatchParts } from "./jobs.js";
@@ -9,23 +10,31 @@ import { rejectOnAbort } from "./reject-on-abort.js";
 import { type CreatedTask, canResume, type WatchedTask } from "./task.js";
 import { type FailedResponse, readTask } from "./task-response.js";
 import { createUserKey } from "./user-data.js";
-import { MAX_OPEN_WATCHES, READER_NOTE_MS } from "./watches.js";
+import {
+  findWatch,
+  MAX_OPEN_WATCHES,
+  markRemoved,
+  openWatch,
+  READER_NOTE_MS,
+  startWatch,
+} from "./watches.js";
 
 /** Longest time for which the response to a create waits for the start of its watch, in milliseconds. */
 const START_MS = 5_000;
 const TOO_MANY = { what: MAX_OPEN_WATCHES, headers: { "retry-after": "60" } };
 
 /** Creates the functions that serve requests about tasks. */
-export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>, intervalMs: number) {
-  const { server, watches } = parts;
+export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>) {
+  const { server, rules } = parts;
   return { serveEvents, removeTask, send, answered };
 
   async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
+    checkSignal();
     const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
     const host = server().host(env);
     const key = await createUserKey(user.id);
-    const asked = { id, userId: user.id, firstPollInMs: 0, maxOpen: getMaxOpen(admitted) };
-    const opened = await host.run(key, watches.open, asked);
+    const asked = { id, userId: user.id, rules, firstPollInMs: 0, maxOpen: getMaxOpen(admitted) };
+    const opened = await host.run(key, openWatch, asked);
     if ("refused" in opened) throw createWatchRefusal(opened.refused, TOO_MANY);
     const lastEventId = request.headers.get("last-event-id");
     const stream = await host.open(key, follow, { id, sentId, lastEventId, isPublic });
@@ -37,7 +46,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>,
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
     await server()
       .host(env)
-      .run(await createUserKey(user.id), watches.markRemoved, { id });
+      .run(await createUserKey(user.id), markRemoved, { id });
     return new Response(null, { status: 204 });
   }
 
@@ -50,16 +59,19 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>,
     const { env, user, id = "", sentId = id } = admitted;
     const host = server().host(env);
     const key = await createUserKey(user.id);
-    let task = await host.run(key, watches.read, { id });
+    let task = await host.run(key, findWatch, { id });
     if (!task || needsReader(task)) {
-      const asked = { id, userId: user.id, firstPollInMs: intervalMs, maxOpen: getMaxOpen(admitted) };
-      const opened = await host.run(key, watches.open, asked);
+      const asked = {
+        ...{ id, userId: user.id, rules, maxOpen: getMaxOpen(admitted) },
+        firstPollInMs: rules.intervalMs,
+      };
+      const opened = await host.run(key, openWatch, asked);
       if ("refused" in opened) return await serveUnwatched(admitted);
       task = opened.task;
       // nothing is known, or an end without a final state is some time ago
       if (opened.isDue) {
         await pollTask(parts, { host, key, env }, id);
-        task = await host.run(key, watches.read, { id });
+        task = await host.run(key, findWatch, { id });
       }
     }
     if (!task) throw new Refusal("upstream_unreachable");
@@ -86,8 +98,8 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>,
     const start = async () =>
       server()
         .host(env)
-        .run(await createUserKey(user.id), watches.start, {
-          ...{ id, userId: user.id, created, random: Math.random() },
+        .run(await createUserKey(user.id), startWatch, {
+          ...{ id, userId: user.id, rules, created, random: Math.random() },
           maxOpen: getMaxOpen(admitted),
           envelope: readTask(receipt)?.envelope ?? null,
         });

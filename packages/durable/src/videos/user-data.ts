@@ -2,9 +2,10 @@ import type { AdminOperation, BoundHost, UserData } from "@sluice/worker-proxy";
 import { ensure, hashOf, type Server } from "@sluice/worker-proxy/internal";
 import { DEAD_LETTERS_KEY, removeLettersOfUser } from "../dead-letters/dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";
+import { pollAgain } from "./polls.js";
 import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";
-import { PAGE } from "./watches.js";
+import { eraseWatches, findWatch, listWatches, PAGE } from "./watches.js";
 
 /** Largest export of a user, in characters. */
 const MAX_EXPORT_CHARACTERS = 8 * 1024 * 1024;
@@ -23,7 +24,7 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
       const host = server.host(env);
       const key = await createUserKey(userId);
       for (let isDone = false; !isDone; ) {
-        const erased = await host.run(key, parts.watches.erase, null);
+        const erased = await host.run(key, eraseWatches, null);
         for (const task of erased.stopped)
           server.report(createWatchEvent(task, "stopped", "user_erased"), env);
         ({ isDone } = erased);
@@ -37,7 +38,7 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
       const all: unknown[] = [];
       let characters = 0;
       for (let after = "", isDone = false; !isDone; ) {
-        const tasks = await host.run(key, parts.watches.list, { after });
+        const tasks = await host.run(key, listWatches, { after });
         all.push(...tasks.map(exportTask));
         for (const { envelope = "" } of tasks) characters += envelope.length;
         // an export of more is refused as too large: the rest need not be read
@@ -58,7 +59,7 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
       async run(env, { user, cursor }) {
         const key = await createUserKey(readText("user", user));
         const after = cursor === undefined ? "" : readText("cursor", cursor);
-        const tasks = await open(env).run(key, parts.watches.list, { after });
+        const tasks = await open(env).run(key, listWatches, { after });
         const last = tasks.length === PAGE ? tasks.at(-1) : undefined;
         // without the gateway's response, which has the links of the video
         const watches = tasks.map(exportTask).map(({ task: _, ...facts }) => facts);
@@ -71,9 +72,9 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
         const host = open(env);
         const key = await createUserKey(readText("user", user));
         const id = readText("id", given);
-        await host.run(key, parts.polls.pollAgain, { id });
+        await host.run(key, pollAgain, { id });
         await pollTask(parts, { host, key, env }, id);
-        const task = await host.run(key, parts.watches.read, { id });
+        const task = await host.run(key, findWatch, { id });
         return { watch: task && exportTask(task) };
       },
     },

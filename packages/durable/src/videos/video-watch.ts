@@ -1,17 +1,18 @@
-import type { JobContext, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
+import type { Job, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
 import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
 import { deadLetterStorage } from "../dead-letters/dead-letter-rows.js";
 import { createLetterOperations } from "../dead-letters/dead-letters.js";
-import { job } from "../host/define.js";
-import { defineDeliveries, type RowId } from "./deliveries.js";
+import { MAX_MS } from "../jobs/options.js";
+import { DELIVERY_OPERATIONS } from "./deliveries.js";
 import { type EndHandler, NamedHandlers } from "./end-handler.js";
 import { defineFollow } from "./follow.js";
 import { deliverEnd, listDeadLetter, pollTask, type WatchParts } from "./jobs.js";
-import { definePolls } from "./polls.js";
+import { POLL_OPERATIONS } from "./polls.js";
 import { WATCH_TABLES } from "./rows.js";
 import { createServe } from "./serve.js";
+import { DELIVER, FORGET, LIST_DEAD_LETTER, POLL, type RowId } from "./timers.js";
 import { createUserData, createWatchOperations } from "./user-data.js";
-import { defineWatches } from "./watches.js";
+import { forgetTask, WATCH_OPERATIONS } from "./watches.js";
 
 /** Options of {@link videoWatch}. */
 export interface VideoWatchOptions<Env = unknown> {
@@ -39,8 +40,6 @@ export interface VideoWatchOptions<Env = unknown> {
 }
 
 const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
-/** More attempts than a job of a watch ever needs: only the rules of the watch end it. */
-const ENDLESS = 100_000;
 
 /**
  * Watches video tasks: the proxy polls each task once, for all tabs of its user, and pushes the changes to them. It opens
@@ -66,36 +65,21 @@ const ENDLESS = 100_000;
  * ```
  */
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}): ProxyPlugin<Env> {
-  const { intervalMs, retentionMs, isSteady, onEnd } = checkOptions(options);
+  const { onEnd, ...rules } = checkOptions(options);
+  const { isSteady } = rules;
   let connected: Server<Env> | undefined;
   const handlers = new NamedHandlers(onEnd);
-  const jobs = {
-    poll: job("videos.poll", ENDLESS, (context, { id }: RowId) => pollTask(parts, context, id)),
-    deliver: job("videos.deliver", ENDLESS, (context: JobContext, input: RowId) =>
-      deliverEnd(parts, context, input),
-    ),
-    listDeadLetter: job("videos.listDeadLetter", ENDLESS, (context: JobContext, input: RowId) =>
-      listDeadLetter(parts, context, input),
-    ),
-    forget: job("videos.forget", ENDLESS, async ({ host, key }: JobContext, { id }: RowId) => {
-      await host.run(key, watches.forgetTask, { id });
-    }),
-  };
-  const deliveries = defineDeliveries(jobs);
-  const rules = {
-    intervalMs,
-    retentionMs,
-    isSteady,
-    getHandlers: (isCreated: boolean) => handlers.getNames(isCreated),
-  };
-  const watches = defineWatches(jobs, rules, deliveries);
-  const polls = definePolls(jobs, rules, deliveries);
-  const parts: WatchParts<Env> = { server, watches, polls, deliveries, handlers };
-  const follow = defineFollow(() => parts);
-  const { add: _, cancel: __, ...deliveryOperations } = deliveries;
+  const parts: WatchParts<Env> = { server, rules, handlers };
+  const follow = defineFollow(parts);
+  const jobs: readonly Job<RowId>[] = [
+    { ...POLL, run: (context, { id }) => pollTask(parts, context, id) },
+    { ...DELIVER, run: (context, input) => deliverEnd(parts, context, input) },
+    { ...LIST_DEAD_LETTER, run: (context, input) => listDeadLetter(parts, context, input) },
+    { ...FORGET, run: async ({ host, key }, { id }) => void (await host.run(key, forgetTask, { id })) },
+  ];
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   const openHost = (env: Env) => server().host(env);
-  const { serveEvents, removeTask, send, answered } = createServe(parts, follow, intervalMs);
+  const { serveEvents, removeTask, send, answered } = createServe(parts, follow);
   return {
     checks: onEnd.flatMap(({ checks = [] }) => checks),
     offers: { videos: isSteady ? "video-events, video-watch" : "video-events" },
@@ -106,12 +90,10 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     storage: {
       tables: [...WATCH_TABLES, ...deadLetterStorage.tables],
       operations: [
-        ...Object.values(watches),
-        ...Object.values(polls),
-        ...Object.values(deliveryOperations),
+        ...[...WATCH_OPERATIONS, ...POLL_OPERATIONS, ...DELIVERY_OPERATIONS],
         ...deadLetterStorage.operations,
       ],
-      jobs: [...Object.values(jobs), ...(deadLetterStorage.jobs ?? [])],
+      jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
       sources: [follow],
     },
     connect(given: PluginServer<Env>) {
@@ -121,7 +103,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     ...(isSteady && { send, answered }),
     userData: createUserData(parts),
-    operations: [...createWatchOperations(parts), ...createLetterOperations(openHost, deliveries.resend)],
+    operations: [...createWatchOperations(parts), ...createLetterOperations(openHost)],
   };
 
   function server(): Server<Env> {
@@ -141,8 +123,9 @@ function checkOptions<Env>(options: VideoWatchOptions<Env>) {
     Number.isSafeInteger(intervalMs) && intervalMs >= min && intervalMs <= max,
     `videoWatch: intervalMs: give a whole number from ${min} to ${max}`,
   );
-  const isTime = retentionMs === undefined || (Number.isSafeInteger(retentionMs) && retentionMs >= 1);
-  ensure(isTime, "videoWatch: retentionMs: give a whole number from 1 up");
+  const isWhole = Number.isSafeInteger(retentionMs) && Number(retentionMs) >= 1;
+  const isTime = retentionMs === undefined || (isWhole && retentionMs <= MAX_MS);
+  ensure(isTime, "videoWatch: retentionMs: give a whole number from 1 up, 100 years at most");
   const isStart = startOn === "create" || startOn === "subscribe";
   ensure(isStart, 'videoWatch: startOn: give "create" or "subscribe"');
   const areHandlers = Array.isArray(onEnd) && onEnd.every((handler) => typeof handler === "function");
@@ -151,5 +134,5 @@ function checkOptions<Env>(options: VideoWatchOptions<Env>) {
     onEnd.length === 0 || startOn === "create",
     'videoWatch: onEnd: works with startOn: "create" alone; leave startOn out',
   );
-  return { intervalMs, retentionMs, isSteady: startOn === "create", onEnd };
+  return { intervalMs, retentionMs: retentionMs ?? null, isSteady: startOn === "create", onEnd };
 }

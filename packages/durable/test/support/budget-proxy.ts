@@ -5,8 +5,8 @@ import {
   createProxy,
   type Payable,
   type ProxyContext,
-  type ProxyEvent,
   type ProxyOptions,
+  type RequestEvent,
 } from "@sluice/worker-proxy";
 import { onTestFinished, vi } from "vitest";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
@@ -46,7 +46,7 @@ export function openBudget({
   file = ":memory:",
 }: Given = {}) {
   const sent: Request[] = [];
-  const events: ProxyEvent[] = [];
+  const events: RequestEvent[] = [];
   const behind: Promise<unknown>[] = [];
   const context: ProxyContext = { waitUntil: (promise) => void behind.push(promise) };
   const plugin = budget({
@@ -72,7 +72,7 @@ export function openBudget({
       sent.push(request);
       return gateway(request);
     },
-    onEvent: (event) => void events.push(event),
+    onEvent: (event) => void (event.kind === "request" && events.push(event)),
     host,
     ...more,
     plugins: [plugin, probe, ...(more?.plugins ?? [])],

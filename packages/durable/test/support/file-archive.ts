@@ -1,6 +1,6 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
-import type { FileStoreOptions } from "../../src/file-store/options.js";
+import type { FileStoreOptions } from "../../src/file-store/files/options.js";
 import { createFile, openFileStore, starts, type Upload, useClock } from "./file-store.js";
 
 type Serve = (request: Request) => Response | Promise<Response>;
@@ -102,8 +102,15 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
     const data = { task_id: id, status: "SUCCESS", result_url: url, ...(content && { data: { content } }) };
     return Response.json({ code: "success", data });
   };
-  const open = (more: Stored = {}) =>
-    openFileStore({ options: { archive, ...options }, proxy: { fetch: respond }, ...stored, ...more });
+  const open = (more: Stored = {}) => {
+    const store = openFileStore({
+      options: { archive, ...options },
+      proxy: { fetch: respond },
+      ...stored,
+      ...more,
+    });
+    return { ...store, ...describe(store) };
+  };
   const files = open();
 
   /** Lets timers ring until a check is met. */
@@ -119,13 +126,17 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
     until,
     files,
     open,
-    ...describe(files),
+    create: files.create,
+    poll: files.poll,
+    findCopies: files.findCopies,
+    failures: files.failures,
+    copyEvents: files.copyEvents,
     point: (next: typeof findAddress) => {
       findAddress = next;
     },
   };
 
-  function describe(store: typeof files) {
+  function describe(store: ReturnType<typeof openFileStore>) {
     return {
       /** Creates a task, and returns its id as its user knows it. */
       async create(prompt = "film", user = "user-1") {

@@ -1,14 +1,14 @@
 import {
-  type AnyEvent,
   createProxy,
   type JobEvent,
+  type ProxyEvent,
   type ProxyOptions,
   type ProxyPlugin,
 } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 import type { Bucket } from "../../src/buckets/bucket.js";
 import { fileStore } from "../../src/file-store/file-store.js";
-import type { FileStoreOptions } from "../../src/file-store/options.js";
+import type { FileStoreOptions } from "../../src/file-store/files/options.js";
 import { nodeHost } from "../../src/host/node.js";
 import { createMemoryBucket } from "./memory-bucket.js";
 
@@ -92,7 +92,7 @@ export function openFileStore({
 }: Given = {}) {
   const memory = createMemoryBucket();
   const sent: Request[] = [];
-  const events: AnyEvent[] = [];
+  const events: ProxyEvent[] = [];
   const logs: string[] = [];
   const log = vi.spyOn(console, "error").mockImplementation((line) => void logs.push(String(line)));
   const plugin = fileStore({

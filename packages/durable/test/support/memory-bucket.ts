@@ -6,7 +6,7 @@ interface Held {
   readonly etag: string;
 }
 
-type Call = "put" | "delete" | "complete" | "uploadPart" | "createMultipartUpload";
+type Call = "put" | "delete" | "complete" | "uploadPart" | "createMultipartUpload" | "abort";
 
 /** A bucket in memory, whose calls can fail or wait. */
 export function createMemoryBucket() {
@@ -57,6 +57,7 @@ export function createMemoryBucket() {
         uploads.delete(uploadId);
       },
       async abort() {
+        await enter("abort");
         if (!uploads.delete(uploadId)) throw new Error("there is no such upload (10024)");
       },
     };
@@ -94,6 +95,11 @@ export function createMemoryBucket() {
   return {
     bucket,
     keys: () => [...files.keys()],
+    /** Bytes of all files, and of the parts of uploads that are neither whole nor aborted. */
+    countBytes() {
+      const parts = [...uploads.values()].flatMap((upload) => [...upload.parts.values()]);
+      return [...files.values(), ...parts].reduce((sum, { bytes }) => sum + bytes.length, 0);
+    },
     /** Number of uploads that are neither whole nor aborted. */
     countUploads: () => uploads.size,
     /** Lets all calls by this name fail. Returns a function that lets them succeed again. */

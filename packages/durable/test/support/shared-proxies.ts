@@ -28,8 +28,8 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
     ...sharedOptions,
     host,
     plugins: createSharedPlugins(),
-    onEvent: (event: ProxyEvent | JobEvent) => {
-      if (event.kind !== "request") jobs.push(event as JobEvent);
+    onEvent: (event: ProxyEvent) => {
+      if (event.kind !== "request") jobs.push(event);
     },
     ...options,
   });

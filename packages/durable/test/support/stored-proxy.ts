@@ -5,9 +5,9 @@ import {
   createProxy,
   type HostSetup,
   type JobEvent,
-  type ProxyEvent,
   type ProxyOptions,
   type ProxyPlugin,
+  type RequestEvent,
   readStreams,
 } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
@@ -225,7 +225,7 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     if (!host.isGone) await host.close();
   });
   const jobs: JobEvent[] = [];
-  const requests: ProxyEvent[] = [];
+  const requests: RequestEvent[] = [];
   const proxy = createProxy<unknown>({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -237,8 +237,8 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     fetch: gateway.fetch,
     plugins: [resumableStreams(), idempotency()],
     host,
-    onEvent: (event: ProxyEvent | JobEvent) =>
-      void (event.kind === "request" ? requests.push(event as ProxyEvent) : jobs.push(event as JobEvent)),
+    onEvent: (event: RequestEvent | JobEvent) =>
+      void (event.kind === "request" ? requests.push(event as RequestEvent) : jobs.push(event as JobEvent)),
     ...options,
   });
   const closing = new AbortController();

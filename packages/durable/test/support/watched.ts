@@ -75,10 +75,10 @@ export async function advance(ms: number): Promise<void> {
 }
 
 /** Sets the clock forward, as after a pause in which this process did nothing. What is due then is done. */
-export async function jump(ms: number): Promise<void> {
-  await settle();
+export async function jump(ms: number, turns?: number): Promise<void> {
+  await settle(turns);
   await leap(ms);
-  await settle();
+  await settle(turns);
 }
 
 /** Moves the clock in steps until something holds. */

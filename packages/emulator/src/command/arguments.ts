@@ -8,6 +8,7 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   sluice-emulator --record <gateway> --recordings <folder>   sends requests on, and records the exchanges
   sluice-emulator --recordings <folder>                      answers from the recorded exchanges
   sluice-emulator check <folder>                             compares recorded exchanges with the specification
+  sluice-emulator --faults                                   lists the known faults that it serves at /faults/<name>
 
   --port <number>        port to listen on; 0 takes any free one    (8788)
   --host <address>       address to listen on                       (127.0.0.1)
@@ -19,6 +20,7 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   --record <gateway>     address of the gateway to record
   --recordings <folder>  folder of the recorded exchanges
   --quiet                print no line for each request
+  --faults               list the known faults, and end
   --version              print the version
   --help                 this text
 
@@ -37,6 +39,7 @@ const options = {
   record: { type: "string" },
   recordings: { type: "string" },
   quiet: { type: "boolean", default: false },
+  faults: { type: "boolean", default: false },
   version: { type: "boolean", default: false, short: "v" },
   help: { type: "boolean", default: false, short: "h" },
 } as const;
@@ -44,7 +47,7 @@ const options = {
 /** Validated arguments of the command. */
 export interface Arguments {
   /** Task of the command. */
-  readonly task: "emulate" | "record" | "replay" | "check" | "help" | "version";
+  readonly task: "emulate" | "record" | "replay" | "check" | "faults" | "help" | "version";
   readonly port: number;
   readonly host: string;
   /** Keys to accept. Undefined creates a random key. */
@@ -67,7 +70,8 @@ export interface Arguments {
 export function parseArguments(args: readonly string[]): Arguments {
   const [own, command] = splitAt("--", args);
   const { values, positionals } = parseArgs({ args: own, options, allowPositionals: true });
-  const { port, host, key, speed, script, cors, strict, record, recordings, quiet, version, help } = values;
+  const { port, host, key, speed, script, cors, strict, record, recordings, quiet, faults, version, help } =
+    values;
   const [verb, folder, ...more] = positionals;
   if (verb !== undefined && (verb !== "check" || folder === undefined || more.length > 0))
     throw new Error(
@@ -81,13 +85,15 @@ export function parseArguments(args: readonly string[]): Arguments {
     ? "help"
     : version
       ? "version"
-      : verb
-        ? "check"
-        : record
-          ? "record"
-          : recordings
-            ? "replay"
-            : "emulate";
+      : faults
+        ? "faults"
+        : verb
+          ? "check"
+          : record
+            ? "record"
+            : recordings
+              ? "replay"
+              : "emulate";
   if (task !== "emulate")
     for (const [name, given] of Object.entries({ key, script, cors, strict, " <command>": command }))
       if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);

@@ -68,7 +68,7 @@ export async function sendPart(
   attempt: number,
 ): Promise<UploadAtProxy> {
   const { client, exchange, file } = context;
-  const createTimeout = () => new TimeoutError(`no answer after ${PART_MS} ms`, "first-chunk");
+  const createTimeout = () => new TimeoutError(`no response after ${PART_MS} ms`, "first-chunk");
   const span = openSpan(client.clock, exchange.signal, PART_MS, createTimeout);
   try {
     const request = await createRequest(context, part, span.signal);

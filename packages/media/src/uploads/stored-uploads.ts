@@ -1,7 +1,7 @@
 import type { Client, Clock, RecordStorage } from "@sluice/core";
 import { reportStorageFailure } from "@sluice/core/internal";
 import { readBytes } from "@sluice/core/internal/media";
-import { storageOf, waitForStorage } from "@sluice/stores/internal";
+import { getClientStorage, waitForStorage } from "@sluice/stores/internal";
 import { isRecord } from "../checks/is-record.js";
 import { PART_BYTES } from "./part-request.js";
 import { isUploadId, type UploadAtProxy } from "./upload-at-proxy.js";
@@ -45,7 +45,7 @@ export async function findStoredUpload(
 ): Promise<StoredUpload | undefined> {
   const key = await computeIdentity(file, signal);
   if (key === undefined) return undefined;
-  const storage = storageOf(client, given);
+  const storage = getClientStorage(client, given);
   const collection = `uploads/${client.baseURL}`;
   const report = (error: unknown) => reportStorageFailure(client, error);
   const records = await readRecords(client.clock, storage, collection).catch(report);

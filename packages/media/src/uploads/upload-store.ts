@@ -1,7 +1,7 @@
 import type { Client, Store } from "@sluice/core";
 import { createStore, noteOptions } from "@sluice/core/internal";
 import { createReader, toError } from "@sluice/core/internal/media";
-import { onForget } from "@sluice/stores/internal";
+import { registerForget } from "@sluice/stores/internal";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
 /** State of an upload store, with the names of TanStack Query. */
@@ -50,7 +50,7 @@ export function createUploadStore(
   let running = new AbortController();
   const store = createStore(() => state, {
     clock: client.clock,
-    onUse: () => onForget(client, reset),
+    onUse: () => registerForget(client, reset),
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, upload, stop, reset };
 

@@ -9,7 +9,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { AnyEvent, BegunRequest, ProxyEvent, ProxyPlugin } from "@sluice/worker-proxy";
+import type { BegunRequest, ProxyEvent, ProxyPlugin, RequestEvent } from "@sluice/worker-proxy";
 import { NAME, SCHEMA_URL } from "../name.js";
 import { omitUndefined } from "../omit-undefined.js";
 import { createOpenSpans } from "../open-spans.js";
@@ -34,7 +34,7 @@ interface ProxyTelemetry extends ProxyPlugin {
   /** Starts the span of a request to the gateway, and returns its `traceparent`. */
   readonly traceparent: (begun: BegunRequest) => string | undefined;
   /** Ends the span of a request. Ignores events of jobs, which have no request. */
-  readonly onEvent: (event: AnyEvent) => void;
+  readonly onEvent: (event: ProxyEvent) => void;
 }
 
 /** Bucket boundaries of a request's duration, in seconds: a model may think for minutes. */
@@ -88,7 +88,7 @@ export function createProxyTelemetry({
    * Returns the span of a finished request. Undefined if the span was abandoned. Starts the span of a request that was
    * not sent.
    */
-  function takeSpan(event: ProxyEvent, startedAt: number): Span | undefined {
+  function takeSpan(event: RequestEvent, startedAt: number): Span | undefined {
     const key = parseTraceparent(event.ownTraceparent)?.spanId;
     if (key === undefined) return start({ ...event, startedAt });
     const span = open.of(key, () => start({ ...event, startedAt }));
@@ -107,15 +107,15 @@ export function createProxyTelemetry({
   }
 }
 
-type Begun = Omit<BegunRequest, "route"> & Pick<ProxyEvent, "route">;
+type Begun = Omit<BegunRequest, "route"> & Pick<RequestEvent, "route">;
 
 /** Checks for an error of a server. A 4xx refusal is an error of its client. */
-function hasFailed({ outcome }: ProxyEvent): boolean {
+function hasFailed({ outcome }: RequestEvent): boolean {
   return outcome === "failed" || outcome === "cut";
 }
 
 /** Creates the attributes of the metric: few values each, and none chosen by a caller. */
-function measure(event: ProxyEvent): Attributes {
+function measure(event: RequestEvent): Attributes {
   return omitUndefined({
     "http.request.method": event.method,
     "http.response.status_code": event.status,
@@ -124,7 +124,7 @@ function measure(event: ProxyEvent): Attributes {
   });
 }
 
-function createMetricAttributes(event: ProxyEvent): Attributes {
+function createMetricAttributes(event: RequestEvent): Attributes {
   const { usage = {} } = event;
   return omitUndefined({
     ...measure(event),

@@ -2,12 +2,12 @@ import type { Client } from "@sluice/core";
 import type { ExpiringLink } from "@sluice/core/internal";
 import { type ArchivedMedia, getArchivedMedia } from "@sluice/core/internal/media";
 
-/* Loaded where a link has run out, and the proxy keeps a copy. */
+/* Loaded when a link has expired and the proxy stores a copy. */
 
-/** Time in which the names of a page are collected for one request, in milliseconds. */
+/** Time to collect names for one request, in milliseconds. */
 const COLLECT_MS = 20;
-/** Shortest life of a renewed link, for devices whose clock is ahead, in milliseconds. */
-const LEAST_MS = 3_600_000;
+/** Minimum lifetime of a renewed link in milliseconds, for devices whose clock is ahead. */
+const MIN_LIFE_MS = 3_600_000;
 
 type Names = Readonly<Record<"tasks" | "urls", Set<string>>>;
 
@@ -19,12 +19,12 @@ interface Batch {
 const batches = new WeakMap<Client, Batch>();
 
 /**
- * Finds the copy of a task or of a link, together with the others that the page looks for at that time.
+ * Finds the copy of a task or a link. Lookups of the page at the same time share one request.
  *
- * @returns undefined where the proxy has none, or not any more
+ * @returns undefined if the proxy does not store a copy
  * @throws the errors of {@link getArchivedMedia}
  */
-export async function newestCopy(
+export async function findCopy(
   client: Client,
   kind: keyof Names,
   name: string,
@@ -34,12 +34,12 @@ export async function newestCopy(
   return (await batch.found).get(name);
 }
 
-/** Returns a file with the link to its copy; without a copy, as one that is not kept. */
-export function withCopy<File extends ExpiringLink>(file: File, copy: ArchivedMedia | undefined): File {
+/** Returns a file with the link to its copy. Without a copy, removes `keptUntil`. */
+export function applyCopy<File extends ExpiringLink>(file: File, copy: ArchivedMedia | undefined): File {
   const { keptUntil: _, ...gone } = file;
   if (!copy) return gone as File;
   const { url, expiresAt, keptUntil } = copy;
-  return { ...file, url, expiresAt: Math.max(expiresAt, Date.now() + LEAST_MS), keptUntil };
+  return { ...file, url, expiresAt: Math.max(expiresAt, Date.now() + MIN_LIFE_MS), keptUntil };
 }
 
 function openBatch(client: Client): Batch {

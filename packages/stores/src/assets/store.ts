@@ -15,11 +15,11 @@ import {
   type Interval,
   noteOptions,
 } from "@sluice/core/internal";
-import { requestOptionsOf } from "../request-options.js";
+import { pickRequestOptions } from "../request-options.js";
 import { sendOnce } from "../tasks/send-once.js";
-import type { Creating, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
+import type { CreationReporter, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
-import { sharedWatch } from "../tasks/task-watch.js";
+import { getSharedWatch } from "../tasks/task-watch.js";
 
 /** State of one asset, in the terms of TanStack Query. */
 export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {
@@ -29,19 +29,19 @@ export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {
 
 /** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions extends TaskStoreOptions<Asset, AssetHandle, ActiveAsset, AssetState> {
-  /** Id of the asset group that images are registered in: `GroupId` of the request. */
+  /** Id of the asset group of the images: `GroupId` of the request. */
   readonly groupId?: string | undefined;
   /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
   /**
-   * Form in which a file is sent: in JSON as a data URI, or as `multipart/form-data`.
+   * Encoding of a file: a data URI in JSON, or `multipart/form-data`.
    *
    * @default "data-uri"
    */
   readonly encoding?: "data-uri" | "multipart" | undefined;
   /**
-   * Milliseconds from an answer to the next poll, or a function of the asset. It grows where a page polls more than
-   * 20 assets and tasks, so that all together are polled ten times in a second at most.
+   * Milliseconds from a response to the next poll, or a function of the asset. The interval grows if a page polls more than
+   * 20 assets and tasks, so that the page polls at most ten times per second.
    *
    * @default 3_000
    */
@@ -56,25 +56,24 @@ export interface AssetCreateOptions {
   readonly groupId?: string | undefined;
 }
 
-/** Store of one asset: none at first, then the one that was registered or attached. */
+/** Store of one asset: empty at first, then the registered or attached asset. */
 export interface AssetStore extends TaskStore<AssetState, AssetHandle> {
   /**
-   * Checks a file or URL, registers it, and watches the asset. Never rejects: resolves to the state as soon
-   * as the gateway has answered. While a registration is in flight, a second call sends nothing; `whenBusy` decides
-   * about its result.
+   * Checks a file or URL, registers it, and watches the asset. Never rejects: resolves to the state as soon as the gateway
+   * responds. While a registration is in flight, a second call sends nothing; `whenBusy` decides about its result.
    */
   create(source: Blob | URL | string, options?: AssetCreateOptions): Promise<AssetState>;
 }
 
-/** A `create` with the group of its store. */
-interface Asked extends AssetCreateOptions {
+/** Input of `create`, with the group of the store. */
+interface AssetInput extends AssetCreateOptions {
   readonly source: Blob | string;
 }
 
 /**
  * Creates the store of one asset. Watching needs the client's `assetLookup`.
  *
- * @param options the options, or a function that returns them and is called at each use, so that none is stale
+ * @param options the options, or a function that returns the current options at each use
  * @example
  * ```ts
  * const hero = createAssetStore(client, { groupId: "group-1" });
@@ -89,17 +88,18 @@ export function createAssetStore(
   noteOptions("createAssetStore or useAsset", options, client);
   const read = createReader(options);
   const { submit, ...store } = createTaskStore(assets, client, read, {
-    watchOf: (handle, known) =>
-      sharedWatch(assets, client, {
-        handleOf: () => handle,
-        settings: read,
+    getWatch: (handle, known) =>
+      getSharedWatch(assets, client, {
+        getHandle: () => handle,
+        readSettings: read,
         presence: read().presence,
         known,
       }),
-    stateOf: (state, asset): AssetState => ({ ...state, asset }),
+    createState: (state, asset): AssetState => ({ ...state, asset }),
   });
   const register = sendOnce(client, {
-    requestOf: (asked: Asked, creating: Creating) => requestOf(client, asked, read(), creating),
+    createRequest: (input: AssetInput, reporter: CreationReporter) =>
+      createRequest(client, input, read(), reporter),
     send: (caller, request: AssetRequest, sent) =>
       createAsset(caller, request, { ...sent, encoding: read().encoding }),
   });
@@ -107,20 +107,20 @@ export function createAssetStore(
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      return submit("uploading", (creating) => {
-        const asked = { source, name, groupId: groupId ?? read().groupId };
-        return register(asked, requestOptionsOf(read()), creating);
+      return submit("uploading", (reporter) => {
+        const input = { source, name, groupId: groupId ?? read().groupId };
+        return register(input, pickRequestOptions(read()), reporter);
       });
     },
   };
 }
 
-/** Makes the request that registers a source. Checks it first, and reads a file that is sent as text. */
-async function requestOf(
+/** Creates the request that registers a source. Checks it first, and reads a file that is sent as a data URI. */
+async function createRequest(
   client: Client,
-  { source, name = nameOf(source), groupId = "" }: Asked,
+  { source, name = findName(source), groupId = "" }: AssetInput,
   { prepare, encoding, checks }: AssetStoreOptions,
-  { signal, advance }: Creating,
+  { signal, advance }: CreationReporter,
 ): Promise<AssetRequest> {
   assertLookup(client, "an asset");
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
@@ -135,7 +135,7 @@ async function requestOf(
   return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
 }
 
-function nameOf(source: Blob | string): string {
+function findName(source: Blob | string): string {
   if (typeof source !== "string") return (source as Partial<File> | undefined)?.name ?? UNNAMED;
   const isAddress = /^https?:/i.test(source) && URL.canParse(source);
   return (isAddress && new URL(source).pathname.split("/").at(-1)) || UNNAMED;

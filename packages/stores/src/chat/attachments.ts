@@ -1,17 +1,17 @@
 import { ValidationError } from "@sluice/core";
 import { chatModels, findChatModel, isImageURL } from "@sluice/core/internal";
 
-/** An image in a message: a file, or an http(s) or data URL. */
+/** An image of a message: a file, an http(s) URL or a data URL. */
 export type ImageInput = Blob | URL | string;
 
 const accepted: readonly (string | undefined)[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /**
- * Makes the URLs of image parts; a file becomes a data URL. The bytes of a file decide its type, not its name.
+ * Returns the URLs of image parts. A file becomes a data URL; its bytes decide the type, not its name.
  *
- * @throws {ValidationError} if the model accepts no images, or not this one
+ * @throws {ValidationError} if the model accepts no images, or does not accept one of these
  */
-export async function imageURLs(
+export async function readImageURLs(
   images: readonly ImageInput[],
   model: string,
   signal: AbortSignal,
@@ -24,7 +24,7 @@ export async function imageURLs(
   return Promise.all(
     images.map((image, index) => {
       const path = `images.${index}`;
-      if (typeof image === "object" && !(image instanceof URL)) return dataURLOf(image, path, signal);
+      if (typeof image === "object" && !(image instanceof URL)) return toDataURL(image, path, signal);
       const url = String(image);
       return isImageURL(url)
         ? url
@@ -33,8 +33,8 @@ export async function imageURLs(
   );
 }
 
-async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
-  // loaded with the first file: most chats have none
+async function toDataURL(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
+  // loaded with the first file, because most chats send none
   const { readSignedType, toDataURI } = await import("../files/data-uri-later.js");
   const type = await readSignedType(blob, signal);
   if (type === undefined || !accepted.includes(type))

@@ -7,46 +7,44 @@ import type { ChatState } from "./state.js";
 
 /** Attachments of a message. */
 export interface SendOptions {
-  /** Images of the message, for models that see images: files, http(s) URLs or data URLs. */
+  /** Images for models that see images: files, http(s) URLs or data URLs. */
   readonly images?: readonly ImageInput[];
 }
 
 /**
- * Store of a chat: a thread of messages with branches, and the turn in flight. Its promises never reject. Each resolves
- * to the turn when the turn has ended, or waits for the user or the app.
+ * Store of a chat: a thread of messages with branches, and the turn in flight. Promises never reject. They resolve when
+ * the turn ends, or when it waits for the user or the app.
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
-   * Appends a message of the user and requests an answer. Tool calls that still wait are cancelled. A message
-   * without text and images is `not-sent` and not added.
+   * Appends a message of the user and requests a response. Pending tool calls are cancelled. A message without text and
+   * images is not added, and its turn is `not-sent`.
    */
   send(content: string, options?: SendOptions): Promise<ChatTurn>;
   /**
-   * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and the queued messages of
-   * this page are given back: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A
-   * turn that waits for the storage or another tab is `not-sent`. Where devices share the storage, one that was cut off
-   * may give back a message that another one still sends.
+   * Ends the turn in flight. The received text stays, and open tool calls are cancelled. Queued messages of this page are
+   * dropped: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A turn that waits for the
+   * storage or another tab is `not-sent`. If devices share the storage and this one is offline, another device may still
+   * send a dropped message.
    */
   stop(): void;
   /**
-   * Repeats the request whose answer failed or was stopped; results of tools are kept. An answer that a proxy still
-   * keeps is read to its end instead, and nothing is requested. After `step-limit` it continues, with `maxSteps`
-   * more answers. Where no answer failed, it sends the first message of `queued`; the others follow as usual. With
-   * nothing to send the turn is `not-sent`, and the chat stays as it is.
+   * Repeats the request whose response failed or was stopped. Tool results are reused. If a proxy still stores the
+   * response, `retry` reads it to its end and requests nothing. After `step-limit` it allows `maxSteps` more responses. If
+   * no response failed, it sends the first message of `queued`, and the others follow. Without anything to send, the turn
+   * is `not-sent` and the chat does not change.
    */
   retry(): Promise<ChatTurn>;
   /**
-   * Requests another version of an answer, by default of the whole last turn. The old version stays as a
-   * branch.
+   * Requests another version of a response, by default of the whole last turn. The old version stays as a branch.
    */
   regenerate(messageId?: string): Promise<ChatTurn>;
-  /** Adds another version of a user's message and requests an answer. The old version stays as a branch. */
+  /** Adds another version of a user's message and requests a response. The old version stays as a branch. */
   edit(messageId: string, content: string, options?: SendOptions): Promise<ChatTurn>;
   /**
-   * Returns the messages of all branches. Each comes directly after the one before it, or after all that follows its
-   * older versions: parents stand before children, and the versions of a message in the order of its `branches`. An entry
-   * stays the same object while its message and its place do, and the array while all its entries do. An answer in
-   * flight is as in `getSnapshot()`.
+   * Returns the messages of all branches, depth first: parents before children, versions of a message in the order of its
+   * `branches`. An entry stays the same object until its message or parent changes. The array stays the same object until
+   * an entry changes. A response in flight has the same text as in `getSnapshot()`.
    *
    * @example
    * ```ts
@@ -55,37 +53,36 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * ```
    */
   getThread(): readonly ChatNode[];
-  /** Shows the branch that a message is on. */
+  /** Shows the branch of a message. */
   switchBranch(messageId: string): void;
   /** Drops a message of `queued`. Its turn is `not-sent`. */
   cancelQueued(id: string): void;
   /** Allows a tool call to run. A second call changes nothing. */
   approve(toolCallId: string): Promise<ChatTurn>;
-  /** Refuses a tool call. The model gets `reason`. */
+  /** Denies a tool call. The model gets `reason`. */
   deny(toolCallId: string, reason?: string): Promise<ChatTurn>;
   /**
-   * Adds the result of a tool call that waits for it. The order does not matter, and a second result changes
-   * nothing. The chat continues when all results are there.
+   * Adds the output of a tool call in the state `needs-output`, in any order. A second output changes nothing. The chat
+   * continues when every call has a result.
    */
   addToolOutput(toolCallId: string, output: unknown): Promise<ChatTurn>;
   /**
-   * Stops the turn in flight and replaces the whole thread. Ids may be left out.
+   * Stops the turn in flight and replaces the thread. Messages without `id` get one.
    *
-   * @throws {ValidationError} for a message that cannot be read; it names the index and the field
+   * @throws {ValidationError} for an invalid message; it names the index and the field
    */
   setMessages(messages: readonly InitialMessage[]): void;
   /** Stops the turn in flight and removes all messages. */
   reset(): void;
   /**
-   * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs goes on there,
-   * and its promise resolves with the outcome `truncated`.
+   * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs continues
+   * there, and its promise resolves with the outcome `truncated`.
    */
   close(): void;
   /**
-   * Returns the same chat with other options, for another component that shows it. Turns that `send`,
-   * `retry`, `regenerate` and `edit` start use the options of the object that they were called on. `approve`,
-   * `deny` and `addToolOutput` continue a turn with the options that it began with. `id`, `initialMessages`,
-   * `throttleMs` and `storage` stay those of the first chat.
+   * Returns the same chat with other options, for another component. `send`, `retry`, `regenerate` and `edit` use the
+   * options of the object they are called on. `approve`, `deny` and `addToolOutput` continue a turn with its original
+   * options. `id`, `initialMessages`, `throttleMs` and `storage` of the first chat do not change.
    */
   withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
 }

@@ -3,7 +3,7 @@ import type { PartialJSON } from "@sluice/core/partial-json";
 /** JSON text that is still arriving. */
 export interface GrowingJSON {
   push(text: string): void;
-  /** Value of the text so far; undefined before the value begins, or before the reader is loaded. */
+  /** Value of the text so far; undefined before the value begins, or before the parser is loaded. */
   readonly value: unknown;
 }
 
@@ -11,7 +11,7 @@ type Create = typeof import("@sluice/core/partial-json").createPartialJSON;
 let create: Create | undefined;
 let loading: Promise<void> | undefined;
 
-/** Loads the reader of partial JSON, which most chats never need. If that fails, JSON is read once it is whole. */
+/** Loads the parser of partial JSON, which most chats never need. If loading fails, JSON is parsed once it is complete. */
 export function loadJSONReader(): Promise<void> {
   loading ??= import("./parser-later.js").then(
     ({ createPartialJSON }) => {

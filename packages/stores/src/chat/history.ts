@@ -15,16 +15,16 @@ import {
   rejectOnAbort,
   type ToolCall,
 } from "@sluice/core/internal";
-import { type ChatMessage, type ChatToolCall, wireMessageOf } from "./message.js";
+import { type ChatMessage, type ChatToolCall, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
-// loaded with the first thread that has tool calls, and for chats with `prepareMessages`
+// loaded for threads with tool calls, and for chats with `prepareMessages`
 
 /**
- * Makes the messages of a request from a thread with tool calls. Each tool call is followed by its result. Thinking is sent back
- * unchanged in turns that called tools (spec, Model `alpha-v4.1-flash`), and left out of all others.
+ * Creates the messages of a request from a thread with tool calls. Each tool call is followed by its result. Turns with
+ * tool calls include their reasoning unchanged (spec, Model `alpha-v4.1-flash`); other turns omit it.
  */
-export function historyOf(messages: readonly ChatMessage[]): ChatRequestMessage[] {
+export function createHistory(messages: readonly ChatMessage[]): ChatRequestMessage[] {
   const turns: ChatMessage[][] = [];
   for (const message of messages) {
     const turn = turns.at(-1);
@@ -33,75 +33,76 @@ export function historyOf(messages: readonly ChatMessage[]): ChatRequestMessage[
   }
   const wire = turns.flatMap((turn) => {
     const calledTools = turn.some(({ toolCalls }) => toolCalls?.length);
-    return turn.flatMap((message) => wireMessagesOf(message, calledTools));
+    return turn.flatMap((message) => toWireMessages(message, calledTools));
   });
   return repairMessages(wire);
 }
 
-function wireMessagesOf(message: ChatMessage, calledTools: boolean): ChatRequestMessage[] {
+function toWireMessages(message: ChatMessage, calledTools: boolean): ChatRequestMessage[] {
   const { role, content, reasoning, toolCalls } = message;
-  if (role !== "assistant") return [wireMessageOf(message)];
+  if (role !== "assistant") return [toWireMessage(message)];
   return [
     {
       role,
       content,
       ...(calledTools && reasoning !== undefined && { reasoning_content: reasoning }),
-      ...(toolCalls?.length && { tool_calls: toolCalls.map(wireCallOf) }),
+      ...(toolCalls?.length && { tool_calls: toolCalls.map(toWireCall) }),
     },
-    ...(toolCalls ?? []).flatMap(resultOf),
+    ...(toolCalls ?? []).flatMap(toResultMessages),
   ];
 }
 
-function wireCallOf({ id, name, arguments: text }: ChatToolCall): ToolCall {
+function toWireCall({ id, name, arguments: text }: ChatToolCall): ToolCall {
   return { id, type: "function", function: { name, arguments: text } };
 }
 
-function resultOf({ id, state, output, error }: ChatToolCall): ChatRequestMessage[] {
+function toResultMessages({ id, state, output, error }: ChatToolCall): ChatRequestMessage[] {
   if (state === "done")
     return [createToolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
   return error === undefined ? [] : [createToolMessage(id, formatToolError(error))];
 }
 
 /**
- * Replaces the messages of a request by those that `prepareMessages` returns, repaired. It may take as long as a request.
+ * Replaces the messages of a request by the result of `prepareMessages`, repaired.
  *
  * @param owner aborts when the turn ends
+ * @throws {TimeoutError} after `timeout.totalMs`
  */
-export async function prepared(
+export async function applyPrepareMessages(
   client: Client,
   request: ChatRequest,
   { prepareMessages, timeout }: ChatStoreOptions,
   owner: AbortSignal,
 ): Promise<ChatRequest> {
   const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeout, ...timeout };
-  const late = () =>
+  const createTimeoutError = () =>
     addDetails(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
       { delivery: "not-sent" },
     );
-  const { signal, end } = openSpan(client.clock, owner, totalMs, late);
+  const { signal, end } = openSpan(client.clock, owner, totalMs, createTimeoutError);
   try {
     const given = request.messages as readonly ChatRequestMessage[];
-    const work = async () => prepareMessages?.([...given], { signal });
-    const messages = await rejectOnAbort(work(), signal);
+    const prepare = async () => prepareMessages?.([...given], { signal });
+    const messages = await rejectOnAbort(prepare(), signal);
     return { ...request, messages: assertList(client, messages) } as ChatRequest;
   } finally {
     end();
   }
 }
 
-/** @throws {ConfigurationError} for a result that is no list of messages; all else is checked with the request */
+/** @throws {ConfigurationError} if the result is not a list of objects; the request check covers the rest */
 function assertList(client: Client, messages: unknown): readonly ChatRequestMessage[] {
   if (!Array.isArray(messages) || !messages.every(isRecord))
     throw new ConfigurationError("prepareMessages: must return the list of messages to send");
   const given = new Set<unknown>(messages);
-  const whole = repairMessages(messages as unknown as readonly ChatRequestMessage[]);
-  // results without their calls are left out silently: a list that is cut in the middle begins with them
-  if (whole.some((message) => !given.has(message)))
+  const repaired = repairMessages(messages as unknown as readonly ChatRequestMessage[]);
+  // results without their calls are omitted without a warning, because a shortened list may begin with them
+  if (repaired.some((message) => !given.has(message)))
     client.warn({
       path: "prepareMessages",
       message: "left a tool call without its result: the model is told that the call was cancelled",
       rule: "chat.prepare-messages",
     });
-  return whole;
+  return repaired;
 }

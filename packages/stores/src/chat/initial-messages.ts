@@ -4,8 +4,8 @@ import type { ChatMessage } from "./message.js";
 import { isFile } from "./message.js";
 
 /**
- * A message of the thread to begin with. One without `id` gets an id; an answer without `outcome` counts as
- * whole.
+ * A message of the initial thread. A message without `id` gets one. A response without `outcome` counts as `complete`,
+ * or as `tool-calls` if it has calls.
  */
 export type InitialMessage = Omit<ChatMessage, "id"> & {
   /** Id of the message, unique in its thread. @default a new one */
@@ -15,16 +15,16 @@ export type InitialMessage = Omit<ChatMessage, "id"> & {
 /**
  * Converts the messages of an app to messages of a thread.
  *
- * @throws {ValidationError} that names the index and the field of one that cannot be read
+ * @throws {ValidationError} for an invalid message; it names the index and the field
  */
-export function threadMessagesOf(messages: readonly InitialMessage[], option: string): ChatMessage[] {
+export function parseInitialMessages(messages: readonly InitialMessage[], option: string): ChatMessage[] {
   if (!Array.isArray(messages))
     throw new ValidationError([
       { path: option, message: "must be a list of messages", rule: "chat.messages" },
     ]);
   const ids = new Set<string>();
   return messages.map((message, index) => {
-    const [field, problem] = problemOf(message, ids) ?? [];
+    const [field, problem] = findProblem(message, ids) ?? [];
     if (problem) {
       const path = [option, index, field].filter((step) => step !== "").join(".");
       throw new ValidationError([{ path, message: problem, rule: "chat.messages" }]);
@@ -36,8 +36,8 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
   });
 }
 
-/** A field that cannot be read, with the reason. */
-function problemOf(message: unknown, ids: ReadonlySet<unknown>): [string, string] | undefined {
+/** Returns an invalid field with the reason. */
+function findProblem(message: unknown, ids: ReadonlySet<unknown>): [string, string] | undefined {
   if (!isRecord(message)) return ["", "must be a message: { role, content }"];
   const { id, role, content, toolCalls, images, files, parts } = message;
   if (!roles.has(role))

@@ -3,7 +3,7 @@
  *
  * - `ready`: no turn is in flight
  * - `placing`: the question is added to the thread; its images are read
- * - `requesting`: the next request is made
+ * - `requesting`: the next request is created
  * - `responding`: a response streams, then its calls are checked
  * - `calling`: tools run
  *
@@ -16,24 +16,24 @@ export type TurnState =
   | { readonly name: "responding"; readonly step: number; readonly id: string }
   | { readonly name: "calling"; readonly step: number; readonly id: string };
 
-/** Events of a turn. Each one carries what the decision needs to know about the thread. */
+/** Events of a turn. Each event carries the facts about the thread that the decision needs. */
 export type TurnEvent =
   /** A turn begins. */
   | { readonly type: "start" }
-  /** The thread has the question. `hasOpenCalls` is about `below`; `stored` is a response to read before a request. */
+  /** The thread has the question. `hasOpenCalls` describes `below`; `stored` is a stored response to read first. */
   | {
       readonly type: "placed";
       readonly below: string | undefined;
       readonly hasOpenCalls: boolean;
       readonly stored: string | undefined;
     }
-  /** The thread has the draft of a response, and its request leaves. */
+  /** The thread has the draft of a response, and its request is sent. */
   | { readonly type: "requested"; readonly id: string }
-  /** A response has ended. `callsTools` is true where results of tools are the next request. */
+  /** A response has ended. `callsTools` is true if tool results form the next request. */
   | { readonly type: "responded"; readonly callsTools: boolean; readonly maxSteps: number }
   /** The proxy has lost the stored response. */
   | { readonly type: "lost"; readonly below: string | undefined }
-  /** No call runs any more. `isOver` is true where a call waits for the user, or the thread went on without the turn. */
+  /** No call runs. `isOver` is true if a call waits for the user, or another tab continued the thread. */
   | { readonly type: "settled"; readonly isOver: boolean }
   | { readonly type: "failed"; readonly error: unknown }
   | { readonly type: "stopped" };
@@ -48,7 +48,7 @@ export type TurnEffect =
   | { readonly type: "end-failed"; readonly error: unknown }
   | { readonly type: "end-stopped" };
 
-/** The states that each event may lead to, by the state before. An event that is not listed changes nothing. */
+/** The states that each event may lead to, by the current state. Unlisted events change nothing. */
 const transitions: Readonly<
   Record<TurnState["name"], Partial<Record<TurnEvent["type"], readonly TurnState["name"][]>>>
 > = {
@@ -67,7 +67,7 @@ const transitions: Readonly<
 /** The state of a turn that is not in flight. */
 export const READY: TurnState = { name: "ready" };
 
-/** Changes the state of a turn. Pure: the caller does what the effect asks for. */
+/** Computes the next state of a turn and the effect that the caller performs. */
 export function reduceTurn(
   state: TurnState,
   event: TurnEvent,
@@ -89,24 +89,24 @@ function decide(
     case "start":
       return { state: { name: "placing" } };
     case "placed":
-      if (event.stored !== undefined) return reading(step, event.stored);
+      if (event.stored !== undefined) return toReading(step, event.stored);
       return event.hasOpenCalls && event.below !== undefined
-        ? calling(0, event.below)
-        : requesting(step, event.below);
+        ? toCalling(0, event.below)
+        : toRequesting(step, event.below);
     case "requested":
-      return reading(step, event.id);
+      return toReading(step, event.id);
     case "lost":
-      return requesting(step, event.below);
+      return toRequesting(step, event.below);
     case "responded": {
       const { id } = state as Extract<TurnState, { name: "responding" }>;
       if (!event.callsTools) return { state: READY, effect: { type: "end" } };
       return step < event.maxSteps
-        ? calling(step, id)
+        ? toCalling(step, id)
         : { state: READY, effect: { type: "end-at-limit", id, steps: step } };
     }
     case "settled": {
       const { id } = state as Extract<TurnState, { name: "calling" }>;
-      return event.isOver ? { state: READY, effect: { type: "end" } } : requesting(step + 1, id);
+      return event.isOver ? { state: READY, effect: { type: "end" } } : toRequesting(step + 1, id);
     }
     case "failed":
       return { state: READY, effect: { type: "end-failed", error: event.error } };
@@ -115,17 +115,17 @@ function decide(
   }
 }
 
-function requesting(step: number, below: string | undefined) {
+function toRequesting(step: number, below: string | undefined) {
   return {
     state: { name: "requesting", step, below },
     effect: { type: "request", below, isFirst: step === 1 },
   } as const;
 }
 
-function reading(step: number, id: string) {
+function toReading(step: number, id: string) {
   return { state: { name: "responding", step, id }, effect: { type: "read", id } } as const;
 }
 
-function calling(step: number, id: string) {
+function toCalling(step: number, id: string) {
   return { state: { name: "calling", step, id }, effect: { type: "call-tools", id } } as const;
 }

@@ -6,7 +6,7 @@ import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
 
 interface TargetOf<Model extends ChatModel> {
-  /** The model that answers. It decides which parameters there are. */
+  /** Model of the requests. It decides which parameters exist. */
   readonly model: Model;
   /** Parameters of each request, under the gateway's own names: `max_tokens`, `temperature`, … */
   readonly params?: ChatParams[Model];
@@ -14,19 +14,18 @@ interface TargetOf<Model extends ChatModel> {
   readonly checks?: boolean;
 }
 
-/** A model that may be any of the known ones. */
+/** A model that may be any known model. */
 interface SharedTarget {
-  /** The model that answers. It decides which parameters there are. */
+  /** Model of the requests. It decides which parameters exist. */
   readonly model: ChatModel;
-  /** Parameters of each request, under the gateway's own names: those that all models have. */
+  /** Parameters of each request, under the gateway's own names: the parameters that all models share. */
   readonly params?: SharedChatParams;
   /** False sends requests as they are, with any model and fields. @default true */
   readonly checks?: boolean;
 }
 
 /**
- * A model that is not one of `Known`. The compiler prints this name, the model and the known models where a model is
- * none of them.
+ * A model that is not in `Known`. For an unknown model the compiler prints this name, the model and the known models.
  */
 // biome-ignore lint/correctness/noUnusedVariables: `Known` is there to be printed
 interface NotListed<Model extends string, Known extends string> {
@@ -38,19 +37,19 @@ interface NotListed<Model extends string, Known extends string> {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** The model that answers, and its parameters under the gateway's own names. */
+/** The model of the requests, and its parameters under the gateway's own names. */
 export type ChatTarget =
   | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
   | SharedTarget
   | NotListed<string, ChatModel>;
 
 /**
- * Behaviour of a message that is sent while an answer is in flight.
+ * Behavior of a message that is sent while a response is in flight.
  *
  * - `reject`: it is not sent
- * - `queue`: it is sent after the answer, if that ends as `complete`, `length` or `content-filter`. After any other end
- * it stays in `queued`, until a later turn ends so or `retry()` has nothing else to send
- * - `replace`: the answer is stopped first
+ * - `queue`: it is sent after the response, if that ends as `complete`, `length` or `content-filter`. After any other
+ * end it stays in `queued` until a later turn ends that way, or `retry()` has nothing else to send
+ * - `replace`: the response is stopped first
  */
 export type WhenBusy = "reject" | "queue" | "replace";
 
@@ -64,15 +63,15 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /** Name of the chat in `storage`. */
   readonly id?: string;
   /**
-   * Messages of the thread at the beginning, unless `storage` has some. Ids may be missing. A message that
-   * cannot be read is a `ValidationError` that names its index and field.
+   * Initial messages of the thread, unless `storage` has messages. Ids are optional. An invalid message throws a
+   * `ValidationError` that names its index and field.
    */
   readonly initialMessages?: readonly InitialMessage[];
   /**
-   * System prompt: the first message of each request, also after tool calls. A function is called for each
-   * request and may be async; if it fails, the turn ends with its error, as `not-sent` if it has no answer yet.
-   * The prompt is not part of the thread: it is never in `messages`, never stored, and `reset()` and
-   * `setMessages()` keep it. System messages in `initialMessages` follow it.
+   * System prompt: the first message of each request, including requests after tool calls. A function is called for each
+   * request and may be async. If it fails, the turn ends with its error, as `not-sent` before the first response. The
+   * prompt is not part of the thread: it is not in `messages`, not stored, and not affected by `reset()` and
+   * `setMessages()`. System messages in `initialMessages` follow it.
    *
    * @example
    * ```ts
@@ -84,14 +83,14 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
    */
   readonly instructions?: string | (() => string | Promise<string>);
   /**
-   * Changes the messages of each request, before it is checked and sent: a long conversation is made shorter, a text is
-   * checked or redacted. It gets what would be sent: the instructions, then the thread, with a result for each tool call.
-   * It returns what is sent, at once or later, and never changes the thread. It is called for each request, also after
-   * tool calls and for `retry`; the same messages should give the same result. A result without its
-   * tool call is left out, and a call without its result gets one that says so, with a `warning`.
+   * Changes the messages of each request before it is checked and sent, e.g. to shorten a long conversation or to redact
+   * text. Gets the instructions and the thread, with a result for each tool call. Returns the messages to send, or a
+   * promise of them; the thread does not change. It is called for each request, including `retry` and requests after tool
+   * calls. The same messages should give the same result. A result without its tool call is omitted. A call without its
+   * result gets a result that says so, with a `warning`.
    *
-   * If it fails, the turn ends with its error, as `not-sent` if it has no answer yet. `signal` aborts when the turn is
-   * stopped, and after `timeout.totalMs`.
+   * If it fails, the turn ends with its error, as `not-sent` before the first response. `signal` aborts when the turn
+   * is stopped, and after `timeout.totalMs`.
    *
    * @example
    * ```ts
@@ -111,32 +110,31 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /** The tools that the model may call. */
   readonly tools?: readonly Tool[];
   /**
-   * Most answers to one question, with tool results between them. Then the turn ends as `step-limit`, with a
-   * `warning`, and `retry()` allows as many again.
+   * Maximum number of responses to one question, with tool results between them. At the limit the turn ends as
+   * `step-limit`, with a `warning`, and `retry()` allows as many again.
    *
    * @default 8
    */
   readonly maxSteps?: number;
   /**
    * Schema of the response, which becomes `output`. The model gets it as JSON Schema after `instructions`, in JSON mode
-   * where it has one. A schema without a JSON Schema gives a warning: add one with `withJSONSchema`, or describe the
-   * JSON in the prompt.
+   * if the model supports it. A schema without a JSON Schema gives a warning: add one with `withJSONSchema`, or describe
+   * the JSON in the prompt.
    */
   readonly outputSchema?: StandardSchema<Output>;
-  /** Behaviour of a message that is sent while an answer is in flight. @default "reject" */
+  /** Behavior of a message that is sent while a response is in flight. @default "reject" */
   readonly whenBusy?: WhenBusy;
-  /** Shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
+  /** Minimum time between two notifications while a response streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
   /**
-   * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
-   * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory
-   * and emits `storage-error`.
+   * Storage of the thread between page loads; needs `id`. Tabs with the same `id` and storage show the same messages. The
+   * chat waits at most 3 s for the storage. If the storage fails, the chat works in memory and emits `storage-error`.
    */
   readonly storage?: RecordStorage;
-  /** Runs the turns elsewhere, as `serverRunner` of the sync lab does. Needs `id` and `storage`. @default the page runs them */
+  /** Runs the turns on a server, e.g. `serverRunner` of the sync lab. Needs `id` and `storage`. @default the page runs them */
   readonly runner?: TurnRunner;
   /**
-   * Called once for each turn that ended, well or not. Not called for a turn that waits for the user or the
+   * Called once for each turn that ended, with or without an error. Not called for a turn that waits for the user or the
    * app.
    */
   readonly onFinish?: (turn: ChatTurn) => void;
@@ -145,8 +143,7 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
 }
 
 /**
- * Options of a chat. `id`, `initialMessages`, `throttleMs`, `storage` and `runner` are read once; all others whenever
- * they are used.
+ * Options of a chat. `id`, `initialMessages`, `throttleMs`, `storage` and `runner` are read once, all others at each use.
  */
 export type ChatStoreOptions<Output = unknown> =
   | { [Id in ChatModel]: OptionsOf<Id, Output> }[ChatModel]
@@ -154,9 +151,8 @@ export type ChatStoreOptions<Output = unknown> =
   | NotListedOptions<string, ChatModel, Output>;
 
 /**
- * Options of a chat by the type of its `model`: those of one known model, of a type that may be any of them, or of a
- * model that is not known yet. A single interface for a known model: an editor shows no docs of fields that several types
- * of a union have.
+ * Options of a chat by the type of its `model`: one known model, any known model, or an unknown model. A known model has
+ * a single interface, because editors show no docs for fields that several types of a union share.
  */
 export type ChatOptionsFor<Model extends string, Output> = [Model] extends [ChatModel]
   ? IsUnion<Model> extends true

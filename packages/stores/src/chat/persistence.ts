@@ -1,77 +1,77 @@
-import { storageOf } from "../storage/client-storage.js";
-import { createAnswerKeys } from "./persistence/answer-keys.js";
-import type { ThreadKeeper } from "./persistence/keeper.js";
-import type { OtherDevices } from "./persistence/other-devices.js";
-import { createOtherTabs } from "./persistence/other-tabs.js";
-import type { KeptThread } from "./persistence/parts.js";
+import { getClientStorage } from "../storage/client-storage.js";
+import type { DeviceCoordination } from "./persistence/device-coordination.js";
 import { createThreadReader } from "./persistence/reading.js";
+import { createResponseKeys } from "./persistence/response-keys.js";
+import type { StoredThread } from "./persistence/stored-thread.js";
+import { createTabCoordination } from "./persistence/tab-coordination.js";
+import type { ThreadRecords } from "./persistence/thread-records.js";
 import { createTabLocks, type WorkLocks } from "./persistence/work-locks.js";
 import { createThreadWriter } from "./persistence/writing.js";
 import { LEAF } from "./records.js";
 
-/** Makes the side of a thread that other devices see. `refresh` reads what they have written. */
+/** Connects a thread to other devices. `refresh` reads their records. */
 export type OpenDevices = (
   collection: string,
-  kept: KeptThread,
+  stored: StoredThread,
   tabs: WorkLocks,
   refresh: (id: string) => Promise<void>,
-) => OtherDevices;
+) => DeviceCoordination;
 
 /**
- * Creates the keeper of one thread: it reads the thread, writes its changes, and agrees with other tabs on who works on
- * a message. Each message has its own record, so that two tabs never overwrite each other's messages. Devices that share
- * the storage count as tabs: the storage brings the code for them.
+ * Creates the records of one thread: reads the thread, writes its changes, and coordinates with other tabs which of them
+ * works on a message. Each message has its own record, so that two tabs never overwrite each other's messages. Devices
+ * that share the storage count as tabs; the storage contains the code for them.
  *
- * @throws the storage's error, where it can't tell which device this is
+ * @throws the storage's error, if the storage can't identify this device
  */
-export function createKeeper(given: KeptThread): ThreadKeeper | Promise<ThreadKeeper> {
+export function createThreadRecords(given: StoredThread): ThreadRecords | Promise<ThreadRecords> {
   const { client, queue, onMerge } = given;
-  const kept: KeptThread = {
+  const stored: StoredThread = {
     ...given,
-    storage: storageOf(client, given.storage),
+    storage: getClientStorage(client, given.storage),
     onMerge() {
       queue.prune();
       onMerge();
     },
   };
-  const { devices } = kept.storage;
+  const { devices } = stored.storage;
   return devices
-    ? devices.id().then((device) => keeperOf({ ...kept, device }, devices.open as OpenDevices))
-    : keeperOf(kept);
+    ? devices.id().then((device) => connectThread({ ...stored, device }, devices.open as OpenDevices))
+    : connectThread(stored);
 }
 
-function keeperOf(kept: KeptThread, openDevices?: OpenDevices): ThreadKeeper {
-  const { client, collection, thread, initial } = kept;
+function connectThread(stored: StoredThread, openDevices?: OpenDevices): ThreadRecords {
+  const { client, collection, thread, initial } = stored;
   const refresh = (id?: string) => reader.refresh(id);
   const tabLocks = createTabLocks(client, collection);
-  const devices = openDevices?.(collection, kept, tabLocks, refresh);
+  const devices = openDevices?.(collection, stored, tabLocks, refresh);
   const locks = devices?.locks ?? tabLocks;
-  const writer = createThreadWriter(kept, () => reader.readAgain());
-  const tabs = createOtherTabs(kept, writer, refresh, locks);
-  const reader = createThreadReader(kept, writer, tabs, { ...locks, ...devices });
-  const { unsaved, changed, written } = writer;
+  const writer = createThreadWriter(stored, () => reader.readAgain());
+  const tabs = createTabCoordination(stored, writer, refresh, locks);
+  const reader = createThreadReader(stored, writer, tabs, { ...locks, ...devices });
+  const { unsaved, noteChange, writeAll } = writer;
   const known = new Set(initial);
-  let leave: (() => void) | undefined;
-  for (const id of thread.ids()) if (!known.has(id)) writer.mark(id);
+  let disconnect: (() => void) | undefined;
+  for (const id of thread.listIds()) if (!known.has(id)) writer.mark(id);
   return {
     restore() {
-      leave = devices?.open();
+      disconnect = devices?.open();
       return reader.restore();
     },
-    changed,
-    hold: tabs.hold,
-    withLockOf: tabs.withLockOf,
-    isTaken: (id, signal) => locks.isTaken?.(id, signal),
+    noteChange,
+    holdLock: tabs.holdLock,
+    runLocked: tabs.runLocked,
+    isTakenOver: (id, signal) => locks.isTakenOver?.(id, signal),
     ...(devices && { stopElsewhere: devices.stopElsewhere }),
-    sync: () => devices?.sync(),
-    written,
-    ...createAnswerKeys(kept),
-    unsaved: () => unsaved.size - Number(unsaved.has(LEAF)),
+    getSyncStatus: () => devices?.sync(),
+    writeAll,
+    ...createResponseKeys(stored),
+    countUnsaved: () => unsaved.size - Number(unsaved.has(LEAF)),
     close() {
       writer.close();
       reader.close();
       locks.close?.();
-      leave?.();
+      disconnect?.();
     },
   };
 }

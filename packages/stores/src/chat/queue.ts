@@ -1,17 +1,17 @@
 import { createRandomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
 import { type ChatTurn, QUEUED } from "./message.js";
-import { notSent, sentElsewhere } from "./turn-ends.js";
+import { createSentElsewhereTurn, createUnsentTurn } from "./turn-ends.js";
 
-/** Message that is sent when the answer in flight has ended. */
+/** A message to send when the response in flight has ended. */
 export interface QueuedMessage {
   readonly content: string;
   readonly images?: readonly ImageInput[] | undefined;
-  /** Message of the user that it is another version of; absent from a new message. */
+  /** Id of the user's message that this one is another version of; absent from a new message. */
   readonly versionOf?: string | undefined;
 }
 
-/** A queued message and its time, which orders the queue; Unix milliseconds. */
+/** A queued message with its time in Unix milliseconds, which orders the queue. */
 export interface TimedMessage extends QueuedMessage {
   readonly queuedAt: number;
 }
@@ -20,7 +20,7 @@ export interface TimedMessage extends QueuedMessage {
  * Phase of a queued message.
  *
  * - `ours`: this tab sends it
- * - `theirs`: another tab does, or did until it was closed
+ * - `theirs`: another tab sends it, or did until it was closed
  * - `held`: only the user sends it
  * - `starting`: it is being added to the thread
  */
@@ -28,40 +28,40 @@ type Phase = "ours" | "theirs" | "held" | "starting";
 
 /** A message in the queue. */
 export interface QueueEntry<Options = unknown> extends TimedMessage {
-  /** Id that the message gets in the thread: a message that is there is sent once and no more. */
+  /** Id of the message in the thread. The id prevents a second send. */
   readonly id: string;
-  /** Options of the caller; undefined for a message of an earlier page, whose caller is gone. */
+  /** Options of the caller; undefined for a message that an earlier page has queued. */
   readonly options?: Options | undefined;
   /** Turn of the message, once it is sent or dropped. */
   readonly turn: Promise<ChatTurn>;
-  readonly settle: (turn: ChatTurn | Promise<ChatTurn>) => void;
+  readonly resolve: (turn: ChatTurn | Promise<ChatTurn>) => void;
   images?: readonly ImageInput[] | undefined;
   phase: Phase;
 }
 
-/** Messages that wait for their turn, oldest first. */
+/** Messages waiting to be sent, oldest first. */
 export interface MessageQueue<Options = unknown> {
-  /** The messages that wait, as they are shown; the same array until one of them changes. */
+  /** The waiting messages for display; the same array until one of them changes. */
   readonly shown: readonly { readonly id: string; readonly content: string }[];
   readonly entries: ReadonlyMap<string, QueueEntry<Options>>;
   add(message: QueuedMessage, options: Options): QueueEntry<Options>;
-  /** Adds a message of another page at its place. */
+  /** Inserts a message of another page, ordered by its time. */
   insert(id: string, message: TimedMessage): void;
   /** True for a message that has left the queue. A slow storage may still return it. */
   isGone(id: string): boolean;
-  /** Messages that this tab may send; without the held ones unless `isAsked`. */
-  sendable(isAsked: boolean): readonly QueueEntry<Options>[];
+  /** Lists the messages that this tab may send; the held ones too if `includesHeld`. */
+  listSendable(includesHeld: boolean): readonly QueueEntry<Options>[];
   /** Drops one message. */
   drop(id: string, error: Error): void;
-  /** Drops the messages of this page, and all others if `isAll`. */
+  /** Drops the messages of this page, and those of other pages if `isAll`. */
   dropAll(error: Error, isAll: boolean): void;
   /** Drops a message, unless it is being added to the thread. */
   remove(entry: QueueEntry<Options>, error: Error): void;
-  /** Removes the messages that are in the thread now. */
+  /** Removes the messages that the thread has by now. */
   prune(): void;
-  /** Ends the attempt to send a message. One that is not in the thread is dropped, or held if it has no caller. */
-  tried(entry: QueueEntry<Options>): void;
-  /** Lets go of all messages, and leaves their records. */
+  /** Ends an attempt to send. A message that is not in the thread is dropped; without a caller it is held. */
+  endAttempt(entry: QueueEntry<Options>): void;
+  /** Empties the queue. The records stay in the storage. */
   close(error: Error): void;
 }
 
@@ -69,93 +69,94 @@ export interface MessageQueue<Options = unknown> {
  * Creates the queue of a chat.
  *
  * @param isSent true for the id of a message in the thread
- * @param changed called with the key of each record that has changed
+ * @param noteChange called with the key of each changed record
  */
 export function createQueue<Options>(
   isSent: (id: string) => boolean,
-  changed: (key: string) => void,
+  noteChange: (key: string) => void,
 ): MessageQueue<Options> {
   let entries = new Map<string, QueueEntry<Options>>();
   let shown: MessageQueue["shown"] | undefined;
   const gone = new Set<string>();
-  const all = () => [...entries.values()];
+  const listAll = () => [...entries.values()];
 
   return {
     get shown() {
-      shown ??= all().map(({ id, content }) => ({ id, content }));
+      shown ??= listAll().map(({ id, content }) => ({ id, content }));
       return shown;
     },
     get entries() {
       return entries;
     },
     add(message, options) {
-      const queuedAt = Math.max(Date.now(), (all().at(-1)?.queuedAt ?? 0) + 1);
-      const entry = entryOf<Options>(createRandomId(), { ...message, queuedAt }, options);
+      const queuedAt = Math.max(Date.now(), (listAll().at(-1)?.queuedAt ?? 0) + 1);
+      const entry = createEntry<Options>(createRandomId(), { ...message, queuedAt }, options);
       entries.set(entry.id, entry);
       shown = undefined;
-      changed(QUEUED + entry.id);
+      noteChange(QUEUED + entry.id);
       return entry;
     },
     insert(id, message) {
-      const sorted = [...all(), entryOf<Options>(id, message)].sort(
-        // of the same millisecond in the same order in all tabs
+      const sorted = [...listAll(), createEntry<Options>(id, message)].sort(
+        // all tabs order messages of the same millisecond alike
         (one, other) => one.queuedAt - other.queuedAt || (one.id < other.id ? -1 : 1),
       );
       entries = new Map(sorted.map((each) => [each.id, each]));
       shown = undefined;
     },
     isGone: (id) => gone.has(id) || isSent(id),
-    sendable: (isAsked) => all().filter(({ phase }) => phase === "ours" || (isAsked && phase === "held")),
+    listSendable: (includesHeld) =>
+      listAll().filter(({ phase }) => phase === "ours" || (includesHeld && phase === "held")),
     drop(id, error) {
       const entry = entries.get(id);
       if (entry) remove(entry, error);
     },
     dropAll(error, isAll) {
-      for (const entry of all()) if (isAll || entry.options) remove(entry, error);
+      for (const entry of listAll()) if (isAll || entry.options) remove(entry, error);
     },
     remove,
     prune() {
       for (const entry of entries.values()) {
         if (!isSent(entry.id)) continue;
-        // what this page does not send itself, another device has sent
-        if (entry.phase === "starting") leave(entry.id);
-        else end(entry, sentElsewhere());
+        // if this page has not sent the message, another device has
+        if (entry.phase === "starting") dequeue(entry.id);
+        else end(entry, createSentElsewhereTurn());
       }
     },
-    tried(entry) {
+    endAttempt(entry) {
       if (!entries.has(entry.id)) return;
-      if (entry.options) leave(entry.id);
+      if (entry.options) dequeue(entry.id);
       else entry.phase = "held";
     },
     close(error) {
-      for (const { settle } of all()) settle(notSent(error));
+      for (const { resolve } of listAll()) resolve(createUnsentTurn(error));
       entries = new Map();
       shown = undefined;
     },
   };
 
   function remove(entry: QueueEntry<Options>, error: Error): void {
-    if (entry.phase !== "starting") end(entry, notSent(error));
+    if (entry.phase !== "starting") end(entry, createUnsentTurn(error));
   }
 
-  function end({ id, settle }: QueueEntry<Options>, turn: ChatTurn): void {
-    leave(id);
-    settle(turn);
+  function end({ id, resolve }: QueueEntry<Options>, turn: ChatTurn): void {
+    dequeue(id);
+    resolve(turn);
   }
 
-  function leave(id: string): void {
+  function dequeue(id: string): void {
     entries.delete(id);
     gone.add(id);
     shown = undefined;
-    changed(QUEUED + id);
+    noteChange(QUEUED + id);
   }
 }
 
-/** Makes the entry of a message. */
-function entryOf<Options>(id: string, message: TimedMessage, options?: Options): QueueEntry<Options> {
-  let settle!: QueueEntry<Options>["settle"];
-  const turn = new Promise<ChatTurn>((resolve) => {
-    settle = resolve;
+/** Creates the entry of a message. */
+function createEntry<Options>(id: string, message: TimedMessage, options?: Options): QueueEntry<Options> {
+  let resolve!: QueueEntry<Options>["resolve"];
+  const turn = new Promise<ChatTurn>((resolveTurn) => {
+    resolve = resolveTurn;
   });
-  return { ...message, id, options, turn, settle, phase: options ? "ours" : "theirs" };
+  return { ...message, id, options, turn, resolve, phase: options ? "ours" : "theirs" };
 }

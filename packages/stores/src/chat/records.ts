@@ -2,32 +2,32 @@ import { isImageURL, isRecord } from "@sluice/core/internal";
 import {
   type ChatMessage,
   type ChatToolCall,
-  interruptedEnd,
+  closeToolCalls,
+  createInterruptedEnd,
   isFile,
   isOpen,
   isPending,
   isResumable,
   QUEUED,
-  withCallsClosed,
 } from "./message.js";
-import type { PlacedMessage } from "./tree.js";
+import type { MessageNode } from "./tree.js";
 
-/** Key of the record with the id of the last shown message; no message has this id. */
+/** Key of the record with the id of the last shown message. No message has this id. */
 export const LEAF = "/leaf";
 
 /**
- * The record of a message: its JSON, without its versions.
+ * Creates the record of a message: its JSON, without its versions.
  *
- * @param device id of this device, where devices share the thread
+ * @param device id of this device, if devices share the thread
  */
-export function recordOf(
-  { message, parent, revision, by, key, isStopped }: PlacedMessage,
+export function toRecord(
+  { message, parent, revision, by, key, isStopped }: MessageNode,
   device?: string,
 ): object {
   const { branches: _, origin: _origin, error, ...rest } = message;
   const author = by ?? device;
   return {
-    message: { ...rest, ...(error && { error: reasonOf(error) }) },
+    message: { ...rest, ...(error && { error: pickErrorFields(error) }) },
     parent: parent ?? null,
     revision,
     ...(author !== undefined && { by: author }),
@@ -37,27 +37,27 @@ export function recordOf(
 }
 
 /**
- * Reads messages from records. Leaves out unreadable records, because any script of the origin may write to a storage.
+ * Parses messages from records. Omits unreadable records, because any script of the origin may write to a storage.
  */
-export function nodesIn(records: ReadonlyMap<string, unknown>, device?: string): PlacedMessage[] {
-  return [...records].flatMap(([key, record]) => nodeOf(key, record, device) ?? []);
+export function parseNodes(records: ReadonlyMap<string, unknown>, device?: string): MessageNode[] {
+  return [...records].flatMap(([key, record]) => parseNode(key, record, device) ?? []);
 }
 
-/** Reads one message. With the id of this device it knows its origin. */
-export function nodeOf(id: string, record: unknown, device?: string): PlacedMessage | undefined {
-  // what other records are damaged into is no message: nothing would ever end it
+/** Parses one message. With the id of this device, sets its `origin`. */
+export function parseNode(id: string, record: unknown, device?: string): MessageNode | undefined {
+  // a damaged record of the queue or the leaf must not become a message, because nothing would ever end it
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
     return undefined;
-  const { message: kept, parent, revision, by, key, isStopped } = record;
+  const { message: stored, parent, revision, by, key, isStopped } = record;
   const isForeign = isText(by) && by !== device;
-  const { role, content, error, images, files, toolCalls } = kept as Record<string, unknown>;
-  const isAnswer = role === "assistant";
-  if (!isText(content) && !isAnswer) return undefined;
-  if (!isAnswer && role !== "user" && role !== "system") return undefined;
+  const { role, content, error, images, files, toolCalls } = stored as Record<string, unknown>;
+  const isResponse = role === "assistant";
+  if (!isText(content) && !isResponse) return undefined;
+  if (!isResponse && role !== "user" && role !== "system") return undefined;
   const message = {
     ...Object.fromEntries(
       Object.entries(fields).flatMap(([name, fits]) => {
-        const value = (kept as Record<string, unknown>)[name];
+        const value = (stored as Record<string, unknown>)[name];
         return fits(value) ? [[name, value]] : [];
       }),
     ),
@@ -65,14 +65,14 @@ export function nodeOf(id: string, record: unknown, device?: string): PlacedMess
     role,
     content: isText(content) ? content : "",
     ...(isForeign && device !== undefined && { origin: by === "server" ? by : "another-device" }),
-    ...(isRecord(error) && { error: Object.assign(new Error(), reasonOf(error)) }),
+    ...(isRecord(error) && { error: Object.assign(new Error(), pickErrorFields(error)) }),
     ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
     ...(Array.isArray(files) && { files: files.filter(isFile) }),
-    ...(Array.isArray(toolCalls) && { toolCalls: toolCalls.flatMap((call) => callOf(call) ?? []) }),
+    ...(Array.isArray(toolCalls) && { toolCalls: toolCalls.flatMap((call) => parseCall(call) ?? []) }),
   } as ChatMessage;
   return {
     message,
-    // without a valid parent, the message is placed by its age
+    // an unknown parent id orders the message by its age
     parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
     ...(isForeign && { by }),
@@ -81,7 +81,7 @@ export function nodeOf(id: string, record: unknown, device?: string): PlacedMess
   };
 }
 
-/** Fields that are copied, and the type that each must have. */
+/** Fields to copy, each with its type check. */
 const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   reasoning: isText,
   outcome: isText,
@@ -105,7 +105,7 @@ const states: readonly unknown[] = [
   "cancelled",
 ] satisfies readonly ChatToolCall["state"][];
 
-function callOf(call: unknown): ChatToolCall | undefined {
+function parseCall(call: unknown): ChatToolCall | undefined {
   if (!isRecord(call)) return undefined;
   const { id, name, arguments: text, input, state, output, error, savedState } = call;
   if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
@@ -121,12 +121,12 @@ function callOf(call: unknown): ChatToolCall | undefined {
   };
 }
 
-/** Fields of an error that are stored. The body of the answer is left out, and its text is in the message. */
-function reasonOf(error: object): Record<string, unknown> {
-  const kept = ["name", "message", "code", "status", "reason", "phase", "type", "billing"] as const;
+/** Picks the stored fields of an error. Omits the body of the response, because the message has its text. */
+function pickErrorFields(error: object): Record<string, unknown> {
+  const names = ["name", "message", "code", "status", "reason", "phase", "type", "billing"] as const;
   const of = error as Record<string, unknown>;
   return Object.fromEntries(
-    kept.flatMap((name) =>
+    names.flatMap((name) =>
       typeof of[name] === (name === "status" ? "number" : "string") ? [[name, of[name]]] : [],
     ),
   );
@@ -136,38 +136,38 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** True for an answer without an end: a tab streams it, or was closed while streaming. */
-export function isUnderWay(message: ChatMessage | undefined): boolean {
+/** Returns true for a response without an end: a tab streams it, or was closed while streaming. */
+export function isUnfinished(message: ChatMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
-const LEFT = "the page was left before the call had a result";
+const LEFT = "the page was closed before the call had a result";
 
-/** Ends the running tools of an answer that can't go on after its tab was closed, where others can. */
-export function withResumableCalls(message: ChatMessage): ChatMessage {
-  return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call) && !isResumable(call));
+/** Ends the running calls that can't be resumed, in a response with calls that can. */
+export function closeLostCalls(message: ChatMessage): ChatMessage {
+  return closeToolCalls(message, LEFT, (call) => isOpen(call) && !isPending(call) && !isResumable(call));
 }
 
-/** Ends the answer and the running tools of a message whose tab was closed. Calls that wait for the user stay open. */
-export function afterReload(message: ChatMessage): ChatMessage {
-  if (isUnderWay(message)) {
-    const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
-    return { ...ended, ...interruptedEnd(ended.content) };
+/** Ends the response and the running tools of a message whose tab was closed. Pending calls stay open. */
+export function endInterrupted(message: ChatMessage): ChatMessage {
+  if (isUnfinished(message)) {
+    const { streamId: _, ...ended } = closeToolCalls(message, LEFT);
+    return { ...ended, ...createInterruptedEnd(ended.content) };
   }
-  return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
+  return closeToolCalls(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }
 
-/** Ends an answer, and its calls, that the user stops on a device which does not work on it. */
-export function stoppedElsewhere(message: ChatMessage): ChatMessage {
+/** Ends a response and its calls, because the user stopped it on another device. */
+export function endAsStopped(message: ChatMessage): ChatMessage {
   const {
     streamId: _,
     idempotencyKey: _key,
     ...stopped
-  } = withCallsClosed(message, "the user stopped the answer before the call had a result");
+  } = closeToolCalls(message, "the user stopped the response before the call had a result");
   return { ...stopped, outcome: stopped.outcome ?? "stopped" };
 }
 
-/** True for a message that ends only if a tab works on it. */
+/** Returns true for a message that does not end unless a tab works on it. */
 export function isInFlight(message: ChatMessage): boolean {
-  return afterReload(message) !== message;
+  return endInterrupted(message) !== message;
 }

@@ -6,38 +6,40 @@ import {
   type Tool,
 } from "@sluice/core";
 import type { ToolDefinition } from "@sluice/core/internal";
-import { type ChatMessage, wireMessageOf } from "./message.js";
+import { type ChatMessage, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 /**
- * Makes the request for the answer to a thread, without a promise if nothing is async. `instructions`, the schema and
- * the tools are read for each request, so that a step after a tool call has the current ones.
+ * Creates the request for the next response of a thread. Returns no promise if nothing is async. `instructions`, the
+ * schema and the tools are read for each request, so that a step after a tool call uses the current values.
  */
-export function requestOf(
+export function createRequest(
   client: Client,
   options: ChatStoreOptions,
   thread: readonly ChatMessage[],
 ): ChatRequest | Promise<ChatRequest> {
   const { model, params, instructions, tools = [], outputSchema } = options;
-  const history = historyOf(thread);
+  const history = createMessages(thread);
   if (
     typeof instructions !== "function" &&
     !outputSchema &&
     tools.length === 0 &&
     !(history instanceof Promise)
   )
-    return write(history, instructions);
+    return combine(history, instructions);
   return Promise.all([
     history,
     typeof instructions === "function" ? instructions() : instructions,
     outputSchema &&
-      import("./structured-output.js").then(({ jsonPartsOf }) => jsonPartsOf(client, model, outputSchema)),
-    ...definitionsOf(tools),
+      import("./structured-output.js").then(({ createJSONParts }) =>
+        createJSONParts(client, model, outputSchema),
+      ),
+    ...readDefinitions(tools),
   ]).then(([messages, text, json, ...definitions]) =>
-    write(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
+    combine(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
   );
 
-  function write(
+  function combine(
     messages: readonly ChatRequestMessage[],
     system?: string,
     definitions: readonly ToolDefinition[] = [],
@@ -56,18 +58,18 @@ export function requestOf(
 }
 
 /** @throws {ConfigurationError} for tools in the form of another library */
-function definitionsOf(tools: readonly Tool[]): Promise<ToolDefinition>[] {
+function readDefinitions(tools: readonly Tool[]): Promise<ToolDefinition>[] {
   if (Array.isArray(tools) && tools.every((tool) => tool?.definition))
     return tools.map((tool) => tool.definition());
   throw new ConfigurationError("tools: give a list of tools made by defineTool()");
 }
 
-/** Makes the messages of a request. Loads the code that places results of tools with the first thread that has some. */
-function historyOf(
+/** Creates the messages of a request. Loads the code for tool results with the first thread that has tool calls. */
+function createMessages(
   thread: readonly ChatMessage[],
 ): readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]> {
   if (thread.some(({ toolCalls }) => toolCalls?.length))
-    return import("./history.js").then(({ historyOf }) => historyOf(thread));
-  // a gateway refuses an answer without any content
-  return thread.filter(({ role, content }) => role !== "assistant" || content).map(wireMessageOf);
+    return import("./history.js").then(({ createHistory }) => createHistory(thread));
+  // a gateway rejects an assistant message without content
+  return thread.filter(({ role, content }) => role !== "assistant" || content).map(toWireMessage);
 }

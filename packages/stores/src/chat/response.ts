@@ -20,26 +20,26 @@ import {
   yieldToHost,
 } from "@sluice/core/internal";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
-import { type ChatMessage, type ChatToolCall, interruptedEnd, withCallsClosed } from "./message.js";
+import { type ChatMessage, type ChatToolCall, closeToolCalls, createInterruptedEnd } from "./message.js";
 
-/** A response that is still streaming, as a message. */
+/** A streaming response as a message. */
 export interface Response {
   /** The message so far; the same object until it grows. */
   readonly message: ChatMessage;
-  /** True until the first text, thinking or tool call. */
+  /** True until the first text, reasoning or tool call. */
   readonly isWaiting: boolean;
-  /** Reads to the end of the answer, and calls `onDelta` after each delta. */
+  /** Reads the response to its end, and calls `onDelta` after each delta. */
   read(onDelta: () => void): Promise<ChatMessage>;
-  /** Ends the request; returns the message so far. */
+  /** Aborts the request; returns the message so far. */
   stop(): ChatMessage;
 }
 
-/** Time of reading deltas before the host may render, in milliseconds: half a frame. */
+/** Maximum time of reading deltas before the host may render, in milliseconds: half a frame. */
 const SLICE_MS = 8;
 
 /**
- * Sends a request and builds the draft of its answer. With an `outputSchema`, the text is read as JSON. Without a request, the
- * draft is an answer that the proxy has kept since the tab was closed. It is read again from its start.
+ * Sends a request and builds the message of its response. With a schema, the text is parsed as JSON. Without a request,
+ * the draft is a response that the proxy stores; it is read again from its start.
  */
 export function createResponse(
   client: Client,
@@ -56,7 +56,7 @@ export function createResponse(
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
   const objectReader = schema && createObjectReader();
   let textRead = 0;
-  let isWhole = false;
+  let isComplete = false;
   let usage: ChatUsage | undefined;
   let shown: { of: unknown; streamId: string | undefined; message: ChatMessage } | undefined;
 
@@ -64,7 +64,7 @@ export function createResponse(
     get message() {
       const { snapshot: of, streamId } = stream;
       if (shown?.of !== of || shown.streamId !== streamId)
-        shown = { of, streamId, message: { ...messageSoFar(), ...(streamId && { streamId }) } };
+        shown = { of, streamId, message: { ...readMessage(), ...(streamId && { streamId }) } };
       return shown.message;
     },
     get isWaiting() {
@@ -72,10 +72,10 @@ export function createResponse(
     },
     read,
     stop() {
-      // from here on, the snapshot has deltas of this read that are not shown yet
+      // after the abort, the snapshot still has deltas that the parser has not seen
       stream.abort();
       objectReader?.push(stream.snapshot.content.slice(textRead));
-      return ended({ outcome: "stopped" }, stream.timing);
+      return endWith({ outcome: "stopped" }, stream.timing);
     },
   };
 
@@ -96,41 +96,43 @@ export function createResponse(
         sliceEnd = clock.now() + SLICE_MS;
       }
       const { outcome, timing, finishReason } = await stream.result();
-      // where this can't be loaded, the answer counts as kept: `retry` reads it again and pays nothing
-      const reader = schema && outcome === "complete" && (await import("./structured-output.js"));
-      isWhole = true;
-      if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
+      // if the code fails to load, the response counts as stored: `retry` reads it again, free of charge
+      const parser = schema && outcome === "complete" && (await import("./structured-output.js"));
+      isComplete = true;
+      if (outcome === "error") throw createFailedError(finishReason, stream.snapshot);
       if (objectReader) await loadJSONReader();
-      const message = ended({ outcome }, timing);
-      return reader ? await reader.withOutputValue(message, schema) : message;
+      const message = endWith({ outcome }, timing);
+      return parser ? await parser.parseOutput(message, schema) : message;
     } catch (cause) {
-      return ended(
-        request || stream.streamId || saysWhy(cause) ? endOf(cause) : interruptedEnd(stream.snapshot.content),
+      return endWith(
+        request || stream.streamId || hasServerReason(cause)
+          ? findEnd(cause)
+          : createInterruptedEnd(stream.snapshot.content),
         stream.timing,
         cause,
       );
     }
   }
 
-  /** @param cause error of the stream, which decides if the request keeps its key for `retry` */
-  function ended(
+  /** @param cause error of the stream; decides whether `retry` reuses the idempotency key */
+  function endWith(
     end: Pick<ChatMessage, "outcome" | "error">,
     timing: ChatTiming,
     cause?: unknown,
   ): ChatMessage {
-    const { idempotencyKey, ...known } = messageSoFar();
+    const { idempotencyKey, ...known } = readMessage();
     const key = idempotencyKey && canReuseKey(cause) ? { idempotencyKey } : {};
-    // the rest may still be there: `retry` asks for it before it requests another answer
-    const rest = !isWhole && stream.streamId ? { streamId: stream.streamId } : {};
+    // the proxy may store the rest: `retry` reads it before it requests another response
+    const rest = !isComplete && stream.streamId ? { streamId: stream.streamId } : {};
     const message = { ...known, ...key, ...rest, ...end, ...(usage && { usage }), timing };
     return end.outcome === "tool-calls"
       ? message
-      : withCallsClosed(message, "the answer ended before the call was whole");
+      : closeToolCalls(message, "the response ended before the call was complete");
   }
 
-  function messageSoFar(): ChatMessage {
+  function readMessage(): ChatMessage {
     const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
-    // the text shown before stays until it has been read again
+    // the shown text stays until it has been read again
     if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
       return draft;
     return {
@@ -138,24 +140,24 @@ export function createResponse(
       role: "assistant",
       content,
       ...(reasoning !== undefined && { reasoning }),
-      ...(calls && { toolCalls: calls.map(shownCall) }),
+      ...(calls && { toolCalls: calls.map(showCall) }),
       ...(objectReader?.value !== undefined && { output: objectReader.value }),
     };
   }
 
-  function shownCall(call: ToolCall, index: number): ChatToolCall {
+  function showCall(call: ToolCall, index: number): ChatToolCall {
     const known = shownCalls.get(call);
     if (known) return known;
     const { name, arguments: text } = call.function;
     const input = argumentReaders[index]?.value;
-    const fresh: ChatToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
-    if (input !== undefined) shownCalls.set(call, fresh);
-    return fresh;
+    const created: ChatToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
+    if (input !== undefined) shownCalls.set(call, created);
+    return created;
   }
 }
 
-/** Outcome of an answer that is read again: its own outcome, or interrupted if the proxy no longer has it. */
-function saysWhy(cause: unknown): boolean {
+/** Returns true if the server gave a reason for the end of a stored response. Without one, the response is interrupted. */
+function hasServerReason(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&
     cause.name === "StreamError" &&
@@ -164,16 +166,16 @@ function saysWhy(cause: unknown): boolean {
   );
 }
 
-/** Makes the error of an answer that failed by its `finish_reason`, or that announced tool calls and made none. */
-function endedByGateway(
+/** Creates the error of a response that failed by its `finish_reason`, or announced tool calls and contains none. */
+function createFailedError(
   finishReason: string | null,
   partial: AssistantMessage,
 ): StreamError<AssistantMessage> {
-  const text = `the answer failed (finish_reason ${finishReason}); ask again`;
+  const text = `the response failed (finish_reason ${finishReason}); send the request again`;
   return new StreamError(text, { reason: "server-error", partial, code: finishReason ?? undefined });
 }
 
-function endOf(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
+function findEnd(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
   const error = toError(cause);
   if (!isGatewayError(error))
     return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
@@ -181,7 +183,7 @@ function endOf(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
   return { outcome: isCut ? "truncated" : "error", error };
 }
 
-/** Finds the JSON in a text. It begins at the first bracket, because models write words around it. */
+/** Creates a parser for the JSON in a text. It begins at the first bracket, because models write words around the JSON. */
 function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
   const reader = createGrowingJSON();
   let begun = false;

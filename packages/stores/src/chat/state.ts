@@ -7,7 +7,7 @@ import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
  *
  * - `ready`: waits for the next message
  * - `submitted`: waits for the first token
- * - `streaming`: text comes or tools run
+ * - `streaming`: text arrives or tools run
  * - `requires-action`: a tool call waits for the user or the app
  * - `error`: the last turn failed
  */
@@ -15,9 +15,9 @@ export type ChatStatus = "ready" | "submitted" | "streaming" | "requires-action"
 
 /** A tool call that waits for `approve` or `deny`, or for `addToolOutput`. */
 export interface PendingAction {
-  /** `approval`: `approve` or `deny` answers it. `output`: `addToolOutput` does. */
+  /** `approval`: call `approve` or `deny`. `output`: call `addToolOutput`. */
   readonly type: "approval" | "output";
-  /** Id of the message that the call belongs to. */
+  /** Id of the message with the call. */
   readonly messageId: string;
   /** Id of the call. */
   readonly toolCallId: string;
@@ -33,50 +33,48 @@ export interface ChatState<Output = unknown> {
   readonly messages: readonly ChatMessage[];
   /** State of the chat. */
   readonly status: ChatStatus;
-  /** Error of the last turn; undefined where it did not fail. */
+  /** Error of the last turn; undefined if it did not fail. */
   readonly error: Error | undefined;
-  /** Tokens of the last answer; undefined before they are known. */
+  /** Tokens of the last response; undefined before they are known. */
   readonly usage: ChatUsage | undefined;
-  /** Speed of the last answer; undefined before the first has ended. */
+  /** Speed of the last response; undefined before the first response has ended. */
   readonly timing: ChatTiming | undefined;
-  /** With an `outputSchema`: the last answer as a value, partial until the message's `outcome` is `complete`. */
+  /** With an `outputSchema`: the last response as a value, partial until the message's `outcome` is `complete`. */
   readonly output: DeepPartial<Output> | undefined;
   /**
-   * Tool calls of the last message that wait for the user or the app. All tabs show the same ones; the first
-   * reaction counts.
+   * Tool calls of the last message that wait for the user or the app. All tabs show the same calls, and the first reaction
+   * counts.
    */
   readonly pendingActions: readonly PendingAction[];
   /**
-   * Messages that `whenBusy: "queue"` holds back, oldest first. `cancelQueued` drops one. With a `storage` they are there
-   * after a reload and in all tabs; the tab that queued a message sends it.
+   * Messages that `whenBusy: "queue"` holds back, oldest first. `cancelQueued` drops one. With a `storage` they survive a
+   * reload and appear in all tabs; the tab that queued a message sends it.
    */
   readonly queued: readonly { readonly id: string; readonly content: string }[];
   /**
-   * Number of messages whose last change could not be written to `storage`, and still is not. They are tried again
-   * while the page lives, and are lost if it ends before. 0 while writes go well, and without a `storage`.
+   * Number of messages whose last change is not in `storage` because a write failed. Writes are retried while the page
+   * is open; a closed page loses them. 0 while writes succeed, and without a `storage`.
    */
   readonly unsaved: number;
   /**
-   * True until the thread was read from `storage`, for at most 3 s. Messages that are read later are added
-   * then.
+   * True until the thread is read from `storage`, for at most 3 s. A slower storage adds its messages later.
    */
   readonly isRestoring: boolean;
   /**
-   * True while another tab or device works on the last shown message: its answer grows here, too, and `stop()` ends it
-   * where devices share the storage.
+   * True while another tab or device works on the last shown message. Its response grows here, too. If devices share the
+   * storage, `stop()` ends it.
    */
   readonly isRunningElsewhere: boolean;
   /**
-   * True while the server that keeps this chat for several devices lacks messages of this device, or this one reads what
-   * the server has. What is not sent yet is kept on this device, also over a reload. False while `syncError` is set, and
-   * for a storage of this device alone.
+   * True while this device sends messages to the server of a shared storage, or reads messages from it. Unsent messages
+   * survive a reload. False while `syncError` is set, and if no devices share the storage.
    */
   readonly isSyncing: boolean;
-  /** Reason why the server has not got the messages of this device; undefined while it has, or gets them. */
+  /** Error of the last attempt to send messages to the server of a shared storage; undefined after a success. */
   readonly syncError: Error | undefined;
 }
 
-/** Value that is still incomplete: any part of it may be missing. */
+/** Incomplete value: any part of it may be missing. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? readonly DeepPartial<Item>[]
   : T extends object
@@ -86,14 +84,14 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 const none: readonly PendingAction[] = [];
 const pending = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
 
-/** Lists the calls of a message that wait; the same array for the same calls. */
-export function pendingActionsOf(message: ChatMessage | undefined): readonly PendingAction[] {
+/** Lists the pending calls of a message; the same array for the same calls. */
+export function listPendingActions(message: ChatMessage | undefined): readonly PendingAction[] {
   const { id: messageId = "", toolCalls = [] } = message ?? {};
-  const waiting = toolCalls.filter(isPending);
-  if (waiting.length === 0) return none;
+  const calls = toolCalls.filter(isPending);
+  if (calls.length === 0) return none;
   const known = pending.get(toolCalls);
   if (known) return known;
-  const actions = waiting.map(
+  const actions = calls.map(
     ({ id, name, input, state }): PendingAction => ({
       type: state === "needs-approval" ? "approval" : "output",
       messageId,

@@ -1,40 +1,40 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { rejectOnAbort, reportStorageFailure, toError } from "@sluice/core/internal";
-import { onForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ChatTurn } from "./message.js";
-import type { ThreadKeeper } from "./persistence/keeper.js";
-import { notSent } from "./turn-ends.js";
+import type { ThreadRecords } from "./persistence/thread-records.js";
+import { createUnsentTurn } from "./turn-ends.js";
 
 /**
  * Phase of the storage of a chat.
  *
  * - `none`: the chat has no storage
- * - `unread`: nothing has used the chat yet, or it was closed while its storage was read
- * - `reading`: the storage is read for the first time, for at most 3 s. Verbs wait for it
- * - `open`: the storage was read or given up; records that are read later are merged
+ * - `unread`: the chat was not used yet, or was closed during the first read
+ * - `reading`: the storage is read for the first time, for at most 3 s. Methods wait for it
+ * - `open`: the storage was read or given up; records that arrive later are merged
  * - `closed`: the next use reads it again
  */
 type Phase = "none" | "unread" | "reading" | "open" | "closed";
 
-/** Phases that follow an event. Each event leaves the other phases as they are. */
+/** Phases that follow an event. Unlisted phases do not change. */
 type Transitions = Partial<Record<Phase, Phase>>;
-const onUse: Transitions = { unread: "reading", closed: "open" };
-const onRead: Transitions = { reading: "open", unread: "closed" };
-const onClose: Transitions = { reading: "unread", open: "closed" };
+const afterUse: Transitions = { unread: "reading", closed: "open" };
+const afterRead: Transitions = { reading: "open", unread: "closed" };
+const afterClose: Transitions = { reading: "unread", open: "closed" };
 
-/** The storage of a chat, as its verbs see it: opened by the first use, and again after `close`. */
+/** The storage of a chat. The first use opens it, and the first use after `close` opens it again. */
 export interface StorageSession {
   readonly phase: Phase;
-  /** Undefined before the storage is open, and without one. */
-  readonly keeper: ThreadKeeper | undefined;
-  /** Acts in the same tick if possible, so that the next frame shows the effect of a click. */
+  /** Records of the thread; undefined before the storage is open, and without a storage. */
+  readonly records: ThreadRecords | undefined;
+  /** Runs `act` when the chat is restored; in the same tick if possible, so that the next frame shows a click. */
   whenRestored<T>(act: () => T | Promise<T>): Promise<T>;
-  /** Acts when the chat is restored, unless it is stopped before. */
+  /** Runs `act` when the chat is restored, unless the chat is stopped before. */
   whenReady(act: () => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn>;
-  /** Acts when no other tab works on a message, unless the chat is stopped before. */
-  withLockOf(messageId: string, act: () => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn>;
-  /** Ends what waits for the storage or another tab. */
+  /** Runs `act` when no other tab works on the message, unless the chat is stopped before. */
+  runLocked(messageId: string, act: () => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn>;
+  /** Rejects the waits for the storage or another tab. */
   stop(reason: unknown): void;
   close(): void;
 }
@@ -42,29 +42,29 @@ export interface StorageSession {
 /**
  * Creates the storage session of one chat. Nothing is read before its first use.
  *
- * @param load loads the code that keeps the thread
- * @param changed called when the storage was read, or given up
- * @param forget called by `client.forget()` while the storage is open
+ * @param load loads the code that reads and writes the thread
+ * @param onRead called when the storage was read or given up
+ * @param forget called by `signOut` while the storage is open
  */
 export function createStorageSession(
   client: Client,
   storage: RecordStorage | undefined,
-  load: (storage: RecordStorage) => Promise<ThreadKeeper>,
-  changed: () => void,
+  load: (storage: RecordStorage) => Promise<ThreadRecords>,
+  onRead: () => void,
   forget: () => unknown,
 ): StorageSession {
   let phase: Phase = storage ? "unread" : "none";
   let reading: Promise<void> | undefined;
-  let keeper: ThreadKeeper | undefined;
+  let records: ThreadRecords | undefined;
   let opened = new AbortController();
   let waiting = new AbortController();
-  let leave: (() => void) | undefined;
+  let unregister: (() => void) | undefined;
   return {
     get phase() {
       return phase;
     },
-    get keeper() {
-      return keeper;
+    get records() {
+      return records;
     },
     whenRestored,
     whenReady(act) {
@@ -72,13 +72,13 @@ export function createStorageSession(
       return rejectOnAbort(
         whenRestored(() => {}),
         waiting.signal,
-      ).then(act, notSent);
+      ).then(act, createUnsentTurn);
     },
-    withLockOf(messageId, act) {
-      if (!keeper) return Promise.resolve(act());
-      return keeper
-        .withLockOf(messageId, waiting.signal, async () => act())
-        .catch((cause) => notSent(toError(cause)));
+    runLocked(messageId, act) {
+      if (!records) return Promise.resolve(act());
+      return records
+        .runLocked(messageId, waiting.signal, async () => act())
+        .catch((cause) => createUnsentTurn(toError(cause)));
     },
     stop(reason) {
       waiting.abort(reason);
@@ -88,7 +88,7 @@ export function createStorageSession(
   };
 
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
-    const next = onUse[phase];
+    const next = afterUse[phase];
     if (next && storage) {
       phase = next;
       reading = read(storage);
@@ -98,35 +98,35 @@ export function createStorageSession(
 
   async function read(from: RecordStorage): Promise<void> {
     const { signal } = opened;
-    leave = onForget(client, forget);
+    unregister = registerForget(client, forget);
     try {
       await waitForStorage(client.clock, () => restore(from, signal));
     } catch (cause) {
       reportStorageFailure(client, cause);
     }
-    phase = onRead[phase] ?? phase;
-    changed();
+    phase = afterRead[phase] ?? phase;
+    onRead();
   }
 
   async function restore(from: RecordStorage, signal: AbortSignal): Promise<void> {
-    keeper ??= await load(from).catch((cause) => {
-      // its code could not be loaded: the next call tries again
+    records ??= await load(from).catch((cause) => {
+      // the code could not be loaded: the next call tries again
       close();
       throw cause;
     });
-    if (!signal.aborted) await keeper.restore();
+    if (!signal.aborted) await records.restore();
   }
 
   function close(): void {
-    phase = onClose[phase] ?? phase;
+    phase = afterClose[phase] ?? phase;
     opened.abort();
     opened = new AbortController();
-    leave?.();
-    keeper?.close();
+    unregister?.();
+    records?.close();
   }
 }
 
-/** True until the thread was read, or its storage given up. */
+/** Returns true until the thread was read or its storage given up. */
 export function isRestoring(phase: Phase): boolean {
   return phase === "unread" || phase === "reading";
 }

@@ -7,46 +7,52 @@ import {
   noteModel,
   noteOptions,
 } from "@sluice/core/internal";
-import { onForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/in-use.js";
 import {
   addAll,
   type Chat,
+  createGivenBackError,
+  createSnapshot,
   forget,
-  givenBack,
-  lastMessage,
+  getLastMessage,
   type OpenTurnRunner,
   type ReadOptions,
   refresh,
   replaceAll,
-  snapshotOf,
   stop,
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
-import { threadMessagesOf } from "./initial-messages.js";
+import { parseInitialMessages } from "./initial-messages.js";
 import {
+  assertContent,
+  type FindInsertionPoint,
+  findResponsesAround,
+  findRetryPoint,
+  findVersionPoint,
+} from "./insertion-point.js";
+import {
+  addOutput,
   type ChatMessage,
   type ChatToolCall,
   type ChatTurn,
   isOpen,
   isPending,
-  withOutput,
 } from "./message.js";
-import { openChatsOf } from "./open-chats.js";
+import { getOpenChats } from "./open-chats.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
-import type { ThreadKeeper } from "./persistence/keeper.js";
-import type { KeptThread } from "./persistence/parts.js";
-import { answersAround, assertContent, type FindPlace, placeOfRetry, placeOfVersion } from "./place.js";
+import type { StoredThread } from "./persistence/stored-thread.js";
+import type { ThreadRecords } from "./persistence/thread-records.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import { createStorageSession, type StorageSession } from "./storage-session.js";
 import { createThread, createThreadList } from "./thread.js";
 import { noteCallChange, stopTurn } from "./turn.js";
-import { notSent, unlessRefused } from "./turn-ends.js";
-import { BUSY, beginTurn, goesOnAfter, questionOf, sendQueued, startIfFree } from "./turns.js";
+import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
+import { BUSY, beginTurn, canSendNext, createQuestion, sendQueued, startIfFree } from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
  *
- * @param options the options, or a function that returns them and is called at each use, so that none is stale
+ * @param options the options, or a function that returns the current options at each use
  * @throws {ConfigurationError} for `storage` without `id`
  * @example
  * ```ts
@@ -61,7 +67,7 @@ export function createChatStore<Output = unknown, const Model extends string = C
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
   const own = createReader(options as ChatStoreOptions | (() => ChatStoreOptions));
-  return verbsOf(createChat(client, own), own) as ChatStore<Output>;
+  return createVerbs(createChat(client, own), own) as ChatStore<Output>;
 }
 
 function createChat(client: Client, own: ReadOptions): Chat {
@@ -75,22 +81,22 @@ function createChat(client: Client, own: ReadOptions): Chat {
   const storage = createStorageSession(
     client,
     records,
-    (from) => loadKeeper(chat, { storage: from, collection: `chat/${id}`, initial }),
+    (from) => loadThreadRecords(chat, { storage: from, collection: `chat/${id}`, initial }),
     () => chat.store.flush(),
     () => forget(chat),
   );
   const thread = createThread((messageId, message) => {
-    storage.keeper?.changed(messageId, message);
-    // a queued message that is in the thread leaves the queue with the same write
+    storage.records?.noteChange(messageId, message);
+    // a queued message leaves the queue with the write that adds it to the thread
     queue.prune();
   });
   const queue = createQueue<ReadOptions>(
-    (messageId) => thread.node(messageId) !== undefined,
-    (key) => storage.keeper?.changed(key),
+    (messageId) => thread.get(messageId) !== undefined,
+    (key) => storage.records?.noteChange(key),
   );
-  addAll(thread, threadMessagesOf(initialMessages, "initialMessages"));
-  const initial = thread.ids();
-  // until the storage is read, new messages follow those that are read later
+  addAll(thread, parseInitialMessages(initialMessages, "initialMessages"));
+  const initial = thread.listIds();
+  // until the storage is read, new messages follow the stored ones
   if (records) thread.origin = `/${createRandomId()}`;
   const state: Omit<Chat, "store"> = {
     client,
@@ -103,42 +109,43 @@ function createChat(client: Client, own: ReadOptions): Chat {
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
-    store: createStore(() => snapshotOf(state), {
+    store: createStore(() => createSnapshot(state), {
       throttleMs,
       clock: client.clock,
       client,
-      onUse: () => onForget(client, () => forget(chat)),
+      onUse: () => registerForget(client, () => forget(chat)),
     }),
   });
   return chat;
 }
 
-/** Loads the code that keeps a thread in a storage. */
-async function loadKeeper(
+/** Loads the code that reads and writes a thread in a storage. */
+async function loadThreadRecords(
   chat: Chat,
-  place: Pick<KeptThread, "storage" | "collection" | "initial">,
-): Promise<ThreadKeeper> {
+  location: Pick<StoredThread, "storage" | "collection" | "initial">,
+): Promise<ThreadRecords> {
   chat.runner?.prepare();
-  const { createKeeper } = await import("./persistence.js");
-  return createKeeper({
+  const { createThreadRecords } = await import("./persistence.js");
+  return createThreadRecords({
     ...chat,
-    ...place,
+    ...location,
     isRunning: () => chat.turn !== undefined,
     onMerge: () => showMerged(chat),
-    resume: (left) => resumeLeft(chat, left),
+    resume: (message) => resumeInterrupted(chat, message),
   });
 }
 
-/** Makes the verbs of a chat, for a caller with its own options. */
-function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
+/** Creates the methods of a chat, for a caller with its own options. */
+function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, queue, storage, store } = chat;
-  const startWhenReady = (find: FindPlace, message?: QueuedMessage) =>
+  const startWhenReady = (find: FindInsertionPoint, message?: QueuedMessage) =>
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
-  const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
+  const sendWhenReady = (message: QueuedMessage) =>
+    startWhenReady(createQuestion(chat, read, message), message);
   const react = (toolCallId: string, state: ChatToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, toolCallId, state, change);
-  /** Notes the error of a call that changed nothing: no state shows it. A user who presses a key twice makes no mistake. */
-  const noted = (turn: Promise<ChatTurn>) => {
+  /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
+  const noteRefusal = (turn: Promise<ChatTurn>) => {
     turn.then(
       ({ error }) => error?.message !== BUSY && noteMistake(error, client),
       () => {},
@@ -159,62 +166,62 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     send(content, options = {}) {
       noteOptions("a message", options, client);
       const { images = [] } = options;
-      // checked before it is queued, and before it stops an answer
-      return noted(
-        unlessRefused(
+      // checked before it is queued, and before it stops a response
+      return noteRefusal(
+        continueIfValid(
           () => assertContent(content, images),
           () => sendWhenReady({ content, images }),
         ),
       );
     },
     stop() {
-      const last = lastMessage(chat);
-      if (last && !chat.turn) storage.keeper?.stopElsewhere?.(last.id);
+      const last = getLastMessage(chat);
+      if (last && !chat.turn) storage.records?.stopElsewhere?.(last.id);
       stop(chat);
     },
     retry: () => use(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
-      queue.drop(id, givenBack(chat));
+      queue.drop(id, createGivenBackError(chat));
       store.flush();
     },
-    regenerate: (messageId) => noted(startWhenReady(() => placeOfVersion(thread, messageId))),
+    regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),
     edit: (messageId, content, { images } = {}) =>
-      noted(sendWhenReady({ content, images, versionOf: messageId })),
+      noteRefusal(sendWhenReady({ content, images, versionOf: messageId })),
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
-      storage.keeper?.changed(messageId);
+      storage.records?.noteChange(messageId);
       refresh(chat);
     },
     approve: (toolCallId) => react(toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
     deny: (toolCallId, error = "the user did not allow the call") =>
       react(toolCallId, "needs-approval", (call) => ({ ...call, state: "denied", error })),
     addToolOutput: (toolCallId, output) =>
-      react(toolCallId, "needs-output", (call) => withOutput(call, output)),
+      react(toolCallId, "needs-output", (call) => addOutput(call, output)),
     setMessages(messages) {
-      const given = threadMessagesOf(messages, "messages");
+      const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));
     },
     reset: () => void use(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
       if (storage.phase !== "none")
         queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
-      stop(chat, storage.keeper?.stopElsewhere !== undefined);
-      chat.closing?.abort(new DOMException("The chat was closed; its server goes on", "AbortError"));
+      stop(chat, storage.records?.stopElsewhere !== undefined);
+      chat.closing?.abort(new DOMException("The chat was closed; its server continues", "AbortError"));
       chat.closing = undefined;
       storage.close();
-      unlist(chat);
+      removeFromOpenChats(chat);
     },
-    withOptions: (options) => verbsOf(chat, createReader(options)),
+    withOptions: (options) => createVerbs(chat, createReader(options)),
   };
   const all = { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
   chat.verbs ??= all;
   return all;
 }
 
-/** Lists a chat as open, and returns its storage. */
+/** Adds a chat to the open chats and returns its storage. */
 function use({ client, id, verbs, storage }: Chat): StorageSession {
-  const { byId, notify } = openChatsOf(client);
+  const { byId, notify } = getOpenChats(client);
   if (id !== undefined && verbs && byId.get(id) !== verbs) {
     byId.set(id, verbs);
     notify();
@@ -222,63 +229,61 @@ function use({ client, id, verbs, storage }: Chat): StorageSession {
   return storage;
 }
 
-function unlist({ client, id = "", verbs }: Chat): void {
-  const { byId, notify } = openChatsOf(client);
+function removeFromOpenChats({ client, id = "", verbs }: Chat): void {
+  const { byId, notify } = getOpenChats(client);
   if (byId.get(id) !== verbs) return;
   byId.delete(id);
   notify();
 }
 
-/** Repeats the last request, unless another tab does so first. Without one that failed, it sends the first queued message. */
+/** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
 function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
   const { thread, queue, storage, turn } = chat;
-  const last = lastMessage(chat);
-  const [queued] = turn || hasFailed(last) ? [] : queue.sendable(true);
+  const last = getLastMessage(chat);
+  const [queued] = turn || hasFailed(last) ? [] : queue.listSendable(true);
   if (queued) return sendQueued(chat, queued);
   const start = () =>
-    startIfFree(chat, read, () => placeOfRetry(thread, last && thread.node(last.id)?.message));
+    startIfFree(chat, read, () => findRetryPoint(thread, last && thread.get(last.id)?.message));
   if (!last || chat.turn) return start();
-  const known = answersAround(thread, last).length;
-  return storage.withLockOf(last.id, () =>
-    answersAround(thread, last).length > known
-      ? notSent(new ConfigurationError("another tab went on"))
+  const known = findResponsesAround(thread, last).length;
+  return storage.runLocked(last.id, () =>
+    findResponsesAround(thread, last).length > known
+      ? createUnsentTurn(new ConfigurationError("another tab continued the chat"))
       : start(),
   );
 }
 
-/** True for a message whose answer failed, was stopped or is missing: the queue waits for it. */
+/** Returns true if the response to a message failed, was stopped or is missing. The queue then waits for the user. */
 function hasFailed(last: ChatMessage | undefined): boolean {
-  return last !== undefined && last.role !== "system" && !goesOnAfter(last.outcome);
+  return last !== undefined && last.role !== "system" && !canSendNext(last.outcome);
 }
 
-/** Shows what another tab has changed. */
+/** Shows the changes of other tabs. */
 function showMerged(chat: Chat): void {
   const { thread, turn } = chat;
-  // another tab cleared the chat
-  const worked = thread.node(turn?.workedOn);
-  // or stopped the answer, on another device
-  if (turn?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(turn);
+  const node = thread.get(turn?.workedOn);
+  // another tab cleared the chat, or another device stopped the response
+  if (turn?.workedOn !== undefined && (!node || node.isStopped)) stopTurn(turn);
   refresh(chat);
   chat.runner?.onMerge(chat);
 }
 
-/** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */
-function resumeLeft(chat: Chat, left: ChatMessage): Promise<ChatTurn> | undefined {
+/** Continues a response or its tools after their tab was closed; undefined if that is not possible now. */
+function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTurn> | undefined {
   const { thread, turn, own } = chat;
-  if (turn || lastMessage(chat)?.id !== left.id) return undefined;
-  const added = [left.id];
-  const isUnderWay = left.outcome === undefined;
-  return isUnderWay
-    ? beginTurn(chat, () => ({ below: thread.parentOf(left.id), added }), own, { left })
-    : beginTurn(chat, () => ({ below: left.id, added }), own, { message: left.id });
+  const { id, outcome } = interrupted;
+  if (turn || getLastMessage(chat)?.id !== id) return undefined;
+  return outcome === undefined
+    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, { interrupted })
+    : beginTurn(chat, () => ({ below: id, added: [id] }), own, { message: id });
 }
 
-/** Change of a call that the user or the app has reacted to. */
+/** Applies the reaction of the user or the app to a call. */
 type CallChange = (call: ChatToolCall) => ChatToolCall;
 
 /**
- * Changes the call that waits in this state, and continues the turn when no call waits any more. The first reaction of
- * all tabs counts.
+ * Changes the pending call in this state, and continues the turn when no call is pending. The first reaction of all tabs
+ * counts.
  */
 function reactToCall(
   chat: Chat,
@@ -291,25 +296,25 @@ function reactToCall(
   const findCall = (message: ChatMessage | undefined) =>
     message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
   return storage.whenReady(() => {
-    const message = lastMessage(chat);
+    const message = getLastMessage(chat);
     if (!message || !findCall(message) || chat.turn) return react();
-    return storage.withLockOf(message.id, () => react(message.id));
+    return storage.runLocked(message.id, () => react(message.id));
   });
 
-  /** @param locked id of the message whose call waited before this tab waited for the lock */
+  /** @param locked id of the message whose call was pending before this tab waited for the lock */
   function react(locked?: string): ChatTurn | Promise<ChatTurn> {
-    const message = lastMessage(chat);
+    const message = getLastMessage(chat);
     const call = findCall(message);
     if (message && call) return changeCall(chat, read, message, call, change);
-    // another tab answered the call, and was closed before it continued
+    // another tab reacted to the call, and was closed before it continued
     if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
       return continueTurn(chat, read, locked);
     const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
-    return chat.turn?.result ?? notSent(new ConfigurationError(unknown));
+    return chat.turn?.result ?? createUnsentTurn(new ConfigurationError(unknown));
   }
 }
 
-/** Changes a call. The turn in flight takes the change over; without one the turn continues. */
+/** Changes a call. The turn in flight notices the change; otherwise a turn continues. */
 function changeCall(
   chat: Chat,
   read: ReadOptions,
@@ -326,8 +331,8 @@ function changeCall(
     noteCallChange(turn);
     return turn.result;
   }
-  const isHeldUp = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
-  return isHeldUp ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
+  const isWaiting = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
+  return isWaiting ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
 }
 
 function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {

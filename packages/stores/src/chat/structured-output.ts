@@ -9,30 +9,34 @@ import {
 } from "@sluice/core/internal";
 import type { ChatMessage } from "./message.js";
 
-/* Loaded where a chat has a schema for its responses. */
+/* Loaded for a chat with a schema for its responses. */
 
-/** Parts of a request whose answer has to fit a schema. */
+/** Parts of a request whose response has to fit a schema. */
 interface JSONParts {
-  /** The schema, for the system message; undefined if it has no JSON Schema. */
+  /** The schema as text for the system message; undefined without a JSON Schema. */
   readonly instructions: string | undefined;
   /** JSON mode of the model, if it has one. */
   readonly mode: object | undefined;
 }
 
-/** Writes what a request for JSON adds. Warns if the schema has no JSON Schema. */
-export async function jsonPartsOf(client: Client, model: string, schema: StandardSchema): Promise<JSONParts> {
-  // otherwise the answer would be paid before it could not be checked
+/** Creates the parts that a request for JSON needs. Warns about a schema without a JSON Schema. */
+export async function createJSONParts(
+  client: Client,
+  model: string,
+  schema: StandardSchema,
+): Promise<JSONParts> {
+  // checked before the request, because a response that can't be checked is billed all the same
   if (!schema["~standard"])
     throw new ConfigurationError(
       "outputSchema: give a schema of valibot, zod or another library that follows Standard Schema; a JSON Schema checks nothing",
     );
   return {
-    instructions: await instructionsOf(client, schema),
+    instructions: await writeInstructions(client, schema),
     mode: findChatModel(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
   };
 }
 
-async function instructionsOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
+async function writeInstructions(client: Client, schema: StandardSchema): Promise<string | undefined> {
   try {
     const written = JSON.stringify(await writeJSONSchema(schema, "outputSchema"));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
@@ -43,20 +47,20 @@ async function instructionsOf(client: Client, schema: StandardSchema): Promise<s
   }
 }
 
-/** Reads the value of a whole answer. One that does not fit the schema becomes an error. */
-export async function withOutputValue(message: ChatMessage, schema: StandardSchema): Promise<ChatMessage> {
+/** Parses the value of a complete response. A value that does not fit the schema becomes an error. */
+export async function parseOutput(message: ChatMessage, schema: StandardSchema): Promise<ChatMessage> {
   const { content } = message;
   const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
   const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
   const checked =
     value === undefined
-      ? { issues: [{ path: "", message: "the answer is no JSON" }] }
+      ? { issues: [{ path: "", message: "the response is not JSON" }] }
       : await checkBySchema(schema, value);
   if (!checked.issues) return { ...message, output: checked.value };
   const fields = { path: checked.issues[0]?.path ?? "", body: content };
   return {
     ...message,
     outcome: "error",
-    error: new ResponseError(`the answer does not fit the schema: ${formatIssues(checked.issues)}`, fields),
+    error: new ResponseError(`the response does not fit the schema: ${formatIssues(checked.issues)}`, fields),
   };
 }

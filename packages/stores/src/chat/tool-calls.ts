@@ -8,51 +8,51 @@ import {
 } from "@sluice/core";
 import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/internal";
 import {
+  addOutput,
   type ChatMessage,
   type ChatToolCall,
-  failed,
-  problemOf,
-  withCallsClosed,
-  withOutput,
+  closeToolCalls,
+  failCall,
+  findJSONProblem,
 } from "./message.js";
 import type { Thread } from "./thread.js";
 import {
-  checkedInput,
+  checkInput,
   createRunningCall,
   createToolReport,
-  inputOf,
+  endRun,
+  parseInput,
   type RunningCall,
   type ToolReport,
-  withoutRun,
 } from "./tool-run.js";
 
 const UNFIT = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
 
-// loaded while the request of a chat with tools is out, or for an answer that calls one
+// loaded during the request of a chat with tools, or for a response with tool calls
 
 /** The tool calls of one turn. */
 export interface ToolCalls {
-  /** Decides the next state of each call of a whole answer. */
+  /** Decides the next state of each call of a complete response. */
   admit(message: ChatMessage): Promise<ChatMessage>;
-  /** Runs all calls of an answer that may run, in parallel, until none is left. Others stay open. */
-  settle(id: string): Promise<void>;
-  /** Reports that a call was approved, denied or answered. */
-  changed(): void;
-  /** Ends the turn where another answer needs the user's consent: each one is billed. */
+  /** Runs the allowed calls of a response in parallel, until all have ended. Other calls stay open. */
+  runAll(id: string): Promise<void>;
+  /** Notes that a call was approved or denied, or got its output. */
+  noteChange(): void;
+  /** Ends the turn at the limit of responses, because each response is billed. */
   endAtLimit(id: string, steps: number): void;
 }
 
-/** Parts of a turn that its calls need. */
+/** The fields of a turn that its calls need. */
 export interface ToolCallsContext {
   readonly client: Client;
   readonly chatId: string | undefined;
   readonly thread: Thread;
   readonly tools: () => readonly Tool[] | undefined;
-  /** Aborts when the turn ends: no call writes into the thread after it. */
+  /** Aborts when the turn ends. After that, no call writes into the thread. */
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /** Writes the thread; undefined without a storage. */
-  readonly written: () => Promise<unknown> | undefined;
+  readonly writeAll: () => Promise<unknown> | undefined;
 }
 
 /** Creates the tool calls of one turn. */
@@ -63,20 +63,20 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     for (const controller of working) controller.abort(signal.reason);
   });
   let runCalls = () => {};
-  return { admit, settle, changed: () => runCalls(), endAtLimit };
+  return { admit, runAll, noteChange: () => runCalls(), endAtLimit };
 
   async function admit(message: ChatMessage): Promise<ChatMessage> {
     const { toolCalls = [] } = message;
-    const from = { id: message.id, messages: thread.pathTo(message.id) };
-    const act = toolCalls.every(isWholeCall) ? admitCall : refuseCall;
-    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => work(act, call, from))) };
+    const source = { id: message.id, messages: thread.getPath(message.id) };
+    const act = toolCalls.every(isCompleteCall) ? admitCall : refuseCall;
+    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => work(act, call, source))) };
   }
 
   function endAtLimit(id: string, steps: number): void {
-    const message = thread.node(id)?.message;
+    const message = thread.get(id)?.message;
     if (signal.aborted || !message) return;
-    const limit = `the limit of ${steps} answers in a row was reached`;
-    thread.put({ ...withCallsClosed(message, `not run: ${limit}`), outcome: "step-limit" });
+    const limit = `the limit of ${steps} responses in a row was reached`;
+    thread.put({ ...closeToolCalls(message, `not run: ${limit}`), outcome: "step-limit" });
     client.warn({
       path: "maxSteps",
       message: `${limit}; retry() allows as many again`,
@@ -84,20 +84,20 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     });
   }
 
-  function settle(id: string): Promise<void> {
+  function runAll(id: string): Promise<void> {
     // by position, because a model may give two calls the same id
     const running = new Set<number>();
-    let settled = new Map<number, ChatToolCall>();
+    let ended = new Map<number, ChatToolCall>();
     return new Promise((resolve) => {
       runCalls = () => {
-        const from = { id, messages: thread.pathTo(id) };
-        callsOf(id).forEach((call, place) => {
-          if (call.state !== "running" || running.has(place)) return;
-          running.add(place);
-          void work(runCall, call, from, createRunningCall(context, id, place)).then((result) => {
+        const source = { id, messages: thread.getPath(id) };
+        listCalls(id).forEach((call, index) => {
+          if (call.state !== "running" || running.has(index)) return;
+          running.add(index);
+          void work(runCall, call, source, createRunningCall(context, id, index)).then((result) => {
             // calls that end together are one change
-            if (settled.size === 0) queueMicrotask(showSettled);
-            settled.set(place, result);
+            if (ended.size === 0) queueMicrotask(showEnded);
+            ended.set(index, result);
           });
         });
         if (running.size === 0 || signal.aborted) resolve();
@@ -105,14 +105,14 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
       runCalls();
     });
 
-    function showSettled(): void {
-      const toolCalls = callsOf(id).map((call, place) => {
-        const ended = settled.get(place);
-        return ended ? withoutRun(ended, call) : call;
+    function showEnded(): void {
+      const toolCalls = listCalls(id).map((call, index) => {
+        const result = ended.get(index);
+        return result ? endRun(result, call) : call;
       });
-      for (const place of settled.keys()) running.delete(place);
-      settled = new Map();
-      const message = thread.node(id)?.message;
+      for (const index of ended.keys()) running.delete(index);
+      ended = new Map();
+      const message = thread.get(id)?.message;
       if (message && !signal.aborted) {
         thread.put({ ...message, toolCalls });
         onChange();
@@ -122,7 +122,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
   }
 
   /**
-   * Works on one call, under its own signal. A listener for each call on the turn's signal would cost quadratic time.
+   * Runs `act` on one call with its own signal. One listener per call on the turn's signal would cost quadratic time.
    */
   async function work(
     act: typeof runCall,
@@ -140,54 +140,54 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
       return await act(call, { tools: tools() ?? [], clock, warn, signal, messages, report, running });
     } catch (cause) {
       // the options of the app failed: the next request fails for the same reason, and ends the turn
-      return failed(call, describeThrown(cause));
+      return failCall(call, describeThrown(cause));
     } finally {
       working.delete(controller);
     }
   }
 
-  function callsOf(id: string): readonly ChatToolCall[] {
-    return thread.node(id)?.message.toolCalls ?? [];
+  function listCalls(id: string): readonly ChatToolCall[] {
+    return thread.get(id)?.message.toolCalls ?? [];
   }
 }
 
-/** Context of a call that does not depend on its tool. */
+/** The parts of a call's context that do not depend on its tool. */
 interface CallContext extends Pick<ToolContext, "signal" | "messages"> {
   readonly tools: readonly Tool[];
   readonly clock: Clock;
   readonly warn: Client["warn"];
   readonly report: ToolReport;
-  /** Absent while a call is only admitted. */
+  /** Absent while a call is checked, before it runs. */
   readonly running?: RunningCall | undefined;
 }
 
-/** Decides the next state of a call with whole arguments: it runs, waits for the user or the app, or has failed. */
+/** Decides the next state of a call with complete arguments: it runs, waits for the user or the app, or has failed. */
 function admitCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
-  return withTool(call, context, async (tool, input, checked) => {
+  return useTool(call, context, async (tool, input, checked) => {
     if (await needsApproval(tool, input, context.warn)) return { ...checked, state: "needs-approval" };
     return { ...checked, state: tool.execute ? "running" : "needs-output" };
   });
 }
 
-/** Returns true if the arguments of a call are whole. A call may have none. */
-function isWholeCall({ arguments: text }: ChatToolCall): boolean {
+/** Returns true if the arguments of a call are complete. A call may have no arguments. */
+function isCompleteCall({ arguments: text }: ChatToolCall): boolean {
   return text.trim() === "" || parseJSON(text) !== undefined;
 }
 
-/** Refuses a call of an answer that has a call without whole arguments: the answer may have been cut there. */
+/** Cancels a call of a response with incomplete arguments, because the response may have been truncated there. */
 function refuseCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
-  if (!isWholeCall(call)) return admitCall(call, context);
-  const error = "not run: another call of this answer has arguments that are no JSON; call it again";
+  if (!isCompleteCall(call)) return admitCall(call, context);
+  const error = "not run: another call of this message has arguments that are not JSON; call it again";
   return Promise.resolve({ ...call, state: "cancelled", error });
 }
 
-/** Asks the user also where the tool gives no clear answer: a call that runs by mistake can't be taken back. */
+/** Returns true unless the tool clearly needs no approval, because a call that ran by mistake can't be undone. */
 async function needsApproval(tool: Tool, input: unknown, warn: Client["warn"]): Promise<boolean> {
   let problem: string;
   try {
-    const answer: unknown = await tool.needsApproval(input);
-    if (typeof answer === "boolean") return answer;
-    problem = `returned ${answer === null ? "null" : `a value of type ${typeof answer}`}, not true or false`;
+    const result: unknown = await tool.needsApproval(input);
+    if (typeof result === "boolean") return result;
+    problem = `returned ${result === null ? "null" : `a value of type ${typeof result}`}, not true or false`;
   } catch (cause) {
     problem = `failed: ${describeThrown(cause)}`;
   }
@@ -199,10 +199,10 @@ async function needsApproval(tool: Tool, input: unknown, warn: Client["warn"]): 
 /** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
 function runCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
   const { messages, report, running } = context;
-  return withTool(call, context, async (tool, input, checked, signal) => {
+  return useTool(call, context, async (tool, input, checked, signal) => {
     if (!tool.execute || !running) return { ...checked, state: "needs-output" };
     report.start();
-    return withOutput(
+    return addOutput(
       checked,
       await tool.execute(input, { ...running, messages, signal, toolCallId: call.id }),
     );
@@ -210,10 +210,10 @@ function runCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall
 }
 
 /**
- * Checks the arguments of a call, which another tab may have left, and runs its tool, both within the time limit of the
- * tool.
+ * Checks the arguments of a call, which may come from another tab, and runs its tool. Both together have the time limit
+ * of the tool.
  */
-async function withTool(
+async function useTool(
   call: ChatToolCall,
   { tools, clock, signal, report }: CallContext,
   run: (tool: Tool, input: unknown, call: ChatToolCall, signal: AbortSignal) => Promise<ChatToolCall>,
@@ -221,7 +221,7 @@ async function withTool(
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool) {
     const names = tools.map(({ name }) => name).join(", ");
-    return failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`);
+    return failCall(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`);
   }
   const { timeoutMs } = tool;
   const span = openSpan(
@@ -233,13 +233,13 @@ async function withTool(
   let known = call;
   let isChecked = false;
   const work = async () => {
-    const input = inputOf(call);
+    const input = parseInput(call);
     known = { ...call, input };
-    const checked = await checkedInput(tool, input);
-    // a storage needs JSON, and the output of a schema may be any value
-    if (!problemOf(checked)) known = { ...call, input: checked };
+    const checked = await checkInput(tool, input);
+    // a storage needs JSON, but the output of a schema may be any value
+    if (!findJSONProblem(checked)) known = { ...call, input: checked };
     isChecked = true;
-    // a slow check may be over after the chat was stopped
+    // the chat may have been stopped during a slow check
     span.signal.throwIfAborted();
     return run(tool, checked, known, span.signal);
   };
@@ -250,7 +250,7 @@ async function withTool(
     return next;
   } catch (cause) {
     if (tool.execute) reportFailure(cause);
-    return failed(known, describeThrown(cause));
+    return failCall(known, describeThrown(cause));
   } finally {
     span.end();
   }
@@ -258,7 +258,7 @@ async function withTool(
   function reportFailure(cause: unknown): void {
     if (signal.aborted) report.cancel();
     else if (span.signal.aborted || isChecked) report.end("failed", cause);
-    // the words of a schema may quote the arguments
+    // the error of a schema may quote the arguments
     else report.end("failed", new ValidationError([UNFIT]));
   }
 }

@@ -8,13 +8,13 @@ import {
   type ToolRun,
   toError,
 } from "@sluice/core/internal";
-import { type ChatMessage, type ChatToolCall, isFile, problemOf } from "./message.js";
+import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile } from "./message.js";
 import type { Thread } from "./thread.js";
 
-/** Longest time that a tool waits until what it keeps is written, in milliseconds. */
+/** Maximum time that `saveState` waits for the storage, in milliseconds. */
 const WRITE_MS = 500;
 
-/** Parts of a turn that a running call changes. */
+/** The fields of a turn that a running call needs. */
 export interface RunningCallContext {
   readonly client: Client;
   readonly thread: Thread;
@@ -22,25 +22,25 @@ export interface RunningCallContext {
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /** Writes the thread; undefined without a storage. */
-  readonly written: () => Promise<unknown> | undefined;
+  readonly writeAll: () => Promise<unknown> | undefined;
 }
 
-/** Functions by which a running tool changes its message. After the end of its call they change nothing. */
+/** Functions that let a running tool change its message. After the end of the call they change nothing. */
 export type RunningCall = Pick<ToolContext, "savedState" | "saveState" | "reportProgress" | "attachFile">;
 
-/** Creates the functions for the call at `place` of the message `id`. */
+/** Creates the functions for the call at `index` of the message `id`. */
 export function createRunningCall(
-  { client, thread, signal, onChange, written }: RunningCallContext,
+  { client, thread, signal, onChange, writeAll }: RunningCallContext,
   id: string,
-  place: number,
+  index: number,
 ): RunningCall {
   return {
-    savedState: thread.node(id)?.message.toolCalls?.[place]?.savedState,
+    savedState: thread.get(id)?.message.toolCalls?.[index]?.savedState,
     async saveState(value) {
-      const problem = value === undefined ? "it is undefined" : problemOf(value);
+      const problem = value === undefined ? "it is undefined" : findJSONProblem(value);
       if (problem) throw new TypeError(`saveState(): the value does not fit into JSON: ${problem}`);
       changeCall({ savedState: value });
-      const writing = written();
+      const writing = writeAll();
       if (writing) await awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
     },
     reportProgress(share) {
@@ -49,37 +49,37 @@ export function createRunningCall(
     attachFile(file) {
       if (!isFile(file))
         throw new TypeError("attachFile(): give { type, url }, with an http(s) address or a data URL");
-      change((message) => withFile(message, file));
+      change((message) => addFile(message, file));
     },
   };
 
   function changeCall(fields: Partial<ChatToolCall>): void {
     change((message) => ({
       ...message,
-      toolCalls: message.toolCalls?.map((call, nth) => (nth === place ? { ...call, ...fields } : call)) ?? [],
+      toolCalls: message.toolCalls?.map((call, nth) => (nth === index ? { ...call, ...fields } : call)) ?? [],
     }));
   }
 
   function change(edit: (message: ChatMessage) => ChatMessage): void {
-    const message = thread.node(id)?.message;
-    if (signal.aborted || message?.toolCalls?.[place]?.state !== "running") return;
+    const message = thread.get(id)?.message;
+    if (signal.aborted || message?.toolCalls?.[index]?.state !== "running") return;
     thread.put(edit(message));
     onChange();
   }
 }
 
-/** Adds a file, unless the message has it: a call that runs again may show it again. */
-function withFile(message: ChatMessage, { type, url }: ThreadFile): ChatMessage {
+/** Adds a file, unless the message has it. A call that runs again may attach its file again. */
+function addFile(message: ChatMessage, { type, url }: ThreadFile): ChatMessage {
   const { images = [], files = [] } = message;
   if (type.startsWith("image/"))
     return images.includes(url) ? message : { ...message, images: [...images, url] };
   return files.some((file) => file.url === url) ? message : { ...message, files: [...files, { type, url }] };
 }
 
-/** Ends a call: what it has kept stays where it has no output. */
-export function withoutRun(ended: ChatToolCall, { savedState: kept }: ChatToolCall): ChatToolCall {
+/** Ends a call. Its saved state stays unless the call has an output. */
+export function endRun(ended: ChatToolCall, { savedState }: ChatToolCall): ChatToolCall {
   const { savedState: _, progress: _progress, ...rest } = ended;
-  return ended.state === "done" || kept === undefined ? rest : { ...rest, savedState: kept };
+  return ended.state === "done" || savedState === undefined ? rest : { ...rest, savedState };
 }
 
 type ToolEndState = "done" | "failed" | "cancelled";
@@ -88,13 +88,13 @@ type ToolEndState = "done" | "failed" | "cancelled";
 export interface ToolReport {
   /** Emits `tool-start`. */
   start(): void;
-  /** Emits `tool-end`, after a `tool-start` where there was none. */
+  /** Emits `tool-end`, after `tool-start` if that is missing. */
   end(state: ToolEndState, cause?: unknown): void;
-  /** Emits the end of a run that was stopped; nothing where it had not begun. */
+  /** Emits the end of a stopped run; nothing if the run had not begun. */
   cancel(): void;
 }
 
-/** Creates the report of one run. It has neither the arguments nor the output. */
+/** Creates the report of one run. Its events contain neither the arguments nor the output. */
 export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">, run: ToolRun): ToolReport {
   let startedAt: number | undefined;
   return {
@@ -118,16 +118,16 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
   }
 }
 
-/** Reads the arguments of a call. @throws {Error} for a text that is no JSON */
-export function inputOf({ arguments: text }: ChatToolCall): unknown {
+/** Parses the arguments of a call. @throws {Error} for a text that is not JSON */
+export function parseInput({ arguments: text }: ChatToolCall): unknown {
   const input = text.trim() === "" ? {} : parseJSON(text);
-  const problem = input === undefined ? text.slice(0, 200) : problemOf(input);
-  if (problem) throw new Error(`the arguments are no JSON: ${problem}`);
+  const problem = input === undefined ? text.slice(0, 200) : findJSONProblem(input);
+  if (problem) throw new Error(`the arguments are not JSON: ${problem}`);
   return input;
 }
 
-/** Checks arguments by the type and the schema of a tool. Returns the output of the schema. @throws {Error} for others */
-export async function checkedInput(tool: Tool, input: unknown): Promise<unknown> {
+/** Checks arguments by the type and the schema of a tool. Returns the output of the schema. @throws {Error} if they do not fit */
+export async function checkInput(tool: Tool, input: unknown): Promise<unknown> {
   await assertType(tool, input);
   const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
   if (checked.issues) throw new Error(`the arguments do not fit: ${formatIssues(checked.issues)}`);
@@ -135,8 +135,8 @@ export async function checkedInput(tool: Tool, input: unknown): Promise<unknown>
 }
 
 /**
- * Refuses arguments of another type than the tool's JSON Schema names. Nearly all arguments are objects, and the schema
- * is read for others alone.
+ * Checks the type of the arguments by the tool's JSON Schema. Nearly all arguments are objects, so that the schema is
+ * read only for other types.
  */
 async function assertType(tool: Tool, input: unknown): Promise<void> {
   const found = input === null ? "null" : Array.isArray(input) ? "array" : typeof input;

@@ -1,50 +1,50 @@
-import { type ChatMessage, isHollow } from "./message.js";
+import { type ChatMessage, isEmptyResponse } from "./message.js";
 
-/** A message and its place in the tree. */
-export interface PlacedMessage {
+/** A message with its parent in the tree. */
+export interface MessageNode {
   readonly message: ChatMessage;
-  /** Id of the message before it; `undefined` for a first message. It may be unknown: lost, or still to come. */
+  /** Id of the message before it; `undefined` for a root message. The id may be unknown: lost, or not merged yet. */
   readonly parent: string | undefined;
   /** Number of changes, so that an older copy never wins. */
   readonly revision: number;
-  /** Id of the device that added it, where a server keeps the thread; undefined for one of this device. */
+  /** Id of the device that added it, if devices share the thread; undefined for a message of this device. */
   readonly by?: string | undefined;
   /**
-   * Key of the request of an answer, or one that `setMessages` gave, from which the keys of the requests below it follow;
-   * absent without keys.
+   * Idempotency key of the response's request, or a key from `setMessages`. Keys of the requests below are derived from
+   * it. Absent without idempotency keys.
    */
   readonly key?: string | undefined;
-  /** True once a device has stopped the answer: whoever works on it ends the turn. */
+  /** True once a device has stopped the response. The device that works on it then ends the turn. */
   readonly isStopped?: boolean | undefined;
 }
 
-/** True for an answer that a server works on: no page ends it or goes on with it, whatever locks there are. */
-export function isServers({ by }: PlacedMessage): boolean {
+/** Returns true for a response that a server works on. No page ends or continues it, regardless of locks. */
+export function isFromServer({ by }: MessageNode): boolean {
   return by === "server";
 }
 
-/** Places of all messages. */
+/** Parents and versions of all messages. */
 export interface ThreadTree {
-  /** Id of the message before, for each message. */
+  /** Id of the parent of each message. */
   readonly parents: ReadonlyMap<string, string | undefined>;
-  /** Ids of the versions that can be shown behind a message, oldest first. */
+  /** Ids of the versions that can follow a message, oldest first. */
   readonly versions: ReadonlyMap<string | undefined, readonly string[]>;
 }
 
 /**
- * Gives every message a place from which it can be reached. Messages whose parent is unknown, or whose parents form a
- * circle, follow the newest older message. The same messages have the same places in every tab.
+ * Gives every message a parent, so that it can be reached. A message whose parent is unknown, or whose parents form a
+ * cycle, follows the newest older message. All tabs compute the same tree from the same messages.
  */
-export function createTree(nodes: ReadonlyMap<string, PlacedMessage>): ThreadTree {
+export function createTree(nodes: ReadonlyMap<string, MessageNode>): ThreadTree {
   const children = new Map<string | undefined, string[]>();
-  for (const [id, { parent }] of nodes) childrenOf(parent).push(id);
+  for (const [id, { parent }] of nodes) getChildren(parent).push(id);
   const placed = new Set<string>();
-  place(childrenOf(undefined));
+  place(getChildren(undefined));
 
   let before: string | undefined;
-  const inOrder = placed.size < nodes.size ? [...new Set([...placed, ...nodes.keys()])].sort(byAge) : [];
+  const inOrder = placed.size < nodes.size ? [...new Set([...placed, ...nodes.keys()])].sort(compareAge) : [];
   for (const id of inOrder) {
-    if (!placed.has(id)) adopt(topOf(id), before);
+    if (!placed.has(id)) attach(findTop(id), before);
     before = id;
   }
 
@@ -52,11 +52,11 @@ export function createTree(nodes: ReadonlyMap<string, PlacedMessage>): ThreadTre
   const versions = new Map<string | undefined, readonly string[]>();
   for (const [parent, ids] of children) {
     for (const id of ids) parents.set(id, parent);
-    versions.set(parent, ids.sort(byAge).filter(isShown));
+    versions.set(parent, ids.sort(compareAge).filter(isShown));
   }
   return { parents, versions };
 
-  function childrenOf(parent: string | undefined): string[] {
+  function getChildren(parent: string | undefined): string[] {
     const known = children.get(parent);
     if (known) return known;
     const none: string[] = [];
@@ -72,39 +72,39 @@ export function createTree(nodes: ReadonlyMap<string, PlacedMessage>): ThreadTre
     }
   }
 
-  /** Finds the first message on the way to `id`. A circle is cut there. */
-  function topOf(id: string): string {
-    const passed = new Set<string>();
+  /** Finds the topmost ancestor of `id`. A cycle is cut there. */
+  function findTop(id: string): string {
+    const visited = new Set<string>();
     let top = id;
     for (let up: string | undefined = id; up !== undefined && nodes.has(up); up = nodes.get(up)?.parent) {
       top = up;
-      if (passed.has(up)) break;
-      passed.add(up);
+      if (visited.has(up)) break;
+      visited.add(up);
     }
     return top;
   }
 
-  /** Moves a message below another one. Its other versions move, too, where their parent is unknown. */
-  function adopt(top: string, home: string | undefined): void {
+  /** Moves a message below another one. If the parent is unknown, the other versions move too. */
+  function attach(top: string, target: string | undefined): void {
     const parent = nodes.get(top)?.parent;
-    const isCircle = nodes.has(parent as string);
-    const moved = isCircle ? [top] : childrenOf(parent);
-    children.set(parent, isCircle ? childrenOf(parent).filter((id) => id !== top) : []);
-    for (const id of moved) childrenOf(home).push(id);
+    const isCycle = nodes.has(parent as string);
+    const moved = isCycle ? [top] : getChildren(parent);
+    children.set(parent, isCycle ? getChildren(parent).filter((id) => id !== top) : []);
+    for (const id of moved) getChildren(target).push(id);
     place(moved);
   }
 
-  function byAge(one: string, other: string): number {
-    return age(one) - age(other);
+  function compareAge(one: string, other: string): number {
+    return getAge(one) - getAge(other);
   }
 
-  function age(id: string): number {
+  function getAge(id: string): number {
     return nodes.get(id)?.message.createdAt ?? 0;
   }
 
-  /** An answer that never began is not a version beside a newer one, unless something follows it. */
+  /** Returns false for an empty response with a newer version, unless a message follows it. */
   function isShown(id: string, index: number, ids: readonly string[]): boolean {
     const message = nodes.get(id)?.message;
-    return index === ids.length - 1 || !message || !isHollow(message) || !!children.get(id)?.length;
+    return index === ids.length - 1 || !message || !isEmptyResponse(message) || !!children.get(id)?.length;
   }
 }

@@ -1,31 +1,31 @@
 import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
 import { awaitWithin, createRandomId, readDelivery, type StoreControl, toError } from "@sluice/core/internal";
-import { requestOptionsOf } from "../request-options.js";
+import { pickRequestOptions } from "../request-options.js";
+import type { InsertionPoint } from "./insertion-point.js";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
-  asDraft,
   type ChatMessage,
   type ChatTurn,
+  closeToolCalls,
   isLost,
   isOpen,
   isPending,
-  withCallsClosed,
+  toDraft,
 } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import type { Place } from "./place.js";
-import { requestOf } from "./request.js";
+import { createRequest } from "./request.js";
 import { createResponse, type Response } from "./response.js";
 import type { ChatState } from "./state.js";
 import type { StorageSession } from "./storage-session.js";
 import type { Thread } from "./thread.js";
 import type { ToolCalls } from "./tool-calls.js";
-import { afterResponses, elsewhere } from "./turn-ends.js";
+import { createElsewhereError, toTurnError } from "./turn-ends.js";
 
 const MAX_STEPS = 8;
-/** Longest time that a request waits until its draft is written, in milliseconds. */
+/** Maximum time that a request waits for the write of its draft, in milliseconds. */
 const WRITE_MS = 500;
 
-/** Parts of a chat that a turn needs. */
+/** The fields of a chat that a turn needs. */
 export interface TurnContext {
   readonly client: Client;
   /** The chat's `id`, for the events of its calls. */
@@ -34,36 +34,37 @@ export interface TurnContext {
   readonly store: StoreControl<ChatState>;
   readonly storage: StorageSession;
   readonly options: () => ChatStoreOptions;
-  /** Shows the thread, which another tab may have changed meanwhile. */
+  /** Shows the thread. Another tab may have changed it. */
   readonly refresh: () => void;
-  /** Aborts when the turn ends: it writes nothing into the thread after that. */
+  /** Aborts when the turn ends. After that, the turn writes nothing into the thread. */
   readonly owner: AbortController;
-  /** The first response of the turn, if a closed tab has left it unfinished. */
-  readonly left?: ChatMessage | undefined;
-  /** Id of the message that the turn works on: a response in flight, or one whose calls wait. */
+  /** First response of the turn, if a closed tab has left it unfinished. */
+  readonly interrupted?: ChatMessage | undefined;
+  /** Id of the message that the turn works on: a response in flight or with open calls. */
   workedOn: string | undefined;
   readonly onEnd: (turn: ChatTurn) => void;
 }
 
-/** A turn in flight. While it runs, only this turn writes responses into the thread. */
+/** A turn in flight. While it runs, no other code of this page writes responses into the thread. */
 export interface Turn extends TurnContext {
   readonly result: Promise<ChatTurn>;
   readonly resolve: (turn: ChatTurn) => void;
   state: TurnState;
   /** Ids of the messages that the turn has added, in order. */
   readonly added: string[];
-  place?: Place;
-  /** The request of the response that is read next; undefined for a response that the proxy stores. */
+  point?: InsertionPoint;
+  /** Request of the next response; undefined for a response that the proxy stores. */
   request?: ChatRequest | undefined;
-  /** The response in flight, and its message as it was last put into the thread. */
+  /** The response in flight. */
   response?: Response | undefined;
+  /** Message of that response, as last put into the thread. */
   shown?: ChatMessage | undefined;
-  /** The code for tool calls, once it is needed. */
+  /** Handler of the tool calls, once its code is loaded. */
   calls?: ToolCalls;
   loading?: Promise<ToolCalls>;
 }
 
-/** Creates a turn, which does nothing before {@link startTurn}. */
+/** Creates a turn. It does nothing before {@link startTurn}. */
 export function createTurn(context: TurnContext): Turn {
   let resolve!: Turn["resolve"];
   const result = new Promise<ChatTurn>((resolveTurn) => {
@@ -72,32 +73,32 @@ export function createTurn(context: TurnContext): Turn {
   return { ...context, result, resolve, state: READY, added: [] };
 }
 
-/** Starts a turn at a place of the thread. Without images its request is sent in the same task. */
-export function startTurn(turn: Turn, found: Place | Promise<Place>): void {
+/** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
+export function startTurn(turn: Turn, found: InsertionPoint | Promise<InsertionPoint>): void {
   dispatch(turn, { type: "start" });
   if (found instanceof Promise)
     found.then(
-      (place) => placed(turn, place),
+      (point) => handlePlaced(turn, point),
       (error) => dispatch(turn, { type: "failed", error }),
     );
-  else placed(turn, found);
+  else handlePlaced(turn, found);
 }
 
-/** Ends a turn at once. The text so far stays. */
+/** Ends a turn at once. The received text stays. */
 export function stopTurn(turn: Turn): void {
   dispatch(turn, { type: "stopped" });
 }
 
-/** Ends a turn with which another device has gone on. */
-function leaveTurn(turn: Turn): void {
+/** Ends a turn that another device has continued. */
+function yieldTurn(turn: Turn): void {
   if (hasEnded(turn)) return;
   turn.state = READY;
-  endTurn(turn, { outcome: "truncated", error: elsewhere() });
+  endTurn(turn, { outcome: "truncated", error: createElsewhereError() });
 }
 
 /** Reports that a tool call was approved, denied or answered. */
 export function noteCallChange({ state, calls }: Turn): void {
-  if (state.name === "calling") calls?.changed();
+  if (state.name === "calling") calls?.noteChange();
 }
 
 /** Puts a response that has grown into the thread. */
@@ -138,74 +139,81 @@ function attempt(turn: Turn, act: () => Promise<void>): void {
   act().catch((error) => dispatch(turn, { type: "failed", error }));
 }
 
-function placed(turn: Turn, place: Place): void {
+function handlePlaced(turn: Turn, point: InsertionPoint): void {
   if (hasEnded(turn)) return;
-  const { below, added, stored } = place;
-  turn.place = place;
+  const { below, added, stored } = point;
+  turn.point = point;
   turn.added.push(...added);
   if (stored) turn.added.push(stored.id);
-  const hasOpenCalls = hasOpen(turn, below);
-  dispatch(turn, { type: "placed", below, hasOpenCalls, stored: turn.left?.id ?? stored?.id });
+  dispatch(turn, {
+    type: "placed",
+    below,
+    hasOpenCalls: hasOpenCalls(turn, below),
+    stored: turn.interrupted?.id ?? stored?.id,
+  });
 }
 
-/** Makes the next request, and adds the draft of its response. */
+/** Creates the next request and adds the draft of its response. */
 async function request(turn: Turn, below: string | undefined, isFirst: boolean): Promise<void> {
   const { client, thread, storage } = turn;
-  const taken = isTaken(turn, below);
-  if (taken && (await taken)) return leaveTurn(turn);
+  const takenOver = isTakenOver(turn, below);
+  if (takenOver && (await takenOver)) return yieldTurn(turn);
   if (hasEnded(turn)) return;
   const options = turn.options();
-  const made = requestOf(client, options, thread.pathTo(below));
-  const whole = made instanceof Promise ? await made : made;
+  const creating = createRequest(client, options, thread.getPath(below));
+  const created = creating instanceof Promise ? await creating : creating;
   const request = options.prepareMessages
-    ? await (await import("./history.js")).prepared(client, whole, options, turn.owner.signal)
-    : whole;
+    ? await (await import("./history.js")).applyPrepareMessages(client, created, options, turn.owner.signal)
+    : created;
   if (hasEnded(turn)) return;
-  const given = isFirst ? turn.place?.idempotencyKey : undefined;
-  const newKey = () => storage.keeper?.keyBelow(below, request) ?? createRandomId();
+  const given = isFirst ? turn.point?.idempotencyKey : undefined;
+  const deriveKey = () => storage.records?.deriveKey(below, request) ?? createRandomId();
   const draft: ChatMessage = {
     id: createRandomId(),
     role: "assistant",
     content: "",
     model: request.model,
     createdAt: Date.now(),
-    ...(client.idempotencyKeys && { idempotencyKey: given ?? newKey() }),
+    ...(client.idempotencyKeys && { idempotencyKey: given ?? deriveKey() }),
   };
   turn.workedOn = draft.id;
-  storage.keeper?.hold(draft.id, turn.result);
+  storage.records?.holdLock(draft.id, turn.result);
   thread.add(draft, below, draft.idempotencyKey);
   turn.added.push(draft.id);
   turn.request = request;
   dispatch(turn, { type: "requested", id: draft.id });
 }
 
-/** Reads a response to its end. Without a request it is one that the proxy stores. */
+/** Reads a response to its end. Without a request, the proxy stores the response. */
 async function read(turn: Turn, id: string): Promise<void> {
-  const { thread, request, place } = turn;
+  const { thread, request, point } = turn;
   const options = turn.options();
   const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
-  const message = thread.node(id)?.message as ChatMessage;
+  const message = thread.get(id)?.message as ChatMessage;
   if (tools.length > 0) void loadCalls(turn);
-  const client = naming(request ? afterWriting(turn) : turn.client, { chatId: turn.chatId, messageId: id });
-  const response = createResponse(client, asDraft(message), request, {
-    ...requestOptionsOf(options),
+  const client = addCallNames(request ? delayUntilWritten(turn) : turn.client, {
+    chatId: turn.chatId,
+    messageId: id,
+  });
+  const response = createResponse(client, toDraft(message), request, {
+    ...pickRequestOptions(options),
     schema,
   });
   turn.response = response;
   turn.refresh();
-  const whole = await response.read(turn.store.changed);
+  const ended = await response.read(turn.store.changed);
   if (hasEnded(turn)) return;
-  const { error } = whole;
+  const { error } = ended;
   if (request && isGatewayError(error) && readDelivery(error) === "not-sent") {
-    turn.storage.keeper?.forgetKey(whole.idempotencyKey);
+    turn.storage.records?.forgetKey(ended.idempotencyKey);
     throw error;
   }
-  let admitted = whole;
+  let admitted = ended;
   try {
-    if (whole.outcome === "tool-calls" && whole.toolCalls)
-      admitted = await (await loadCalls(turn)).admit(whole);
+    if (ended.outcome === "tool-calls" && ended.toolCalls)
+      admitted = await (await loadCalls(turn)).admit(ended);
   } finally {
-    // also where the code for calls could not be loaded: the response stays
+    // the response stays even if the code for calls could not be loaded
     if (!hasEnded(turn)) {
       thread.put(admitted);
       turn.response = undefined;
@@ -213,42 +221,42 @@ async function read(turn: Turn, id: string): Promise<void> {
   }
   if (hasEnded(turn)) return;
   turn.request = undefined;
-  if (place?.stored?.id === id && isLost(admitted)) {
+  if (point?.stored?.id === id && isLost(admitted)) {
     turn.added.pop();
-    return dispatch(turn, { type: "lost", below: place.below });
+    return dispatch(turn, { type: "lost", below: point.below });
   }
   const callsTools = admitted.outcome === "tool-calls" && !!admitted.toolCalls?.length;
   if (callsTools) turn.refresh();
   dispatch(turn, { type: "responded", callsTools, maxSteps });
 }
 
-/** Runs the calls of a response, until none is left that may run. */
+/** Runs the calls of a response until no further call may run. */
 async function callTools(turn: Turn, id: string): Promise<void> {
-  // without a call that may run, the next request is sent in the same task
-  if (hasOpen(turn, id)) {
-    const taken = isTaken(turn, id);
-    if (taken && (await taken)) return leaveTurn(turn);
+  // without an open call, the next request is sent in the same task
+  if (hasOpenCalls(turn, id)) {
+    const takenOver = isTakenOver(turn, id);
+    if (takenOver && (await takenOver)) return yieldTurn(turn);
     const calls = await loadCalls(turn);
     if (hasEnded(turn)) return;
-    await calls.settle(id);
+    await calls.runAll(id);
   }
-  dispatch(turn, { type: "settled", isOver: hasOpen(turn, id) || isPassed(turn.thread, id) });
+  dispatch(turn, { type: "settled", isOver: hasOpenCalls(turn, id) || isOvertaken(turn.thread, id) });
 }
 
-/** Asks if another device went on with a response, as this page was cut off. Undefined where that can't be. */
-function isTaken({ storage, owner }: Turn, id: string | undefined): Promise<boolean> | undefined {
-  return id === undefined ? undefined : storage.keeper?.isTaken(id, owner.signal);
+/** Checks whether another device continued a response while this page was offline. Undefined if devices share nothing. */
+function isTakenOver({ storage, owner }: Turn, id: string | undefined): Promise<boolean> | undefined {
+  return id === undefined ? undefined : storage.records?.isTakenOver(id, owner.signal);
 }
 
-/** True if another tab sent a message below a response with calls: no response of this turn would follow it. */
-function isPassed(thread: Thread, id: string): boolean {
-  if (!thread.node(id)?.message.toolCalls?.length) return false;
+/** Returns true if another tab sent a message below a response with calls. This turn then requests nothing more. */
+function isOvertaken(thread: Thread, id: string): boolean {
+  if (!thread.get(id)?.message.toolCalls?.length) return false;
   return thread
-    .ids()
-    .some((below) => thread.parentOf(below) === id && thread.node(below)?.message.role === "user");
+    .listIds()
+    .some((below) => thread.getParent(below) === id && thread.get(below)?.message.role === "user");
 }
 
-/** Loads the code that decides about calls and runs them. */
+/** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { client, chatId, thread, options, owner, refresh } = turn;
   turn.loading ??= import("./tool-calls.js").then(({ createToolCalls }) => {
@@ -259,11 +267,11 @@ function loadCalls(turn: Turn): Promise<ToolCalls> {
       tools: () => options().tools,
       signal: owner.signal,
       onChange: refresh,
-      written: () => turn.storage.keeper?.written(),
+      writeAll: () => turn.storage.records?.writeAll(),
     });
     return turn.calls;
   });
-  // the caller that needs it gets the error
+  // a caller that awaits the code gets the error
   turn.loading.catch(() => {});
   return turn.loading;
 }
@@ -271,32 +279,32 @@ function loadCalls(turn: Turn): Promise<ToolCalls> {
 function endStopped(turn: Turn): void {
   const { thread, response, added } = turn;
   if (response) thread.put(response.stop());
-  const last = thread.node(added.at(-1))?.message;
-  if (last) thread.put(withCallsClosed(last, "the user stopped the answer before the call had a result"));
+  const last = thread.get(added.at(-1))?.message;
+  if (last) thread.put(closeToolCalls(last, "the user stopped the response before the call had a result"));
   endTurn(turn, { outcome: "stopped" });
 }
 
-/** Ends a turn whose next request was not sent. The last response keeps the error, for a reload and other tabs. */
+/** Ends a turn whose next request was not sent. The last response stores the error for reloads and other tabs. */
 function endFailed(turn: Turn, cause: unknown): void {
-  const { thread, left } = turn;
-  // in the tick in which the turn ends: a merge would take a missing draft for a chat that another tab has cleared
-  const draft = messagesOf(turn).at(-1);
-  if (draft?.role === "assistant" && !draft.outcome && draft.id !== left?.id) thread.remove(draft.id);
-  const last = messagesOf(turn).at(-1);
+  const { thread, interrupted } = turn;
+  // removed in the tick that ends the turn: a merge would take a missing draft for a chat that another tab has cleared
+  const draft = listMessages(turn).at(-1);
+  if (draft?.role === "assistant" && !draft.outcome && draft.id !== interrupted?.id) thread.remove(draft.id);
+  const last = listMessages(turn).at(-1);
   if (last?.role !== "assistant") return endTurn(turn, { outcome: "not-sent", error: toError(cause) });
-  const error = afterResponses(toError(cause));
+  const error = toTurnError(toError(cause));
   const isRunning = (call: Parameters<typeof isOpen>[0]) => isOpen(call) && !isPending(call);
-  const message = withCallsClosed(last, "the chat could not continue", isRunning);
+  const message = closeToolCalls(last, "the chat could not continue", isRunning);
   thread.put({ ...message, outcome: last.outcome ?? "error", error });
   endTurn(turn, { outcome: "error", error });
 }
 
-/** Ends a turn, by default as its last response ended. */
+/** Ends a turn, by default with the outcome of its last response. */
 function endTurn(turn: Turn, end: Partial<Pick<ChatTurn, "outcome" | "error">> = {}): void {
   turn.response = undefined;
-  turn.owner.abort(new DOMException("The answer was stopped", "AbortError"));
-  const messages = messagesOf(turn);
-  const error = end.error ?? errorOf(messages);
+  turn.owner.abort(new DOMException("The response was stopped", "AbortError"));
+  const messages = listMessages(turn);
+  const error = end.error ?? findError(messages);
   const outcome = end.outcome ?? messages.at(-1)?.outcome ?? "not-sent";
   const ended: ChatTurn = { messages, outcome, ...(error && { error }) };
   try {
@@ -306,10 +314,10 @@ function endTurn(turn: Turn, end: Partial<Pick<ChatTurn, "outcome" | "error">> =
   }
 }
 
-/** Error of the last of a turn's messages, as the error of the turn. */
-function errorOf(messages: readonly ChatMessage[]): Error | undefined {
+/** Returns the error of a turn's last message as the error of the turn. */
+function findError(messages: readonly ChatMessage[]): Error | undefined {
   const error = messages.at(-1)?.error;
-  return error && messages.at(-2)?.role === "assistant" ? afterResponses(error) : error;
+  return error && messages.at(-2)?.role === "assistant" ? toTurnError(error) : error;
 }
 
 function hasEnded({ owner }: Turn): boolean {
@@ -317,31 +325,31 @@ function hasEnded({ owner }: Turn): boolean {
 }
 
 /** Lists the messages of a turn that are in the thread. */
-function messagesOf({ thread, added }: Turn): readonly ChatMessage[] {
-  return added.flatMap((id) => thread.node(id)?.message ?? []);
+function listMessages({ thread, added }: Turn): readonly ChatMessage[] {
+  return added.flatMap((id) => thread.get(id)?.message ?? []);
 }
 
-/** True for a response with a tool call that has neither an output nor an error. */
-function hasOpen({ thread }: Turn, id: string | undefined): boolean {
-  return thread.node(id)?.message.toolCalls?.some(isOpen) ?? false;
+/** Returns true if a tool call of the response has neither an output nor an error. */
+function hasOpenCalls({ thread }: Turn, id: string | undefined): boolean {
+  return thread.get(id)?.message.toolCalls?.some(isOpen) ?? false;
 }
 
 /**
- * Makes a client that sends when the draft is written, with its key: a page that is killed right after leaves the key
- * behind. A slow storage delays a response by {@link WRITE_MS} at most.
+ * Creates a client that sends once the draft and its key are stored. If the page is killed right after, a reload finds
+ * the key. A slow storage delays a request by at most {@link WRITE_MS}.
  */
-function afterWriting({ client, storage }: Turn): Client {
-  const writing = client.idempotencyKeys ? storage.keeper?.written() : undefined;
+function delayUntilWritten({ client, storage }: Turn): Client {
+  const writing = client.idempotencyKeys ? storage.records?.writeAll() : undefined;
   if (!writing) return client;
   const written = awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
   return { ...client, headers: (request) => written.then(() => client.headers(request)) };
 }
 
-/** Makes a client whose calls name a chat and a message, in their events and for `headers`. */
-function naming(client: Client, place: Pick<CallInfo, "chatId" | "messageId">): Client {
+/** Creates a client whose events and `headers` name the chat and the message. */
+function addCallNames(client: Client, names: Pick<CallInfo, "chatId" | "messageId">): Client {
   return {
     ...client,
-    headers: (request) => client.headers({ ...request, ...place }),
-    emit: (event) => client.emit("kind" in event ? { ...event, ...place } : event),
+    headers: (request) => client.headers({ ...request, ...names }),
+    emit: (event) => client.emit("kind" in event ? { ...event, ...names } : event),
   };
 }

@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import { addUserPrefix } from "@sluice/core/internal";
 import type { ChatStore } from "../chat/chat-store.js";
-import { openChatsOf } from "../chat/open-chats.js";
+import { getOpenChats } from "../chat/open-chats.js";
 import type { ChatState } from "../chat/state.js";
 import { isLocked, withLock } from "../tabs/locks.js";
 
@@ -9,42 +9,42 @@ import { isLocked, withLock } from "../tabs/locks.js";
  * Status of a conversation.
  *
  * - `ready`: waits for the next message
- * - `answering`: this tab streams an answer
- * - `answering-elsewhere`: another tab does, or another device in a chat that this tab shows; of other tabs it is known
- *   only where the browser has Web Locks
+ * - `answering`: this tab streams a response
+ * - `answering-elsewhere`: another tab streams a response, or another device does in a chat that this tab shows. Other
+ *   tabs are detected only in browsers with Web Locks
  * - `requires-action`: a tool call waits for the user or the app
  * - `error`: the last turn failed
  */
 export type ConversationStatus = "ready" | "answering" | "answering-elsewhere" | "requires-action" | "error";
 
-/** Receivers of what happens in the chats. */
+/** Listeners for the activity of chats. */
 interface ActivityEvents {
-  /** A chat of this tab has other messages, or another status. */
+  /** The messages or the status of a chat of this tab changed. */
   readonly onChat: (id: string, state: ChatState) => void;
-  /** An answer of this tab began or ended. */
+  /** A response of this tab began or ended. */
   readonly onAnswering: (id: string, isAnswering: boolean) => void;
   /** The status of a conversation changed. */
   readonly onStatus: () => void;
 }
 
-/** Chats of this tab and answers of other tabs, by the id of the conversation. */
+/** Chats of this tab and responses of other tabs, by the id of the conversation. */
 export interface ConversationActivity {
-  /** Subscribes to the chats of these conversations, as far as this tab has them. */
-  readonly follow: (ids: Iterable<string>) => void;
-  /** Waits for the end of an answer of another tab. */
+  /** Subscribes to the chats of these conversations that this tab has. */
+  readonly subscribe: (ids: Iterable<string>) => void;
+  /** Waits for the end of a response of another tab. */
   readonly watchElsewhere: (id: string) => void;
-  readonly statusOf: (id: string) => ConversationStatus;
-  readonly chatOf: (id: string) => ChatStore | undefined;
+  readonly getStatus: (id: string) => ConversationStatus;
+  readonly getChat: (id: string) => ChatStore | undefined;
   /** Calls `listener` when this tab shows another chat. */
   readonly onNewChat: (listener: () => void) => void;
 }
 
-/** A chat that is followed, and the end of its answer. */
-interface Followed {
+/** A subscribed chat, with the function that ends its response. */
+interface SubscribedChat {
   readonly chat: ChatStore;
   readonly unsubscribe: () => void;
   seen: string;
-  endAnswer?: (() => void) | undefined;
+  endResponse?: (() => void) | undefined;
 }
 
 /** Creates the view of all chats of a client's tab. */
@@ -52,48 +52,52 @@ export function createConversationActivity(
   client: Client,
   { onChat, onAnswering, onStatus }: ActivityEvents,
 ): ConversationActivity {
-  const open = openChatsOf(client);
-  const followed = new Map<string, Followed>();
+  const open = getOpenChats(client);
+  const subscribed = new Map<string, SubscribedChat>();
   const elsewhere = new Set<string>();
   const watched = new Set<string>();
   const always = new AbortController().signal;
 
   return {
-    follow(ids) {
-      for (const id of ids) follow(id);
+    subscribe(ids) {
+      for (const id of ids) subscribe(id);
     },
     watchElsewhere(id) {
-      if (watched.has(id) || followed.get(id)?.endAnswer) return;
+      if (watched.has(id) || subscribed.get(id)?.endResponse) return;
       watched.add(id);
       void watch(id).finally(() => watched.delete(id));
     },
-    statusOf,
-    chatOf: (id) => open.byId.get(id),
+    getStatus,
+    getChat: (id) => open.byId.get(id),
     onNewChat: (listener) => void open.subscribe(listener),
   };
 
-  function statusOf(id: string): ConversationStatus {
-    const { status = "ready", isRunningElsewhere = false } = followed.get(id)?.chat.getSnapshot() ?? {};
+  function getStatus(id: string): ConversationStatus {
+    const { status = "ready", isRunningElsewhere = false } = subscribed.get(id)?.chat.getSnapshot() ?? {};
     if (status === "submitted" || status === "streaming") return "answering";
     return elsewhere.has(id) || isRunningElsewhere ? "answering-elsewhere" : status;
   }
 
-  /** Follows the chat that this tab has now. One that is no longer kept is let go of, with its messages. */
-  function follow(id: string): void {
+  /** Subscribes to the current chat of this tab. Unsubscribes from an earlier chat, so that its messages can be freed. */
+  function subscribe(id: string): void {
     const chat = open.byId.get(id);
-    const known = followed.get(id);
+    const known = subscribed.get(id);
     if (known?.chat === chat) return;
     known?.unsubscribe();
-    known?.endAnswer?.();
-    followed.delete(id);
+    known?.endResponse?.();
+    subscribed.delete(id);
     if (!chat) return;
-    const entry: Followed = { chat, seen: "", unsubscribe: chat.subscribe(() => changed(id, entry)) };
-    followed.set(id, entry);
-    changed(id, entry);
+    const entry: SubscribedChat = {
+      chat,
+      seen: "",
+      unsubscribe: chat.subscribe(() => handleChange(id, entry)),
+    };
+    subscribed.set(id, entry);
+    handleChange(id, entry);
   }
 
-  /** A piece of an answer changes neither the status nor the number of messages. */
-  function changed(id: string, entry: Followed): void {
+  /** Reports a change, unless only the text of a response has grown. */
+  function handleChange(id: string, entry: SubscribedChat): void {
     const state = entry.chat.getSnapshot();
     const { status, messages, isRestoring, isRunningElsewhere } = state;
     const seen = `${status} ${messages.length} ${isRestoring} ${isRunningElsewhere} ${messages[0]?.id}`;
@@ -101,22 +105,22 @@ export function createConversationActivity(
     entry.seen = seen;
     const isBusy = status === "submitted" || status === "streaming";
     onChat(id, state);
-    if (isBusy && !entry.endAnswer) beginAnswer(id, entry);
-    if (!isBusy) entry.endAnswer?.();
+    if (isBusy && !entry.endResponse) beginResponse(id, entry);
+    if (!isBusy) entry.endResponse?.();
     onStatus();
   }
 
-  /** Other tabs look for the lock, so that they are told when it is held. */
-  function beginAnswer(id: string, entry: Followed): void {
+  /** Holds the lock of the conversation. Reports the response once the lock is held, because other tabs then query it. */
+  function beginResponse(id: string, entry: SubscribedChat): void {
     const ended = new AbortController();
     const end = new Promise<void>((resolve) => {
-      entry.endAnswer = () => {
-        entry.endAnswer = undefined;
+      entry.endResponse = () => {
+        entry.endResponse = undefined;
         ended.abort();
         resolve();
       };
     });
-    withLock(client, lockOf(id), ended.signal, async () => {
+    withLock(client, createLockName(id), ended.signal, async () => {
       onAnswering(id, true);
       await end;
       onAnswering(id, false);
@@ -124,15 +128,15 @@ export function createConversationActivity(
   }
 
   async function watch(id: string): Promise<void> {
-    if (!(await isLocked(client, lockOf(id))) || followed.get(id)?.endAnswer) return;
+    if (!(await isLocked(client, createLockName(id))) || subscribed.get(id)?.endResponse) return;
     elsewhere.add(id);
     onStatus();
-    await withLock(client, lockOf(id), always, async () => {});
+    await withLock(client, createLockName(id), always, async () => {});
     elsewhere.delete(id);
     onStatus();
   }
 
-  function lockOf(id: string): string {
+  function createLockName(id: string): string {
     return addUserPrefix(client, `sluice/conversation/${id}`);
   }
 }

@@ -1,82 +1,82 @@
 import type { Client, RecordStorage, Store } from "@sluice/core";
 import { createRandomWords, createStore, noteOptions, reportStorageFailure } from "@sluice/core/internal";
 import type { ChatState } from "../chat/state.js";
-import { storageOf } from "../storage/client-storage.js";
-import { onForget } from "../storage/in-use.js";
+import { getClientStorage } from "../storage/client-storage.js";
+import { registerForget } from "../storage/in-use.js";
 import { memoryStorage } from "../storage/memory.js";
 import { readWhenPossible } from "../storage/wait.js";
 import { createConversationActivity } from "./activity.js";
 import { type ConversationListState, createListing } from "./listing.js";
-import { createConversationNews } from "./news.js";
 import { purgeLater } from "./purge.js";
-import { folderOf, recordIn, titleOfQuestion } from "./record.js";
+import { createDefaultTitle, normalizeFolder, parseRecord } from "./record.js";
 import { COLLECTION, type ConversationRecords, createConversationRecords } from "./records.js";
 import { type ConversationMatch, createConversationSearch, type SearchOptions } from "./search.js";
+import { createUnreadState } from "./unread.js";
 
-/** The list of conversations: all that have a question or a title, in step over all tabs. */
+/** The list of conversations with a question or a title, the same in all tabs. */
 export interface ConversationList extends Store<ConversationListState> {
   /**
-   * Returns the id of a new conversation. It is listed from its first question on, or at once with a title, so that
+   * Returns the id of a new conversation. The list shows it from its first question on, or at once with a title, so that
    * unused conversations leave no row.
    */
   create(options?: {
-    /** Title of the conversation, which is listed at once. @default the first question */
+    /** Title of the conversation. @default the first question */
     readonly title?: string;
   }): string;
-  /** Changes a conversation: the fields that are given. */
+  /** Changes the given fields of a conversation. */
   update(id: string, changes: ConversationChanges): void;
-  /** Renames a folder, in all its conversations. The name of another folder joins both; an empty one ends the folder. */
+  /** Renames a folder in all its conversations. The name of another folder merges both; an empty name removes the folder. */
   renameFolder(folder: string, name: string): void;
   /**
-   * Removes a conversation in all tabs, and stops its answer. `restore` brings it back for `restoreMs`; then its
-   * messages are deleted.
+   * Removes a conversation in all tabs and stops its response. `restore` brings it back within `restoreMs`. After that,
+   * its messages are deleted.
    */
   remove(id: string): void;
   /** Brings a removed conversation back, from any tab. */
   restore(id: string): void;
   /**
-   * Finds the conversations that have every word of `text` in their title or in one message. Case and accents make no
-   * difference. Titles come first, then messages; within each the newest conversation first.
+   * Finds the conversations that have every word of `text` in their title or in one message. Ignores case and accents.
+   * Matches in titles come first, then matches in messages, each with the newest conversation first.
    *
    * @throws the signal's reason after an abort; nothing else
    */
   search(text: string, options?: SearchOptions): Promise<readonly ConversationMatch[]>;
   /**
-   * Notes that a conversation is shown, so that nothing in it is unread, until the returned function is called. It is
-   * listed from its first question on, also where an earlier page load has created it.
+   * Marks a conversation as shown, so that it is not unread, until the returned function is called. The list shows it from
+   * its first question on, even if an earlier page load has created it.
    */
   show(id: string): () => void;
 }
 
 /** Changes of a conversation. */
 interface ConversationChanges {
-  /** Title. An empty one changes nothing. */
+  /** Title. An empty title changes nothing. */
   readonly title?: string;
   /** True keeps the conversation at the top. */
   readonly isPinned?: boolean;
-  /** Name of the folder that it is put in, which needs not be there before. An empty name takes it out. */
+  /** Name of its folder, new or existing. An empty name removes it from its folder. */
   readonly folder?: string;
 }
 
 /** Options of {@link createConversationList}. */
 export interface ConversationListOptions {
-  /** Storage of the list: the one of the chats. @default none: the list lasts as long as the page */
+  /** Storage of the chats and the list. @default none: the list lasts as long as the page */
   readonly storage?: RecordStorage | undefined;
-  /** Makes the title of the first question. @default its first line, at most 60 characters */
+  /** Creates the title from the first question. @default its first line, at most 60 characters */
   readonly createTitle?: ((question: string) => string) | undefined;
-  /** Time that a removed conversation can be restored, in milliseconds. @default 10_000 */
+  /** Time to restore a removed conversation, in milliseconds. @default 10_000 */
   readonly restoreMs?: number | undefined;
 }
 
-/** Time that another tab, or the next page load, waits longer before it deletes messages, in milliseconds. */
+/** Additional time before another tab or the next page load deletes messages, in milliseconds. */
 const GRACE_MS = 2000;
 
 /**
- * Creates the list of a client's conversations. `createChatStore(client, { id, storage, … })` opens one of them. The list
- * reads the storage when it is used for the first time, and lasts as long as its client: an app creates one.
+ * Creates the list of a client's conversations. `createChatStore(client, { id, storage, … })` opens a conversation. The
+ * list reads the storage at its first use and lasts as long as its client, so that an app creates one list.
  *
- * Titles come from the first question, and each conversation has a status. Where the storage is refused, the list lasts as
- * long as the page, and the client emits why.
+ * Titles come from the first question, and each conversation has a status. If the storage fails, the list lasts as long as
+ * the page, and the client emits `storage-error`.
  *
  * @example
  * ```ts
@@ -91,8 +91,8 @@ export function createConversationList(
   options: ConversationListOptions = {},
 ): ConversationList {
   noteOptions("createConversationList or useConversations", options, client);
-  const { createTitle = titleOfQuestion, restoreMs = 10_000 } = options;
-  const storage = storageOf(client, options.storage ?? memoryStorage());
+  const { createTitle = createDefaultTitle, restoreMs = 10_000 } = options;
+  const storage = getClientStorage(client, options.storage ?? memoryStorage());
   const records = createConversationRecords(client, storage, () => store.flush());
   const tracked = new Set<string>();
   const activity = createConversationActivity(client, {
@@ -103,13 +103,13 @@ export function createConversationList(
     onAnswering: (id, isAnswering) => records.change(id, { isAnswering }),
     onStatus: () => store.flush(),
   });
-  const { chatOf } = activity;
-  const search = createConversationSearch({ storage, chatOf });
-  const news = createConversationNews(client, storage, {
-    isAnswering: (id) => activity.statusOf(id) === "answering",
+  const { getChat } = activity;
+  const search = createConversationSearch({ storage, getChat });
+  const unread = createUnreadState(client, storage, {
+    isAnswering: (id) => activity.getStatus(id) === "answering",
     onChange: () => store.flush(),
   });
-  const list = createListing(records.all, { statusOf: activity.statusOf, news, restoreMs });
+  const list = createListing(records.all, { getStatus: activity.getStatus, unread, restoreMs });
   let isRead = false;
   let reading: Promise<void> | undefined;
   const store = createStore(() => list(!isRead), { clock: client.clock, onUse: () => void open() });
@@ -128,12 +128,12 @@ export function createConversationList(
       records.change(id, {
         ...(title.trim() !== "" && { title: title.trim() }),
         ...(isPinned !== undefined && { isPinned }),
-        ...(folder !== undefined && { folder: folderOf(folder) }),
+        ...(folder !== undefined && { folder: normalizeFolder(folder) }),
       }),
     renameFolder(folder, name) {
-      const old = folderOf(folder);
+      const old = normalizeFolder(folder);
       const within = [...records.all].flatMap(([id, record]) => (old && record.folder === old ? id : []));
-      records.changeAll(within, { folder: folderOf(name) });
+      records.changeAll(within, { folder: normalizeFolder(name) });
     },
     remove(id) {
       records.change(id, { removedAt: Date.now(), isAnswering: false });
@@ -146,8 +146,8 @@ export function createConversationList(
     },
     show(id) {
       tracked.add(id);
-      if (isRead) activity.follow([id]);
-      return news.show(id);
+      if (isRead) activity.subscribe([id]);
+      return unread.show(id);
     },
   };
 
@@ -157,15 +157,15 @@ export function createConversationList(
   }
 
   async function read(): Promise<void> {
-    // the clock of another device may be ahead: what was removed there can be restored as long as here
+    // the clock of another device may be ahead: conversations that it removes can be restored for the full time here
     storage.watch(COLLECTION, (changes) => merge(changes, restoreMs + GRACE_MS));
     let isForgotten = false;
     // the list lives as long as its client
-    onForget(client, () => {
+    registerForget(client, () => {
       isForgotten = true;
       for (const id of records.all.keys()) search.forget(id);
       records.clear();
-      news.clear();
+      unread.clear();
       store.flush();
     });
     await readWhenPossible(
@@ -177,41 +177,41 @@ export function createConversationList(
       (error) => reportStorageFailure(client, error),
     );
     isRead = true;
-    activity.onNewChat(followAll);
-    followAll();
+    activity.onNewChat(subscribeToAll);
+    subscribeToAll();
     store.flush();
   }
 
-  function followAll(): void {
-    activity.follow([...records.all.keys(), ...tracked]);
+  function subscribeToAll(): void {
+    activity.subscribe([...records.all.keys(), ...tracked]);
   }
 
   /**
-   * Takes what other tabs and devices have written or removed.
+   * Merges changes of other tabs and devices.
    *
-   * @param leastMs shortest time until what they have removed is deleted
+   * @param minMs minimum time until the messages of a removed conversation are deleted, in milliseconds
    */
-  function merge(changes: ReadonlyMap<string, unknown>, leastMs: number): void {
+  function merge(changes: ReadonlyMap<string, unknown>, minMs: number): void {
     for (const [id, value] of changes) {
-      if (news.take(id, value)) continue;
-      const record = recordIn(value);
+      if (unread.take(id, value)) continue;
+      const record = parseRecord(value);
       if (!records.take(id, record)) continue;
       search.forget(id);
       if (record?.isAnswering) activity.watchElsewhere(id);
       if (record?.removedAt !== undefined)
-        endRemoved(id, Math.max(leastMs, record.removedAt + restoreMs + GRACE_MS - Date.now()));
+        endRemoved(id, Math.max(minMs, record.removedAt + restoreMs + GRACE_MS - Date.now()));
     }
-    if (isRead) followAll();
+    if (isRead) subscribeToAll();
     store.flush();
   }
 
   function endRemoved(id: string, purgeMs: number): void {
-    chatOf(id)?.stop();
-    void purgeLater({ client, storage, records, chatOf }, id, purgeMs);
+    getChat(id)?.stop();
+    void purgeLater({ client, storage, records, getChat }, id, purgeMs);
   }
 }
 
-/** Notes the questions of a chat: the first gives a conversation its record and title, each its time. */
+/** Notes the questions of a chat. The first question creates the record with its title; each sets the time. */
 function noteQuestions(
   records: ConversationRecords,
   createTitle: (question: string) => string,
@@ -228,12 +228,12 @@ function noteQuestions(
     records.add(id, { title: createTitle(first.content), createdAt, updatedAt });
   } else if (updatedAt > record.updatedAt) {
     const title = record.title || createTitle(first.content);
-    // a question in a removed conversation brings it back: its messages would be lost
+    // a question restores a removed conversation, so that its messages are not deleted
     records.change(id, { updatedAt, title, removedAt: undefined });
   }
 }
 
-/** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
+/** Creates an id of 128 random bits. Pages over plain http have no `randomUUID`. */
 function createId(): string {
   return Array.from(createRandomWords(), (word) => word.toString(36)).join("");
 }

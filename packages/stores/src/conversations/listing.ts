@@ -1,33 +1,33 @@
 import type { ConversationStatus } from "./activity.js";
-import type { ConversationNews } from "./news.js";
 import type { Conversation, ConversationRecord } from "./record.js";
+import type { UnreadState } from "./unread.js";
 
 /** Snapshot of the list. */
 export interface ConversationListState {
-  /** All conversations: pinned ones first, and the one with the newest question first. */
+  /** All conversations: pinned conversations first, then by the time of the last question, newest first. */
   readonly conversations: readonly Conversation[];
-  /** Names of the folders that have conversations, in the order of the alphabet. */
+  /** Names of the folders with conversations, in alphabetical order. */
   readonly folders: readonly string[];
-  /** Removed conversations that `restore` still brings back, the last one first. */
+  /** Removed conversations that `restore` can bring back, last removed first. */
   readonly removed: readonly Conversation[];
-  /** True until the storage was read, for at most 3 s. */
+  /** True until the storage is read, for at most 3 s. */
   readonly isRestoring: boolean;
 }
 
 type Listed = ConversationRecord & { readonly conversation: Conversation };
-const pinOf = ({ conversation }: Listed) => Number(conversation.isPinned);
+const getPinRank = ({ conversation }: Listed) => Number(conversation.isPinned);
 type Removed = Listed & { readonly removedAt: number };
 
-/** Returns a function that makes the list of the records as they stand. A conversation stays the same object until it changes. */
+/** Creates a function that lists the current records. A conversation stays the same object until it changes. */
 export function createListing(
   records: ReadonlyMap<string, ConversationRecord>,
   {
-    statusOf,
-    news,
+    getStatus,
+    unread,
     restoreMs,
   }: {
-    readonly statusOf: (id: string) => ConversationStatus;
-    readonly news: Pick<ConversationNews, "isUnread" | "timeOf">;
+    readonly getStatus: (id: string) => ConversationStatus;
+    readonly unread: Pick<UnreadState, "isUnread" | "getTime">;
     readonly restoreMs: number;
   },
 ): (isRestoring: boolean) => ConversationListState {
@@ -37,25 +37,25 @@ export function createListing(
     const all = [...records].map(
       ([id, record]): Listed => ({
         ...record,
-        conversation: shownAs(id, record),
-        updatedAt: news.isUnread(id) ? Math.max(record.updatedAt, news.timeOf(id)) : record.updatedAt,
+        conversation: toConversation(id, record),
+        updatedAt: unread.isUnread(id) ? Math.max(record.updatedAt, unread.getTime(id)) : record.updatedAt,
       }),
     );
     shown = new Map(all.map(({ conversation }) => [conversation.id, conversation]));
     const conversations = all
       .filter(({ removedAt }) => removedAt === undefined)
-      .sort((a, b) => pinOf(b) - pinOf(a) || b.updatedAt - a.updatedAt)
+      .sort((a, b) => getPinRank(b) - getPinRank(a) || b.updatedAt - a.updatedAt)
       .map(({ conversation }) => conversation);
     const removed = all
       .filter((one): one is Removed => one.removedAt !== undefined && one.removedAt + restoreMs > Date.now())
       .sort((a, b) => b.removedAt - a.removedAt)
       .map(({ conversation }) => conversation);
-    return { conversations, folders: foldersOf(conversations), removed, isRestoring };
+    return { conversations, folders: listFolders(conversations), removed, isRestoring };
   };
 
-  function shownAs(id: string, record: ConversationRecord): Conversation {
+  function toConversation(id: string, record: ConversationRecord): Conversation {
     const { title, createdAt, updatedAt, isPinned = false, folder } = record;
-    const now = { status: statusOf(id), isUnread: news.isUnread(id) };
+    const now = { status: getStatus(id), isUnread: unread.isUnread(id) };
     const known = shown.get(id);
     const next: Conversation = {
       ...{ id, title, createdAt, updatedAt, isPinned },
@@ -66,7 +66,7 @@ export function createListing(
   }
 }
 
-function foldersOf(conversations: readonly Conversation[]): readonly string[] {
+function listFolders(conversations: readonly Conversation[]): readonly string[] {
   const names = new Set(conversations.map(({ folder }) => folder).filter((name) => name !== undefined));
   return [...names].sort((a, b) => a.localeCompare(b));
 }

@@ -4,15 +4,15 @@ import type { ChatStore } from "../chat/chat-store.js";
 import { createRecordWriter } from "../storage/record-writer.js";
 import type { ConversationRecords } from "./records.js";
 
-/** Parts that the deletion of conversations needs. */
+/** Dependencies of the deletion of conversations. */
 interface PurgeContext {
   readonly client: Client;
   readonly storage: RecordStorage;
   readonly records: ConversationRecords;
-  readonly chatOf: (id: string) => ChatStore | undefined;
+  readonly getChat: (id: string) => ChatStore | undefined;
 }
 
-/** Deletes a removed conversation after `ms`, unless it is restored or removed anew before. */
+/** Deletes a removed conversation after `ms` milliseconds, unless it is restored or removed again before. */
 export async function purgeLater(context: PurgeContext, id: string, ms: number): Promise<void> {
   const { client, records } = context;
   const removedAt = records.all.get(id)?.removedAt;
@@ -22,18 +22,18 @@ export async function purgeLater(context: PurgeContext, id: string, ms: number):
 }
 
 /**
- * Deletes a conversation with its messages, also those that no chat of this tab has read. The record goes last: as long
- * as it is there, the next page load deletes what is left.
+ * Deletes a conversation with all stored messages. Deletes its record last, so that the next page load can finish an
+ * interrupted deletion.
  */
-async function purge({ client, storage, records, chatOf }: PurgeContext, id: string): Promise<void> {
+async function purge({ client, storage, records, getChat }: PurgeContext, id: string): Promise<void> {
   const collection = `chat/${id}`;
   const onFailure = (error: unknown) => reportStorageFailure(client, error);
-  chatOf(id)?.reset();
+  getChat(id)?.reset();
   const messages = createRecordWriter({
     client,
     storage,
     collection,
-    recordOf: () => undefined,
+    createRecord: () => undefined,
     onFailure,
   });
   try {

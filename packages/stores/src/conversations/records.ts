@@ -12,18 +12,18 @@ type Fields = { [Key in keyof ConversationRecord]?: ConversationRecord[Key] | un
 export interface ConversationRecords {
   readonly all: ReadonlyMap<string, ConversationRecord>;
   add(id: string, record: Pick<ConversationRecord, "title" | "createdAt" | "updatedAt">): void;
-  /** Changes fields of a conversation, if it has a record; `undefined` and `false` remove one. */
+  /** Changes fields of a conversation, if it has a record. `undefined` and `false` remove a field. */
   change(id: string, fields: Fields): void;
-  /** Changes the same fields of many conversations at once: one list is made, and one write. */
+  /** Changes the same fields of many conversations with one notification and one write. */
   changeAll(ids: readonly string[], fields: Fields): void;
-  /** Takes a record that another tab has written or removed. Returns false for one that is older than the one here. */
+  /** Takes a record that another tab has written or removed. Returns false if the record here is newer. */
   take(id: string, record: ConversationRecord | undefined): boolean;
   remove(id: string): void;
-  /** Forgets all records. Nothing is written. */
+  /** Forgets all records. Writes nothing. */
   clear(): void;
 }
 
-/** Creates the records of a client's conversations. `onChange` is called after each change that is written. */
+/** Creates the records of a client's conversations. `onChange` is called after each change that this page writes. */
 export function createConversationRecords(
   client: Client,
   storage: RecordStorage,
@@ -34,14 +34,14 @@ export function createConversationRecords(
     client,
     storage,
     collection: COLLECTION,
-    recordOf: (id) => all.get(id),
+    createRecord: (id) => all.get(id),
     onFailure: (error) => reportStorageFailure(client, error),
   });
   return {
     all,
     add(id, record) {
       all.set(id, { ...record, revision: 1 });
-      changed([id]);
+      saveChange([id]);
     },
     change: (id, fields) => changeAll([id], fields),
     changeAll,
@@ -53,7 +53,7 @@ export function createConversationRecords(
     },
     remove(id) {
       all.delete(id);
-      changed([id]);
+      saveChange([id]);
     },
     clear: () => all.clear(),
   };
@@ -63,13 +63,13 @@ export function createConversationRecords(
     for (const id of known) {
       const record = all.get(id) as ConversationRecord;
       const entries = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
-      const kept = entries.filter(([, value]) => value !== undefined && value !== false);
-      all.set(id, Object.fromEntries(kept) as unknown as ConversationRecord);
+      const present = entries.filter(([, value]) => value !== undefined && value !== false);
+      all.set(id, Object.fromEntries(present) as unknown as ConversationRecord);
     }
-    if (known.length > 0) changed(known);
+    if (known.length > 0) saveChange(known);
   }
 
-  function changed(ids: readonly string[]): void {
+  function saveChange(ids: readonly string[]): void {
     onChange();
     for (const id of ids) writer.mark(id);
     void writer.write();

@@ -1,33 +1,33 @@
 import type { Billing } from "@sluice/core";
-import { type ErrorFacts, kindOf } from "./error-kind.js";
+import { type ErrorFields, findKind } from "./error-kind.js";
 import { type ErrorKind, type ErrorMessages, errorMessages } from "./error-messages.js";
 
 /**
- * Next step that helps after an error.
+ * Next step after an error.
  *
- * - `retry`: send it again
- * - `wait`: send it again later; `retryAt` says when, where that is known
+ * - `retry`: send the request again
+ * - `wait`: send the request again later; `retryAt` says when, if known
  * - `sign-in`: let the user sign in
  * - `switch-model`: let the user choose another model
- * - `check-input`: let the user change what was entered
+ * - `check-input`: let the user change the input
  * - `contact`: the user can do nothing; show who runs the app
  * - `none`: nothing is wrong, or nothing helps
  */
 export type ErrorAction = "retry" | "wait" | "sign-in" | "switch-model" | "check-input" | "contact" | "none";
 
-/** An error in the words of a user. */
+/** An error in words for users. */
 export interface ErrorDescription {
   /** Kind of the error, for an icon or a test. */
   readonly kind: ErrorKind;
-  /** Short name of what happened, at most five words in English. */
+  /** Short name of the problem, at most five words in English. */
   readonly title: string;
-  /** Advice on what to do, at most twelve words in English. It says where the request may be billed. */
+  /** Advice on what to do, at most twelve words in English. It tells if the request may be billed. */
   readonly hint: string;
   /** Next step that helps. */
   readonly action: ErrorAction;
-  /** Time from which the request may be sent again; Unix milliseconds. Absent where the gateway named none. */
+  /** Earliest time to send the request again; Unix milliseconds. Absent if the gateway gave no time. */
   readonly retryAt?: number;
-  /** `maybe` where the failed request may be billed all the same. */
+  /** `maybe` if the failed request may be billed. */
   readonly billing: Billing;
 }
 
@@ -74,7 +74,7 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   unexpected: "retry",
 };
 
-/** Kinds of errors that come before the gateway can have acted, say that it refused, or are not of a request. */
+/** Kinds of errors that cost nothing: not sent, rejected by the gateway, or not related to a request. */
 const unbilled: ReadonlySet<ErrorKind> = new Set([
   "invalidInput",
   "blindModel",
@@ -94,15 +94,15 @@ const unbilled: ReadonlySet<ErrorKind> = new Set([
   "unexpected",
 ]);
 
-/** Kinds of errors that are about the result of a task or asset: it was created, so that it may be billed. */
-const ofResults: ReadonlySet<ErrorKind> = new Set(["videoFailed", "videoMissing", "assetFailed"]);
+/** Kinds of errors about the result of a task or asset. It was created, so that it may be billed. */
+const resultErrors: ReadonlySet<ErrorKind> = new Set(["videoFailed", "videoMissing", "assetFailed"]);
 
-/** Time at which each error was described first. An error has no time of its own, and each render describes it. */
+/** Time of the first description of each error, because errors have no time and each render describes them again. */
 const firstSeen = new WeakMap<object, number>();
 
 /**
- * Describes an error in a user's words: `error` of a hook or of a message, an error that was caught, or `error` of an
- * image that failed. Errors of an earlier page load are described, too. Anything else is `unexpected`.
+ * Describes an error in words for users: the `error` of a hook, a message or an image, or a caught error. Works for errors
+ * of an earlier page load, too. Any other value is `unexpected`.
  *
  * @example
  * ```tsx
@@ -119,12 +119,12 @@ const firstSeen = new WeakMap<object, number>();
  */
 export function describeError(error: unknown, options: DescribeErrorOptions = {}): ErrorDescription {
   const { messages = errorMessages } = options;
-  const facts: ErrorFacts = typeof error === "object" && error !== null ? error : {};
-  const kind = kindOf(facts);
-  const billing = billingOf(facts, kind);
-  // texts that another version or a program has written may lack one
+  const fields: ErrorFields = typeof error === "object" && error !== null ? error : {};
+  const kind = findKind(fields);
+  const billing = findBilling(fields, kind);
+  // messages of another version may lack a kind
   const { title, hint } = messages[kind] ?? errorMessages[kind];
-  const retryAt = retryTimeOf(facts);
+  const retryAt = computeRetryTime(fields);
   return {
     kind,
     title,
@@ -135,19 +135,19 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
   };
 }
 
-function billingOf(facts: ErrorFacts, kind: ErrorKind): Billing {
-  if (ofResults.has(kind)) return "maybe";
-  // a browser asks a server that allows no origin before it sends anything, and another server bills nothing
+function findBilling(fields: ErrorFields, kind: ErrorKind): Billing {
+  if (resultErrors.has(kind)) return "maybe";
+  // the browser's preflight request failed before the request was sent, or another server responded
   if (kind === "originRefused" || kind === "wrongAddress") return "none";
   // a poll failed, and polls are free
-  if (facts.handle !== undefined) return "none";
-  if (facts.billing === "none" || facts.billing === "maybe") return facts.billing;
+  if (fields.handle !== undefined) return "none";
+  if (fields.billing === "none" || fields.billing === "maybe") return fields.billing;
   return unbilled.has(kind) ? "none" : "maybe";
 }
 
-function retryTimeOf(facts: ErrorFacts): number | undefined {
-  if (typeof facts.retryAfterMs !== "number") return undefined;
-  const seenAt = firstSeen.get(facts) ?? Date.now();
-  firstSeen.set(facts, seenAt);
-  return seenAt + facts.retryAfterMs;
+function computeRetryTime(fields: ErrorFields): number | undefined {
+  if (typeof fields.retryAfterMs !== "number") return undefined;
+  const seenAt = firstSeen.get(fields) ?? Date.now();
+  firstSeen.set(fields, seenAt);
+  return seenAt + fields.retryAfterMs;
 }

@@ -1,7 +1,7 @@
 import type { ErrorKind } from "./error-messages.js";
 
-/** Fields of an error that tell its kind. A storage keeps all of them but `handle`, `task` and `issues`. */
-export interface ErrorFacts {
+/** Fields of an error that determine its kind. A storage stores all but `handle`, `task` and `issues`. */
+export interface ErrorFields {
   readonly name?: unknown;
   readonly status?: unknown;
   readonly code?: unknown;
@@ -15,40 +15,40 @@ export interface ErrorFacts {
   readonly retryAfterMs?: unknown;
 }
 
-/** Finds the kind of an error by its fields, which an error of an earlier page load has, too. */
-export function kindOf(facts: ErrorFacts): ErrorKind {
-  switch (facts.name) {
+/** Finds the kind of an error by its fields, which survive a reload. */
+export function findKind(fields: ErrorFields): ErrorKind {
+  switch (fields.name) {
     case "APIError":
-      return kindOfAnswer(facts);
+      return findResponseKind(fields);
     case "ConnectionError":
-      if (facts.reason === "origin-refused") return "originRefused";
+      if (fields.reason === "origin-refused") return "originRefused";
       if (globalThis.navigator?.onLine === false) return "offline";
-      return facts.billing === "none" ? "unreachable" : "connectionLost";
+      return fields.billing === "none" ? "unreachable" : "connectionLost";
     case "TimeoutError":
-      if (facts.phase === "deadline") return "videoLate";
-      return facts.phase === "chunk" ? "stalled" : "timedOut";
+      if (fields.phase === "deadline") return "videoLate";
+      return fields.phase === "chunk" ? "stalled" : "timedOut";
     case "StreamError":
-      return kindOfStream(facts.reason);
+      return findStreamKind(fields.reason);
     case "ValidationError":
-      return isAboutSight(facts.issues) ? "blindModel" : "invalidInput";
+      return isAboutSight(fields.issues) ? "blindModel" : "invalidInput";
     case "ConfigurationError":
       return "setup";
     case "ResponseError":
       return "unreadable";
     case "TaskError":
-      return kindOfTask(facts);
+      return findTaskKind(fields);
     case "AbortError":
       return "stopped";
     case "QuotaExceededError":
       return "storageFull";
     case undefined:
-      return "message" in facts ? "imageFailed" : "unexpected";
+      return "message" in fields ? "imageFailed" : "unexpected";
     default:
       return "unexpected";
   }
 }
 
-/** Codes that say more than their status: of `@sluice/worker-proxy`, and one that gateways give to a text without room. */
+/** Kinds of error codes: codes of `@sluice/worker-proxy`, and the gateway's code for a text that is too long. */
 const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
   user_mismatch: "otherUser",
@@ -72,30 +72,30 @@ const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
   429: "rateLimited",
 };
 
-function kindOfAnswer({ status, code, reason }: ErrorFacts): ErrorKind {
+function findResponseKind({ status, code, reason }: ErrorFields): ErrorKind {
   if (reason === "wrong-address") return "wrongAddress";
   const known = typeof code === "string" && Object.hasOwn(kindsOfCode, code) && kindsOfCode[code];
   if (known) return known;
   if (typeof status !== "number") return "unexpected";
-  // a 2xx answer with an error in it came from the model
+  // a 2xx response with an error came from the model
   if (status < 400) return "modelFailed";
-  // the proxy's own `baseURL` is wrong: what answered it was not the gateway
+  // the proxy's own `baseURL` is wrong: another server than the gateway responded
   if (status < 500 && code === "upstream_type") return "setup";
   return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
 }
 
-function kindOfTask({ reason, task }: ErrorFacts): ErrorKind {
+function findTaskKind({ reason, task }: ErrorFields): ErrorKind {
   if (reason === "expired") return "videoExpired";
   if (reason === "no-result") return "videoMissing";
   return "uri" in Object(task) ? "assetFailed" : "videoFailed";
 }
 
-function kindOfStream(reason: unknown): ErrorKind {
+function findStreamKind(reason: unknown): ErrorKind {
   if (reason === "truncated" || reason === "interrupted") return "cutOff";
   return reason === "malformed" ? "damaged" : "modelFailed";
 }
 
-/** True for the issue of a chat whose model sees no images; an issue about one image has its number in the path. */
+/** Returns true if the model of a chat sees no images. An issue about one image has its index in the path. */
 function isAboutSight(issues: unknown): boolean {
   return (
     Array.isArray(issues) && issues.some(({ path, rule }) => path === "images" && rule === "chat.images")

@@ -1,22 +1,22 @@
 /**
- * Reason why a file was not taken.
+ * Reason why a file was not attached.
  *
- * - `type`: it is no image that models see; its bytes decide, not its name
+ * - `type`: it is not an image that models see; its bytes decide, not its name
  * - `size`: it is larger than `maxBytes`, and `downscale` is off
  * - `number`: there are `max` attachments already
- * - `unreadable`: it is empty or damaged, or could not be read any more
+ * - `unreadable`: it is empty or damaged, or can no longer be read
  */
 export type AttachmentProblemKind = "type" | "size" | "number" | "unreadable";
 
-/** One kind of error in words: a title of at most five words, and a hint of at most twelve. */
+/** Text for one kind of error: a title of at most five words and a hint of at most twelve. */
 export interface ErrorText {
-  /** Short name of what happened. */
+  /** Short name of the problem. */
   readonly title: string;
-  /** Advice on what to do; empty where there is none. */
+  /** Advice on what to do; may be empty. */
   readonly hint: string;
 }
 
-/** Kind of an error, as a user tells errors apart. */
+/** Kind of an error, by its meaning for users. */
 export type ErrorKind =
   | "offline"
   | "unreachable"
@@ -53,9 +53,9 @@ export type ErrorKind =
   | "stopped"
   | "unexpected";
 
-/** All texts of {@link describeError} and `useAttachments`: one for each kind of error. A missing kind is a type error. */
+/** All texts of {@link describeError} and `useAttachments`, one for each kind of error. A missing kind is a type error. */
 export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
-  /** Sentence that follows the hint where the failed request may be billed. */
+  /** Sentence after the hint if the failed request may be billed. */
   readonly mayBeBilled: string;
   /** Reasons why a file was not attached. `{name}`, `{max}` and `{megabytes}` stand for its name and the limits. */
   readonly attachments: Readonly<Record<AttachmentProblemKind, string>>;
@@ -79,12 +79,12 @@ export const errorMessages: ErrorMessages = {
   },
   wrongAddress: { title: "Wrong address", hint: "Check the app's `baseURL` and its proxy." },
   connectionLost: { title: "Connection lost", hint: "Check your internet, then try again." },
-  timedOut: { title: "No answer in time", hint: "Try again, or choose another model." },
-  stalled: { title: "The answer stopped coming", hint: "Try again." },
-  cutOff: { title: "The answer was cut off", hint: "Try again to get all of it." },
-  damaged: { title: "The answer was damaged", hint: "Try again." },
+  timedOut: { title: "No response in time", hint: "Try again, or choose another model." },
+  stalled: { title: "The response stopped", hint: "Try again." },
+  cutOff: { title: "The response was cut off", hint: "Try again to get all of it." },
+  damaged: { title: "The response was damaged", hint: "Try again." },
   modelFailed: { title: "The model had an error", hint: "Try again." },
-  unreadable: { title: "Unknown answer", hint: "Try again, or report it." },
+  unreadable: { title: "Unknown response", hint: "Try again, or report it." },
   invalidInput: { title: "Please check your input", hint: "Fix what is marked, then try again." },
   blindModel: { title: "This model can't see images", hint: "Choose another model, or remove the images." },
   refusedInput: { title: "Request not accepted", hint: "Change your input, then try again." },

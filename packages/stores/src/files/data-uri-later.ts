@@ -1,2 +1,2 @@
-// imported later alone: a bundler warns of a module that a page imports both later and at once
+// only for dynamic imports, because bundlers warn about a module with both static and dynamic imports
 export { readSignedType, toDataURI } from "@sluice/core/internal/media";

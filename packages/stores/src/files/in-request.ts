@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import { getUploader } from "@sluice/core/internal";
 
-/* Loaded where a request has files. */
+/* Loaded for requests with files. */
 
 /** Returns a copy of a request with `replace` applied to each file. */
 function mapFiles(value: unknown, replace: (file: Blob) => string): unknown {
@@ -11,18 +11,19 @@ function mapFiles(value: unknown, replace: (file: Blob) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapFiles(item, replace)]));
 }
 
-/** Address that stands for a file while a request is checked. */
-const PLACE = "https://file.invalid/";
+/** URL that replaces a file while a request is checked. */
+const PLACEHOLDER = "https://file.invalid/";
 
-/** Returns a request with an address in the place of each file, to check it before anything is uploaded. */
-export const withPlaces = <Request>(request: Request): Request => mapFiles(request, () => PLACE) as Request;
+/** Returns a request with a placeholder URL for each file, to check it before an upload. */
+export const replaceFiles = <Request>(request: Request): Request =>
+  mapFiles(request, () => PLACEHOLDER) as Request;
 
 /**
- * Uploads the files of a request one after the other, and returns the request with their addresses. Each file is stored
- * once, also where it is used twice.
+ * Uploads the files of a request one after the other, and returns the request with their URLs. A file that is used twice
+ * is uploaded once.
  *
- * @param onProgress called with the share of all bytes that are stored, from 0 to 1
- * @throws {ConfigurationError} if the client has no uploader
+ * @param onProgress called with the share of all bytes that is uploaded, from 0 to 1
+ * @throws {ConfigurationError} if the client lacks an uploader
  * @throws the errors of the uploader
  */
 export async function uploadFiles<Request>(

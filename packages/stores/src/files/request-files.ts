@@ -1,4 +1,4 @@
-/** A request that may have files in the place of addresses. */
+/** A request that may have files instead of URLs. */
 export type WithFiles<Request> = Request extends Blob
   ? Request
   : Request extends object
@@ -11,7 +11,7 @@ export type WithFiles<Request> = Request extends Blob
       }
     : Request;
 
-/** Returns true if a request has a file in it. */
+/** Returns true if a request contains a file. */
 export function hasFiles(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return value instanceof Blob || Object.values(value).some(hasFiles);

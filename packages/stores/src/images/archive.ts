@@ -1,23 +1,23 @@
 import type { Client, GeneratedImage, ImageResult } from "@sluice/core";
 import type { FailedImage } from "@sluice/core/internal";
-import { newestCopy, withCopy } from "../archive/renewal.js";
+import { applyCopy, findCopy } from "../archive/renewal.js";
 
-/* Loaded where the link of an image has run out, and the proxy keeps a copy. */
+/* Loaded when the link of an image has expired and the proxy stores a copy. */
 
 /**
- * Returns the images with new links to the proxy's copies in the place of those that have expired.
+ * Returns the images with expired links replaced by new links to the proxy's copies.
  *
- * @param dueAt returns the time from which an image is renewed
+ * @param getDueAt returns the time to renew an image, in Unix milliseconds
  * @throws the errors of `getArchivedMedia`
  */
-export async function renewedImages(
+export async function renewImages(
   client: Client,
   result: ImageResult,
-  dueAt: (image: GeneratedImage | FailedImage) => number,
+  getDueAt: (image: GeneratedImage | FailedImage) => number,
 ): Promise<ImageResult> {
   const images = result.images.map(async (image) =>
-    image.url !== undefined && dueAt(image) <= Date.now()
-      ? withCopy(image, await newestCopy(client, "urls", image.url))
+    image.url !== undefined && getDueAt(image) <= Date.now()
+      ? applyCopy(image, await findCopy(client, "urls", image.url))
       : image,
   );
   return { ...result, images: await Promise.all(images) };

@@ -15,18 +15,19 @@ import type { ImageRequestOf, SettledImages } from "./state.js";
 export interface Run<Model extends string> {
   /** The result. Never rejects. */
   readonly settled: Promise<SettledImages<Model>>;
-  /** Ends the request at once, without `onEnd`. `why` becomes part of the error. */
+  /** Aborts the request without calling `onEnd`. The error contains `why`. */
   readonly stop: (why: string) => SettledImages<Model>;
-  /** Returns the request as it was sent, with the addresses of its files; undefined before. */
-  readonly sent: () => ImageRequestOf<Model> | undefined;
-  /** Returns the cost of the request so far. */
-  readonly billing: () => Billing;
+  /** Returns the sent request, with the URLs of its files; undefined before it is sent. */
+  readonly getSent: () => ImageRequestOf<Model> | undefined;
+  /** Returns whether the request may be billed so far. */
+  readonly getBilling: () => Billing;
 }
 
 /**
- * Sends a request that {@link refusalOf} has accepted, its files first. `onEnd` is called when it ends by result,
- * `onUpload` with the share of the files that is stored.
+ * Uploads the files of a request that {@link findRefusal} has accepted, and sends it.
  *
+ * @param onEnd called with the result, unless the request was stopped
+ * @param onUpload called with the share of the files that is uploaded, from 0 to 1; undefined at the end
  * @param ready the request as an earlier run has sent it
  */
 export function createRun<Model extends string>(
@@ -45,7 +46,7 @@ export function createRun<Model extends string>(
   const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
     resolve = resolveSettled;
   });
-  // the cost so far is needed as soon as the request is stopped
+  // `stop` needs the billing at once
   const tracked = trackBilling(client, (soFar) => {
     billing = soFar;
   });
@@ -53,21 +54,21 @@ export function createRun<Model extends string>(
     sent = request;
     return generateImages(tracked, request as AnyRequest, { ...options, signal, checks: false });
   };
-  const generated = !ready && hasFiles(variables) ? uploaded().then(generate) : generate(ready ?? variables);
+  const generated = !ready && hasFiles(variables) ? upload().then(generate) : generate(ready ?? variables);
   generated.then(
-    (data) => ended({ status: "success", data, variables }),
-    (cause) => ended(failureOf(cause, billing, variables)),
+    (data) => finish({ status: "success", data, variables }),
+    (cause) => finish(createFailure(cause, billing, variables)),
   );
 
   return {
     settled,
-    sent: () => sent,
-    billing: () => billing,
+    getSent: () => sent,
+    getBilling: () => billing,
     stop(why) {
       const bill =
         billing === "maybe" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
       const reason = new DOMException(`The request was ${why}: ${bill}`, "AbortError");
-      const stopped = failureOf(reason, billing, variables);
+      const stopped = createFailure(reason, billing, variables);
       isStopped = true;
       resolve(stopped);
       abort(reason);
@@ -75,9 +76,9 @@ export function createRun<Model extends string>(
     },
   };
 
-  async function uploaded(): Promise<ImageRequestOf<Model>> {
-    const { uploadFiles, withPlaces } = await import("../files/in-request.js");
-    assertAccepted(withPlaces(variables), checkImageRequest, client.warn, options);
+  async function upload(): Promise<ImageRequestOf<Model>> {
+    const { uploadFiles, replaceFiles } = await import("../files/in-request.js");
+    assertAccepted(replaceFiles(variables), checkImageRequest, client.warn, options);
     const ready = await uploadFiles(client, variables, signal, (share) => {
       if (!isStopped) onUpload(share);
     });
@@ -85,7 +86,7 @@ export function createRun<Model extends string>(
     return ready;
   }
 
-  function ended(result: SettledImages<Model>): void {
+  function finish(result: SettledImages<Model>): void {
     end();
     if (isStopped) return;
     resolve(result);
@@ -94,10 +95,10 @@ export function createRun<Model extends string>(
 }
 
 /**
- * Makes the result of a request that breaks a rule and is not sent; undefined for a valid one, and for one with files,
- * which is checked before they are uploaded.
+ * Creates the result of a request that breaks a rule and is not sent. Returns undefined for a valid request, and for a
+ * request with files, which is checked before the upload.
  */
-export function refusalOf<Model extends string>(
+export function findRefusal<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
   options: RequestOptions,
@@ -110,15 +111,15 @@ export function refusalOf<Model extends string>(
     assertAccepted(variables, checkImageRequest, client.warn, options);
     return undefined;
   } catch (error) {
-    return failureOf(error, "none", variables);
+    return createFailure(error, "none", variables);
   }
 }
 
 /**
- * Makes the result of a request that failed. An error of this library has its own `billing`. Any other one may be shared,
- * as the reason of a signal is, and becomes the `cause` of an error with its name and text.
+ * Creates the result of a failed request. An error of this library has its own `billing`. Any other error may be shared,
+ * e.g. as the reason of a signal, so that it becomes the `cause` of a new error with its name and text.
  */
-export function failureOf<Model extends string>(
+export function createFailure<Model extends string>(
   cause: unknown,
   billing: Billing,
   variables: ImageRequestOf<Model>,

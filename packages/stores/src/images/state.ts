@@ -1,7 +1,7 @@
 import type { Billing, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
 import type { AnyRequest } from "@sluice/core/internal";
 
-/** Request of a model. For any other model, any fields. */
+/** Request of a model. An unknown model accepts any fields. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
   : AnyRequest;
@@ -9,22 +9,23 @@ export type ImageRequestOf<Model extends string> = Model extends ImageModel
 /** Result of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =
   | {
-      /** An answer came. Single images may still have failed: see the `error` of each. */
+      /** A response arrived. Single images may still have failed: see the `error` of each. */
       readonly status: "success";
       /** The images. */
       readonly data: ImageResult;
-      /** Absent: an answer came. */
+      /** Absent after a success. */
       readonly error?: undefined;
       /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;
     }
   | {
-      /** No answer came, or the request was stopped. */
+      /** The request failed or was stopped. */
       readonly status: "error";
-      /** Absent: no answer came. */
+      /** Absent after an error. */
       readonly data?: undefined;
       /**
-       * Error of this library, or an `AbortError` for a stopped request. Its `billing` says if the request may be billed.
+       * Error of this library, or an `AbortError` for a stopped request. Its `billing` tells whether the request may be
+       * billed.
        */
       readonly error: Error & { readonly billing?: Billing };
       /** The request, with `model` and `params`. */
@@ -33,22 +34,22 @@ export type SettledImages<Model extends string = ImageModel> =
 
 /** State of an image store, in the terms of TanStack Query. */
 export interface ImageState<Model extends string = ImageModel> {
-  /** `success`: an answer came. `error`: no answer came, or the request was stopped. */
+  /** `success`: a response arrived. `error`: the request failed or was stopped. */
   readonly status: "idle" | "pending" | "success" | "error";
-  /** Last answer. It stays while the next request is in flight, and if that request fails. */
+  /** Last result. It stays while the next request is in flight, and if that request fails. */
   readonly data: ImageResult | undefined;
   /** Number of images in `data` that failed. */
   readonly failedCount: number;
   /**
-   * Error of the last request: an error of this library, or an `AbortError` for a stopped request. Its `billing` says if
-   * the request may be billed.
+   * Error of the last request: an error of this library, or an `AbortError` for a stopped request. Its `billing` tells
+   * whether the request may be billed.
    */
   readonly error: (Error & { readonly billing?: Billing }) | undefined;
   /**
-   * Last request, with `model` and `params`, and with its files where it had some. `generate(variables)` sends it again.
+   * Last request, with `model`, `params` and its files. `generate(variables)` sends it again.
    */
   readonly variables: ImageRequestOf<Model> | undefined;
-  /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
+  /** Share of the request's files that is uploaded, from 0 to 1; undefined while no upload is in flight. */
   readonly uploadProgress: number | undefined;
   /** Time of the last request; Unix milliseconds. */
   readonly submittedAt: number | undefined;

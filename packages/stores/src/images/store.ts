@@ -19,25 +19,25 @@ import {
   noteOptions,
 } from "@sluice/core/internal";
 import type { WithFiles } from "../files/request-files.js";
-import { requestOptionsOf } from "../request-options.js";
-import { onForget } from "../storage/in-use.js";
-import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
+import { pickRequestOptions } from "../request-options.js";
+import { registerForget } from "../storage/in-use.js";
+import { createFailure, createRun, findRefusal, type Run } from "./generation.js";
 import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
 import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
 
 /** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
   /**
-   * Checks the request, sends it and waits for its images. Never rejects: resolves to the images or the
-   * error. A `model` in the request wins over the one of the store. A `File` or `Blob` in `image` is uploaded first, by
-   * the client's `uploads`; if that fails, the request is `not-sent`.
+   * Checks the request, sends it and waits for its images. Never rejects: resolves to the images or the error. A `model`
+   * in the request overrides the model of the store. A `File` or `Blob` in `image` is first uploaded by the client's
+   * `uploads`; if that fails, the request is `not-sent`.
    *
-   * The request is repeated as in `generateImages`. The same request after one whose answer was lost has its
-   * `idempotency-key`: a proxy with `idempotency()` gives the first images. If another request is in flight and
-   * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
+   * Retries work as in `generateImages`. If the response to a request was lost, the same request reuses its
+   * `idempotency-key`, and a proxy with idempotency returns the first images. If another request is in flight and
+   * `whenBusy` is `reject`, nothing is sent and the state does not change: only the promise reports it.
    */
   generate(request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>): Promise<SettledImages<Model>>;
-  /** Stops the request in flight, which becomes an `error`. Its `billing` shows if it may be billed. */
+  /** Stops the request in flight, which becomes an `error`. Its `billing` tells whether it may be billed. */
   stop(): void;
   /** Deletes the state. A request in flight is aborted, and may be billed. */
   reset(): void;
@@ -48,7 +48,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
 /**
  * Creates a store for images. Nothing is sent before `generate`.
  *
- * @param options the options, or a function that returns them and is called at each use, so that none is stale
+ * @param options the options, or a function that returns the current options at each use
  * @example
  * ```ts
  * const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
@@ -65,36 +65,36 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let run: Run<Model> | undefined;
   // the options of the last request
   let readLast = createReader<ImageStoreOptions<Model>>(options);
-  /** The last request, if nobody knows how it ended: the same one again has its key. */
+  /** The last request, if its response was lost. The same request reuses its key. */
   let lost: LostRequest<Model> | undefined;
-  /** The wait until the next link expires, while there are subscribers. */
+  /** Aborts the wait for the next link that expires; undefined without subscribers. */
   let waking: AbortController | undefined;
   const store = createStore(() => state, {
     clock: client.clock,
     client,
     onUse() {
-      const leaveClient = onForget(client, reset);
+      const unregister = registerForget(client, reset);
       waking = new AbortController();
       renewInTime();
       return () => {
-        leaveClient();
+        unregister();
         waking?.abort();
         waking = undefined;
       };
     },
   });
 
-  return withReader(readLast);
+  return createView(readLast);
 
-  function withReader(read: () => ImageStoreOptions<Model>): ImageStore<Model> {
+  function createView(read: () => ImageStoreOptions<Model>): ImageStore<Model> {
     return {
       getSnapshot: store.getSnapshot,
       subscribe: store.subscribe,
       async generate(request) {
-        const variables = variablesOf(request, read());
+        const variables = createVariables(request, read());
         if (run && read().whenBusy !== "replace")
-          return failureOf(new ConfigurationError(BUSY), "none", variables);
-        const refusal = refusalOf(client, variables, requestOptionsOf(read()));
+          return createFailure(new ConfigurationError(BUSY), "none", variables);
+        const refusal = findRefusal(client, variables, pickRequestOptions(read()));
         if (!refusal) return start(variables, read);
         if (!run) show(refusal, read, Date.now());
         return refusal;
@@ -104,7 +104,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
         if (stopped) show(stopped, readLast);
       },
       reset,
-      withOptions: (options) => withReader(createReader(options)),
+      withOptions: (options) => createView(createReader(options)),
     };
   }
 
@@ -113,12 +113,12 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     set(idle);
   }
 
-  function variablesOf(
+  function createVariables(
     request: object,
     { model: storeModel, params }: ImageStoreOptions<Model>,
   ): ImageRequestOf<Model> {
     const { model = storeModel } = request as { readonly model?: string };
-    // the parameters belong to one model, and another model may not have them
+    // the parameters belong to the store's model, and another model may not have them
     return { ...(model === storeModel && params), ...request, model } as unknown as ImageRequestOf<Model>;
   }
 
@@ -133,12 +133,12 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     lost = repeated;
     const onEnd = (settled: SettledImages<Model>) => {
       run = undefined;
-      const isLost = canReuseKey(settled.error, started.billing());
-      lost = isLost ? { variables, idempotencyKey, sent: started.sent() } : undefined;
+      const isLost = canReuseKey(settled.error, started.getBilling());
+      lost = isLost ? { variables, idempotencyKey, sent: started.getSent() } : undefined;
       show(settled, read);
     };
     const onUpload = (uploadProgress: number | undefined) => set({ ...state, uploadProgress });
-    const options = { ...requestOptionsOf(read()), idempotencyKey };
+    const options = { ...pickRequestOptions(read()), idempotencyKey };
     const started = createRun(client, variables, options, onEnd, onUpload, repeated?.sent);
     run = started;
     const { data, failedCount } = state;
@@ -148,7 +148,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   function stopRun(why: string): SettledImages<Model> | undefined {
     const ended = run?.stop(why);
-    // a repetition that did not arrive says nothing about the first request
+    // after a stopped request that may be billed, a repetition is a new request
     if (ended?.error?.billing === "maybe") lost = undefined;
     run = undefined;
     return ended;
@@ -163,7 +163,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     const failedCount = data?.images.filter((image) => image.error).length ?? 0;
     set({ ...idle, status, data, failedCount, error, variables, submittedAt });
     renewInTime();
-    // a separate task: the store does not fail by an error of the app
+    // in a microtask, so that an error of the app's callback does not break the store
     queueMicrotask(() => {
       const { onSuccess, onError } = read();
       if (settled.status === "success") onSuccess?.(settled.data, settled);
@@ -171,21 +171,21 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     });
   }
 
-  /** Waits until a link of the shown images expires, and renews it. */
+  /** Waits until a link of the shown images expires and renews it. */
   function renewInTime(): void {
     const { data } = state;
     if (!waking || !data) return;
     waking.abort();
     waking = new AbortController();
-    const due = Math.min(...data.images.map(dueAt));
+    const due = Math.min(...data.images.map(getDueAt));
     callAfter(client.clock, Math.max(0, due - Date.now()), waking.signal, () => void renew(data));
   }
 
   async function renew(data: ImageResult): Promise<void> {
     const renewed = await import("./archive.js")
-      .then(({ renewedImages }) => renewedImages(client, data, dueAt))
-      .catch(() => ({ ...data, images: data.images.map(deferred) }));
-    // other images may be there meanwhile
+      .then(({ renewImages }) => renewImages(client, data, getDueAt))
+      .catch(() => ({ ...data, images: data.images.map(deferRenewal) }));
+    // other images may be shown by now
     if (state.data !== data) return;
     set({ ...state, data: renewed });
     renewInTime();
@@ -200,15 +200,15 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 interface LostRequest<Model extends string> {
   readonly variables: ImageRequestOf<Model>;
   readonly idempotencyKey: string;
-  /** The request as it was sent, with the addresses of its files. */
+  /** The sent request, with the URLs of its files. */
   readonly sent: ImageRequestOf<Model> | undefined;
 }
 
-const dueAt = (image: GeneratedImage | FailedImage) =>
+const getDueAt = (image: GeneratedImage | FailedImage) =>
   image.url === undefined ? Number.POSITIVE_INFINITY : linkRenewalAt(image);
 
-const deferred = (image: GeneratedImage | FailedImage) =>
-  image.url !== undefined && dueAt(image) <= Date.now() ? delayRenewal(image) : image;
+const deferRenewal = (image: GeneratedImage | FailedImage) =>
+  image.url !== undefined && getDueAt(image) <= Date.now() ? delayRenewal(image) : image;
 
 const idle = {
   status: "idle",
@@ -220,4 +220,4 @@ const idle = {
   submittedAt: undefined,
 } as const;
 
-const BUSY = 'images are under way: wait for them, stop() them, or set `whenBusy` to "replace"';
+const BUSY = 'a request is in flight: wait for it, stop() it, or set `whenBusy` to "replace"';

@@ -3,24 +3,24 @@ import process from "node:process";
 import { createRandomId } from "@sluice/core/internal";
 import type { Journal, Line } from "./journal.js";
 
-/** Time between two signs of life of a process that holds a lock, in milliseconds. */
-const ALIVE_MS = 10_000;
-/** Time without a sign after which a process counts as dead, also where its number is in use. */
+/** Time between two heartbeats of a process that holds a lock, in milliseconds. */
+const HEARTBEAT_MS = 10_000;
+/** Time without a heartbeat after which a process counts as dead, even if its process id is in use. In milliseconds. */
 const DEAD_MS = 60_000;
 
-/** Holder of a lock, as the journal names it. */
+/** Holder of a lock in the journal. */
 interface Holder {
   readonly token: string;
   readonly pid: number;
   readonly host: string;
 }
 
-/** Tokens of the locks that this process holds, in all its storages. */
+/** Tokens of the locks that this process holds in all its storages. */
 const own = new Set<string>();
 
 /**
- * Creates the locks of a journal. Their lines are in the journal itself: all processes read the same lines in the same
- * order, so that they agree on the holder. A line that a process writes after it has lost its lock is no longer applied.
+ * Creates the locks of a journal. Locks are lines of the journal: all processes read the same lines in the same order, so
+ * that they agree on the holder. Processes ignore lines that a process writes after it has lost its lock.
  */
 export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) {
   const holders = new Map<string, Holder>();
@@ -30,18 +30,18 @@ export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) 
     return holders.get(name)?.token === token;
   }
 
-  /** Reads a line about a lock. Returns true for a line whose records count. */
+  /** Applies a line about a lock. Returns true if the records of the line must be applied. */
   function apply({ lock, by, take: taker, after, free }: Line): boolean {
     if (typeof lock !== "string") return true;
     const holder = holders.get(lock);
     if (typeof by === "string") return holder?.token === by;
-    // of several that take over at once, the first line counts
+    // if several processes take over at once, the first line wins
     if (taker && (holder?.token ?? null) === after) holders.set(lock, taker as Holder);
     if (typeof free === "string" && holder?.token === free) holders.delete(lock);
     return false;
   }
 
-  /** Takes a lock; undefined while another process has it. */
+  /** Acquires a lock; undefined while another process holds it. */
   async function take(name: string) {
     await catchUp();
     const holder = holders.get(name);
@@ -55,8 +55,8 @@ export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) 
       own.delete(token);
       return undefined;
     }
-    const timer = setInterval(() => void journal.touch().catch(() => {}), ALIVE_MS);
-    // the lock alone keeps no process alive
+    const timer = setInterval(() => void journal.touch().catch(() => {}), HEARTBEAT_MS);
+    // the heartbeat must not keep the process running
     timer.unref?.();
     return { token, release };
 
@@ -80,7 +80,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // it belongs to another user
+    // the process exists, but belongs to another user
     return (error as { readonly code?: string }).code === "EPERM";
   }
 }

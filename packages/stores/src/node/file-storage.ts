@@ -1,21 +1,21 @@
 import { watch } from "node:fs";
 import type { RecordStorage, StorageLock } from "@sluice/core";
 import { isolate } from "@sluice/core/internal";
-import { isWithin, type RecordTexts, recordsOf, textsOf } from "../storage/texts.js";
+import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "../storage/record-texts.js";
 import { createFileLocks } from "./file-locks.js";
 import { type Line, openJournal } from "./journal.js";
 
 /**
- * Creates a storage in one file, for scripts in Node and Deno: the ledger of a batch, or chats. The file is a journal of
- * JSON lines that only grows, so that a write costs the same with any number of records, and a process may be killed at
- * any byte. A write resolves when the disk has it. All records are kept in memory, too.
+ * Creates a storage in one file, for batches or chats of scripts in Node and Deno. The file is an append-only journal of
+ * JSON lines: the cost of a write does not depend on the number of records, and a crash at any byte loses no stored record.
+ * A write resolves when the data is on the disk. All records are also held in memory.
  *
- * Several processes may use the file. Its lock belongs to one of them until that one ends, also by a crash. The file must
- * be on a disk of this machine: the locks of network file systems can't be relied on. Delete the file to forget it.
+ * Several processes may use the file. A lock belongs to one process until it releases the lock, ends or crashes. The file
+ * must be on a local disk, because locks of network file systems are not reliable. Delete the file to delete its records.
  *
- * A file that is not a journal, also one in another encoding, rejects, and stays as it is.
+ * If the file is not a journal, or has another encoding, all calls reject and the file does not change.
  *
- * @param path path of the file; its folder must exist. It is created with the first use
+ * @param path path of the file. Its folder must exist. The first use creates the file
  * @example
  * ```ts
  * import { createBatch } from "@sluice/batch";
@@ -37,22 +37,22 @@ export function fileStorage(path: string): RecordStorage {
   return {
     async read(collection) {
       await catchUp();
-      return recordsOf(collections.get(collection) ?? []);
+      return parseRecords(collections.get(collection) ?? []);
     },
-    // a record without JSON rejects, and does not throw
-    write: async (collection, changes) => write(collection, textsOf(changes)),
+    // async, so that a record without JSON rejects instead of throwing
+    write: async (collection, changes) => write(collection, stringifyRecords(changes)),
     async drop(collection) {
       await catchUp();
-      for (const [name, kept] of collections)
-        if (isWithin(collection, name) && kept.size > 0)
-          await write(name, new Map([...kept.keys()].map((key) => [key, null])));
+      for (const [name, stored] of collections)
+        if (isWithin(collection, name) && stored.size > 0)
+          await write(name, new Map([...stored.keys()].map((key) => [key, null])));
     },
     watch(collection, listener, onRefusal = () => {}) {
       const notify = (written: string, texts: RecordTexts) => {
-        if (written === collection) listener(recordsOf(texts));
+        if (written === collection) listener(parseRecords(texts));
       };
       watchers.add(notify);
-      // what was written before is no news
+      // reports only lines that are written from now on
       if (watchers.size === 1) startWatching(onRefusal);
       return () => {
         watchers.delete(notify);
@@ -66,7 +66,7 @@ export function fileStorage(path: string): RecordStorage {
       return (
         lock && {
           async write(collection, changes) {
-            const texts = textsOf(changes);
+            const texts = stringifyRecords(changes);
             await write(collection, texts, { lock: name, by: lock.token });
             await catchUp();
             if (!locks.isHeld(name, lock.token))
@@ -79,7 +79,7 @@ export function fileStorage(path: string): RecordStorage {
   };
 
   async function write(collection: string, texts: RecordTexts, by: Line = {}): Promise<void> {
-    // nothing is written to a file that can't be read
+    // reads first, so that a file that is not a journal never changes
     if (!isRead) await catchUp();
     await journal.append({ ...by, collection, records: [...texts] });
     if (watchers.size > 0) await catchUp();
@@ -94,12 +94,12 @@ export function fileStorage(path: string): RecordStorage {
 
   function apply({ collection, records }: Line): void {
     if (typeof collection !== "string" || !Array.isArray(records)) return;
-    const kept = collections.get(collection) ?? new Map<string, string>();
-    collections.set(collection, kept);
+    const stored = collections.get(collection) ?? new Map<string, string>();
+    collections.set(collection, stored);
     const texts = new Map(records as [string, string | null][]);
     for (const [key, text] of texts) {
-      if (text === null) kept.delete(key);
-      else kept.set(key, text);
+      if (text === null) stored.delete(key);
+      else stored.set(key, text);
     }
     for (const notify of watchers) isolate(() => notify(collection, texts));
   }
@@ -118,11 +118,11 @@ export function fileStorage(path: string): RecordStorage {
             .catch(onRefusal)
             .finally(() => watcher.unref());
         });
-        // Deno ignores `persistent`, and references the watcher again after each event: a script would never exit
+        // Deno ignores `persistent` and refs the watcher after each event, so that a script would never exit
         watcher.unref();
         watcher.on("error", onRefusal);
         stopWatching = () => watcher.close();
-        // what was written between that read and the watcher
+        // reads the lines that were written before the watcher started
         return catchUp();
       })
       .catch(onRefusal);

@@ -4,48 +4,48 @@ import { type FileHandle, open } from "node:fs/promises";
 /** One line of a journal, as JSON. */
 export type Line = Readonly<Record<string, unknown>>;
 
-/** A file of lines that only grows. Several processes may append to it and read it. */
+/** An append-only file of lines. Several processes may append to it and read it. */
 export interface Journal {
-  /** Appends a line, and returns when the disk has it. */
+  /** Appends a line. Resolves when the line is on the disk. */
   append(line: Line): Promise<void>;
   /**
-   * Reads the lines since the last call, those of other processes included. A line that is broken is left out. Calls that
-   * wait for their turn together share one reading, by the first one's `take`. Rejects if the file is not a journal.
+   * Reads all new lines since the last call, including lines of other processes. Omits invalid lines. Calls that wait at
+   * the same time share one read, which calls the first `take`. Rejects if the file is not a journal.
    */
   readNew(take: (line: Line) => void): Promise<void>;
-  /** Time of the last change by anyone; Unix milliseconds. */
+  /** Returns the time of the last change by any process; Unix milliseconds. */
   changedAt(): Promise<number>;
-  /** Changes that time: a sign of life. */
+  /** Sets that time to now, as a heartbeat. */
   touch(): Promise<void>;
 }
 
-/** Beginnings of the lines of a journal. A process that is killed leaves a part of such a line. */
-const BEGINNINGS = ['{"collection":"', '{"lock":"'];
-/** Bytes that are read at once. */
+/** Prefixes of the lines of a journal. A killed process may leave an incomplete line. */
+const PREFIXES = ['{"collection":"', '{"lock":"'];
+/** Number of bytes per read. */
 const READ_BYTES = 1 << 20;
 const NEWLINE = 10;
 
-/** Opens a journal; creates its file with the first line, or the first read. */
+/** Opens a journal. The first append or read creates the file. */
 export function openJournal(path: string): Journal {
   const decoder = new TextDecoder();
-  /** Bytes that were read, up to the end of a line. */
+  /** Number of bytes that were read, up to the end of a line. */
   let offset = 0;
-  /** Number of the file on its disk. */
+  /** Inode of the file. */
   let inode: number | undefined;
-  /** Appends and reads of this process, one after the other. */
+  /** The last append or read of this process. They run one after the other. */
   let last: Promise<unknown> = Promise.resolve();
-  /** Lines that the next write has. */
+  /** Lines of the next write. */
   let due: string[] = [];
   let writing: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
-  /** Number of whole lines of this journal, less the number of lines that are of something else. */
+  /** Number of valid lines minus the number of lines with other content. */
   let balance = 0;
   return {
     append(line) {
       due.push(`${JSON.stringify(line)}\n`);
-      // lines that come while others are written go together: the wait for the disk is what takes time
-      writing ??= untilRefused(
-        inTurn((file) => {
+      // lines that arrive during a write share the next write, because the wait for the disk is slow
+      writing ??= forgetIfRefused(
+        runInTurn((file) => {
           const lines = due.join("");
           due = [];
           writing = undefined;
@@ -55,20 +55,20 @@ export function openJournal(path: string): Journal {
       return writing;
     },
     readNew(take) {
-      reading ??= untilRefused(
-        inTurn((file) => {
+      reading ??= forgetIfRefused(
+        runInTurn((file) => {
           reading = undefined;
           return readNew(file, take);
         }),
       );
       return reading;
     },
-    changedAt: () => inTurn(async (file) => (await file.stat()).mtimeMs),
-    touch: () => inTurn((file) => file.utimes(new Date(), new Date())),
+    changedAt: () => runInTurn(async (file) => (await file.stat()).mtimeMs),
+    touch: () => runInTurn((file) => file.utimes(new Date(), new Date())),
   };
 
-  /** Forgets an act whose file could not be opened: it may be there the next time. Its callers get the error. */
-  function untilRefused(act: Promise<void>): Promise<void> {
+  /** Forgets an append or read whose file could not be opened, so that the next call tries again. Its callers get the error. */
+  function forgetIfRefused(act: Promise<void>): Promise<void> {
     act.catch(() => {
       if (writing === act) {
         writing = undefined;
@@ -79,9 +79,9 @@ export function openJournal(path: string): Journal {
     return act;
   }
 
-  function inTurn<T>(act: (file: FileHandle) => Promise<T>): Promise<T> {
+  function runInTurn<T>(act: (file: FileHandle) => Promise<T>): Promise<T> {
     const acted = last.then(async () => {
-      // with "a" each write goes to the end, also where other processes write
+      // "a" appends each write to the end, even if other processes write
       const file = await open(path, "a+");
       return assertSame(file)
         .then(() => act(file))
@@ -91,7 +91,7 @@ export function openJournal(path: string): Journal {
     return acted;
   }
 
-  /** A file that was deleted or emptied has lost records that this process knows, and perhaps its lock. */
+  /** Checks that the file was not deleted or emptied, because records and locks of this process would be lost. */
   async function assertSame(file: FileHandle): Promise<void> {
     const { ino, size } = await file.stat();
     inode ??= ino;
@@ -101,8 +101,8 @@ export function openJournal(path: string): Journal {
 
   async function append(file: FileHandle, lines: string): Promise<void> {
     const { size } = await file.stat();
-    // the line of a process that was killed in the middle of it must not take this one with it
-    const isBroken = size > 0 && (await byteAt(file, size - 1)) !== NEWLINE;
+    // the incomplete line of a killed process must not damage this line
+    const isBroken = size > 0 && (await readByte(file, size - 1)) !== NEWLINE;
     const bytes = Buffer.from(`${isBroken ? "\n" : ""}${lines}`);
     const { bytesWritten } = await file.write(bytes);
     if (bytesWritten < bytes.length) throw new Error(`${path}: there is no space for the record`);
@@ -120,11 +120,11 @@ export function openJournal(path: string): Journal {
         rest.push(buffer.subarray(0, bytesRead));
         continue;
       }
-      const whole = Buffer.concat([...rest, buffer.subarray(0, end)]);
-      offset += whole.length + 1;
+      const complete = Buffer.concat([...rest, buffer.subarray(0, end)]);
+      offset += complete.length + 1;
       rest = [buffer.subarray(end + 1, bytesRead)];
-      for (const text of decoder.decode(whole).split("\n")) {
-        const line = lineIn(text);
+      for (const text of decoder.decode(complete).split("\n")) {
+        const line = parseLine(text);
         balance += line ? 1 : isPartOfLine(text) ? 0 : -1;
         if (line) take(line);
       }
@@ -132,8 +132,8 @@ export function openJournal(path: string): Journal {
   }
 
   /**
-   * Refuses a file that is not a journal, or not any more: what is stored in it would count as not done, and its content
-   * may be of worth to the user. Single lines may be damaged.
+   * Checks that most lines are valid. Otherwise the file is not a journal, or no longer: its records would count as missing,
+   * and a write could damage other content of the user. Single lines may be damaged.
    */
   function assertJournal(tail: string): void {
     if (balance - (isPartOfLine(tail) ? 0 : 1) >= 0) return;
@@ -144,23 +144,23 @@ export function openJournal(path: string): Journal {
   }
 }
 
-async function byteAt(file: FileHandle, at: number): Promise<number | undefined> {
+async function readByte(file: FileHandle, at: number): Promise<number | undefined> {
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, at);
   return buffer[0];
 }
 
-function lineIn(text: string): Line | undefined {
+function parseLine(text: string): Line | undefined {
   try {
     const line = JSON.parse(text) as Line | null;
     return typeof line?.collection === "string" || typeof line?.lock === "string" ? line : undefined;
   } catch {
-    // a line that was cut off, or is empty
+    // an incomplete or empty line
     return undefined;
   }
 }
 
-/** Checks for what a kill or a power failure leaves: the beginning of a line, or zeros. */
+/** Returns true for the remains of a kill or a power failure: the beginning of a line, or zeros. */
 function isPartOfLine(text: string): boolean {
   const part = text.replace(/^[\0\s]+/, "");
-  return BEGINNINGS.some((begin) => part.startsWith(begin) || begin.startsWith(part));
+  return PREFIXES.some((prefix) => part.startsWith(prefix) || prefix.startsWith(part));
 }

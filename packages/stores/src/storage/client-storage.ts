@@ -6,16 +6,16 @@ import {
   type Scoped,
   type SharedDevices,
 } from "@sluice/core/internal";
-import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
-import { loadForgetting, storesInUse } from "./in-use.js";
+import { FORGOTTEN, getStorages, NOTICE } from "./client-storages.js";
+import { getStoresInUse, loadForget } from "./in-use.js";
 
 /**
- * Returns a storage as a client uses it: its collections have the client's scope in their names. Stores of the core and
- * of the hooks use no storage in another way. Changes that can't be watched are reported to the client. The same object
- * for the same client and storage.
+ * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their
+ * storage through this function. Reports failures of `watch` to the client. Returns the same object for the same client
+ * and storage.
  */
-export function storageOf(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
-  const { own } = storagesOf(client);
+export function getClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
+  const { own } = getStorages(client);
   const known = own.get(storage);
   if (known) return known;
   const created = createClientStorage(client, storage);
@@ -24,16 +24,16 @@ export function storageOf(client: Scoped & Reporter, storage: RecordStorage): Re
 }
 
 function createClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
-  const { collections, pending } = storagesOf(client);
+  const { collections, pending } = getStorages(client);
   let watchers = 0;
   let stopNotices: (() => void) | undefined;
   return {
-    read: (collection) => storage.read(nameOf(collection)),
-    write: writeBy(storage),
+    read: (collection) => storage.read(createName(collection)),
+    write: createWrite(storage),
     watch(collection, listener) {
       try {
         const stop = watch(collection, listener, report);
-        if (watchers === 0) stopNotices = watch(FORGOTTEN, onNotice);
+        if (watchers === 0) stopNotices = watch(FORGOTTEN, handleNotice);
         watchers += 1;
         return () => {
           stop();
@@ -45,36 +45,37 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
         return () => {};
       }
     },
-    pass: (collection, changes) => storage.pass?.(nameOf(collection), changes),
+    pass: (collection, changes) => storage.pass?.(createName(collection), changes),
     ...(storage.lock && {
       async lock(name) {
         const lock = await storage.lock?.(addUserPrefix(client, name));
-        return lock && { write: writeBy(lock), release: () => lock.release() };
+        return lock && { write: createWrite(lock), release: () => lock.release() };
       },
     }),
-    ...(storage.devices && { devices: devicesOf(storage.devices) }),
+    ...(storage.devices && { devices: createClientDevices(storage.devices) }),
   };
 
-  /** Watches a storage of the app's own, which may return no function. */
+  /** Watches a collection. A custom storage may return no function. */
   function watch(...[collection, ...more]: Parameters<RecordStorage["watch"]>): () => void {
-    const stop: unknown = storage.watch(nameOf(collection), ...more);
+    const stop: unknown = storage.watch(createName(collection), ...more);
     if (typeof stop === "function") return stop as () => void;
     report(new TypeError("storage.watch() must return a function that ends the watching"));
     return () => {};
   }
 
-  function devicesOf(devices: SharedDevices): SharedDevices {
+  function createClientDevices(devices: SharedDevices): SharedDevices {
     return {
       id: () => devices.id(),
-      open: (collection, kept, tabs, refresh) => devices.open(nameOf(collection), kept, tabs, refresh),
-      status: (collection) => devices.status(nameOf(collection)),
-      noteShown: (collection, ms, note) => devices.noteShown?.(nameOf(collection), ms, note),
+      open: (collection, stored, tabs, refresh) =>
+        devices.open(createName(collection), stored, tabs, refresh),
+      status: (collection) => devices.status(createName(collection)),
+      noteShown: (collection, ms, note) => devices.noteShown?.(createName(collection), ms, note),
     };
   }
 
-  function writeBy(writer: Pick<RecordStorage, "write">): RecordStorage["write"] {
+  function createWrite(writer: Pick<RecordStorage, "write">): RecordStorage["write"] {
     return (collection, changes) => {
-      const writing = writer.write(nameOf(collection), changes);
+      const writing = writer.write(createName(collection), changes);
       pending.add(writing);
       const end = () => void pending.delete(writing);
       writing.then(end, end);
@@ -82,22 +83,22 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     };
   }
 
-  function nameOf(collection: string): string {
+  function createName(collection: string): string {
     const name = addUserPrefix(client, collection);
     collections.add(name);
     return name;
   }
 
-  /** Another tab forgets the user: this one must not write it again. */
-  function onNotice(records: ReadonlyMap<string, unknown>): void {
+  /** Handles the sign-out of another tab, so that this tab does not write data of the user again. */
+  function handleNotice(records: ReadonlyMap<string, unknown>): void {
     const from = records.get(NOTICE);
-    // this tab has forgotten all: what it has now is new
-    if (from === undefined || from === storagesOf(client).sender) return;
-    loadForgetting()
-      .then(({ forgetHere }) => forgetHere(client, storesInUse(client), [storage]))
+    // the sign-out has ended and removed its notice, or this tab has sent it
+    if (from === undefined || from === getStorages(client).sender) return;
+    loadForget()
+      .then(({ forgetHere }) => forgetHere(client, getStoresInUse(client), [storage]))
       .catch((error) => {
-        // its code could not be loaded: the other tab removes what is stored, and this one still shows it
-        for (const forget of [...storesInUse(client)]) forget();
+        // the code could not be loaded: the other tab clears the storage, and this tab clears its stores
+        for (const forget of [...getStoresInUse(client)]) forget();
         report(error);
       });
   }

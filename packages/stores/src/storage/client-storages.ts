@@ -1,28 +1,28 @@
 import type { RecordStorage } from "@sluice/core";
 import type { Scoped } from "@sluice/core/internal";
 
-/** The storages that a client uses in this page, and the state of their use. */
+/** The storages that a client uses in this page, with their state. */
 export interface ClientStorages {
-  /** The client's own object for each storage that it uses. */
+  /** The client's object for each storage. */
   readonly own: Map<RecordStorage, RecordStorage>;
-  /** Names of the collections that were used, with the user. */
+  /** Names of the used collections, including the user. */
   readonly collections: Set<string>;
   /** Writes that have not ended. */
   readonly pending: Set<Promise<unknown>>;
   isForgetting: boolean;
-  /** Sender of this client's notices, from the first one on. A storage may report them to this tab, too. */
+  /** Sender of this client's notices, once it has sent one. A storage may report them to this tab, too. */
   sender?: string;
 }
 
-/** Collection of the notice that a tab forgets a scope. It is never kept. */
+/** Collection of the notice that a tab signs out a user. The notice is not stored for long. */
 export const FORGOTTEN = "forgotten";
-/** Key of the notice. Its record is the sender. */
+/** Key of the notice. The record contains the sender. */
 export const NOTICE = "notice";
 
 const clients = new WeakMap<Scoped, ClientStorages>();
 
-/** Returns the storages of a client; creates the empty record at first. */
-export function storagesOf(client: Scoped): ClientStorages {
+/** Returns the storages of a client; creates an empty record at the first call. */
+export function getStorages(client: Scoped): ClientStorages {
   const known = clients.get(client);
   if (known) return known;
   const created: ClientStorages = {

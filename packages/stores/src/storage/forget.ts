@@ -7,14 +7,14 @@ import {
   systemClock,
   toError,
 } from "@sluice/core/internal";
-import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
+import { FORGOTTEN, getStorages, NOTICE } from "./client-storages.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
 import { openWebStorage } from "./web.js";
 
 /* Loaded when a user signs out. */
 
-/** Beginnings of the names of all collections, for a client without a scope. */
+/** Prefixes of all collection names, for a client without a user. */
 const COLLECTIONS = [
   "batches",
   "chat",
@@ -27,94 +27,94 @@ const COLLECTIONS = [
 ];
 
 /**
- * Removes all that a client's scope has stored, in the storages that the client has used in this page, in those that are
- * given, and in the default ones of the browser. Other tabs do the same. Never rejects.
+ * Removes all records of a client's user from the storages that the client has used in this page, from `given`, and from
+ * the default storages of the browser. Other tabs do the same. Never rejects.
  *
- * @param stores those in use
- * @returns the errors of what could not be removed; none if nothing is left
+ * @param stores functions that clear the stores in use
+ * @returns the errors of failed removals; empty if no record is left
  */
 export async function forget(
   client: Scoped,
   stores: Iterable<() => unknown>,
   given: readonly RecordStorage[],
 ): Promise<readonly Error[]> {
-  const used = [...storagesOf(client).own.keys(), ...given];
-  for (const storage of new Set(used)) await tellOtherTabs(client, storage);
-  const defaults = browserStorages();
-  const left = await forgetHere(client, stores, [...used, ...defaults]);
-  return left.flatMap(({ storage, error }) => {
-    // a storage that the browser refuses, and that was never used, holds nothing
+  const used = [...getStorages(client).own.keys(), ...given];
+  for (const storage of new Set(used)) await notifyOtherTabs(client, storage);
+  const defaults = openBrowserStorages();
+  const failures = await forgetHere(client, stores, [...used, ...defaults]);
+  return failures.flatMap(({ storage, error }) => {
+    // an unused storage that the browser refuses is empty
     return defaults.includes(storage) && isRefusal(error) ? [] : toError(error);
   });
 }
 
-/** Forgets the user in this tab, and removes it from storages. Returns what could not be removed. */
+/** Clears the stores of this tab and removes the user's records from storages. Returns the failures. */
 export async function forgetHere(
   client: Scoped,
   stores: Iterable<() => unknown>,
   storages: readonly RecordStorage[],
 ): Promise<readonly { readonly storage: RecordStorage; readonly error: unknown }[]> {
-  const known = storagesOf(client);
+  const known = getStorages(client);
   if (known.isForgetting) return [];
   known.isForgetting = true;
-  const left: { storage: RecordStorage; error: unknown }[] = [];
+  const failures: { storage: RecordStorage; error: unknown }[] = [];
   try {
     const reopen = [...stores].map((forget) => forget());
-    // writes that were begun must not come after the removal
-    await settledInTime([...known.pending]);
+    // pending writes must end before the removal
+    await waitForWrites([...known.pending]);
     for (const storage of new Set(storages))
       await waitForStorage(systemClock, () => drop(client, storage)).catch((error) =>
-        left.push({ storage, error }),
+        failures.push({ storage, error }),
       );
     for (const open of reopen) if (typeof open === "function") open();
   } finally {
     known.isForgetting = false;
   }
-  return left;
+  return failures;
 }
 
-async function settledInTime(writes: readonly Promise<unknown>[]): Promise<void> {
+async function waitForWrites(writes: readonly Promise<unknown>[]): Promise<void> {
   const all = Promise.allSettled(writes);
   await waitForStorage(systemClock, () => all).catch(() => {});
 }
 
-/** Posts the notice. A storage that can only pass what it keeps keeps it until the removal. */
-async function tellOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
+/** Sends the notice to other tabs. A storage without `pass` stores it until the removal. */
+async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
   const name = addUserPrefix(client, FORGOTTEN);
-  const known = storagesOf(client);
-  // by which this tab knows its own notice
+  const known = getStorages(client);
+  // lets this tab recognize its own notice
   known.sender ??= `${Math.random()}`;
   const notice = new Map([[NOTICE, known.sender]]);
   try {
     if (storage.pass) storage.pass(name, notice);
     else await waitForStorage(systemClock, () => storage.write(name, notice));
   } catch {
-    // the removal fails, too, and reports it
+    // the removal fails as well, and reports its error
   }
 }
 
 async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
-  const { user: scope } = client;
-  const names = scope === undefined ? COLLECTIONS : [formatUserPrefix(scope)];
+  const { user } = client;
+  const names = user === undefined ? COLLECTIONS : [formatUserPrefix(user)];
   if (storage.drop) for (const name of names) await storage.drop(name);
-  else await dropKnown(client, storage);
+  else await dropKnownRecords(client, storage);
 }
 
-/** Removes what this page knows of a storage that can't list its collections, and says that there may be more. */
-async function dropKnown(client: Scoped, storage: RecordStorage): Promise<void> {
+/** Removes the collections that this page knows from a storage without `drop`. Throws, because others may be left. */
+async function dropKnownRecords(client: Scoped, storage: RecordStorage): Promise<void> {
   const conversations = await storage.read(addUserPrefix(client, "conversations"));
-  const names = new Set(storagesOf(client).collections);
+  const names = new Set(getStorages(client).collections);
   for (const id of conversations.keys()) names.add(addUserPrefix(client, `chat/${id}`));
   for (const name of COLLECTIONS) names.add(addUserPrefix(client, name));
   for (const name of names) {
     const keys = [...(await storage.read(name)).keys()];
     if (keys.length > 0) await storage.write(name, new Map(keys.map((key) => [key, undefined])));
   }
-  throw new Error("a storage has no `drop`: what other pages have kept there may be left");
+  throw new Error("a storage has no `drop`: records of other pages may be left in it");
 }
 
-/** Storages that the hooks use where an app names none. */
-function browserStorages(): readonly RecordStorage[] {
+/** Opens the storages that an app uses by default. */
+function openBrowserStorages(): readonly RecordStorage[] {
   const { localStorage, indexedDB } = globalThis as Partial<typeof globalThis>;
   return [
     ...(localStorage ? [openWebStorage(localStorage)] : []),

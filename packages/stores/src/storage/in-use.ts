@@ -1,32 +1,32 @@
 import type { Scoped } from "@sluice/core/internal";
 
-/** Forgets what a store has, and may return a function that is called at the end. */
+/** Clears a store. May return a function to call after the sign-out. */
 type Forget = () => unknown;
 const inUse = new WeakMap<Scoped, Set<Forget>>();
 
-/** Returns the functions that `signOut` calls: one for each store in use. */
-export function storesInUse(client: Scoped): Set<Forget> {
+/** Returns the functions that `signOut` calls, one for each store in use. */
+export function getStoresInUse(client: Scoped): Set<Forget> {
   const stores = inUse.get(client) ?? new Set();
   inUse.set(client, stores);
   return stores;
 }
 
 /**
- * Lets `signOut` reach a store. `forget` removes all that the store has, and may return a function that is called
- * at the end. Returns a function that ends it: a store that is not in use has nothing to forget.
+ * Registers a store for `signOut`. `forget` clears the store, and may return a function to call after the sign-out.
+ * Returns a function that unregisters the store when it is not used any longer.
  */
-export function onForget(client: Scoped, forget: Forget): () => void {
-  const stores = storesInUse(client);
-  // the same function may come twice
+export function registerForget(client: Scoped, forget: Forget): () => void {
+  const stores = getStoresInUse(client);
+  // a new function, because the same `forget` may be registered twice
   const store = () => forget();
   stores.add(store);
   return () => void stores.delete(store);
 }
 
 /**
- * Loads the code that removes all that a scope has stored. The import stands in this file, which all stores share and
- * which that code does not import: otherwise bundlers put more into the first file.
+ * Loads the code that removes all records of a user. The import is in this file because all stores share it and the
+ * loaded code does not import it. Otherwise bundlers would put more code into the first file.
  */
-export function loadForgetting(): Promise<typeof import("./forget.js")> {
+export function loadForget(): Promise<typeof import("./forget.js")> {
   return import("./forget.js");
 }

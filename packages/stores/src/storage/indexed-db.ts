@@ -2,10 +2,10 @@ import type { RecordStorage } from "@sluice/core";
 import { markRefusal, toError } from "@sluice/core/internal";
 import type { IDBPDatabase, IDBPTransaction } from "idb";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
-import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
+import { parseRecords, type RecordTexts, stringifyRecords } from "./record-texts.js";
 
-/** Returns the removal of records, by collection. */
-function removed(keys: readonly [collection: string, key: string][]): Map<string, Map<string, null>> {
+/** Creates the changes that remove these records, by collection. */
+function toRemovals(keys: readonly [collection: string, key: string][]): Map<string, Map<string, null>> {
   const all = new Map<string, Map<string, null>>();
   for (const [collection, key] of keys) {
     const texts = all.get(collection) ?? new Map<string, null>();
@@ -14,8 +14,8 @@ function removed(keys: readonly [collection: string, key: string][]): Map<string
   return all;
 }
 
-/** Checks for an error of a connection that is dead: `UnknownError` is that of WebKit, which lost its database process. */
-function isOfDeadConnection({ name }: Error): boolean {
+/** Returns true for an error of a dead connection. WebKit throws `UnknownError` when it has lost its database process. */
+function isDeadConnection({ name }: Error): boolean {
   return name === "InvalidStateError" || name === "UnknownError";
 }
 
@@ -24,38 +24,38 @@ const RECORDS = "records";
 
 type Transaction<Mode extends "readonly" | "readwrite"> = IDBPTransaction<unknown, [typeof RECORDS], Mode>;
 
-/** Message between tabs. It carries the records, so that the other tabs need not read them. */
-interface Notice {
+/** Change event between tabs. It contains the records, so that the other tabs need not read them. */
+interface ChangeEvent {
   readonly collection: string;
   readonly texts: RecordTexts;
 }
 
 /** Creates the storage that `indexedDBStorage` returns. */
 export function openIndexedDBStorage(name = "sluice"): RecordStorage {
-  // each version has its own database: none is ever upgraded, so no page waits until another one closes it
+  // each version has its own database, so that no page waits for another page to close it before an upgrade
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;
-  /** Number of writes that have begun. */
+  /** Number of started writes. */
   let writes = 0;
-  let channel: TabChannel<Notice> | undefined;
-  const listeners = new Set<(notice: Notice) => void>();
+  let channel: TabChannel<ChangeEvent> | undefined;
+  const listeners = new Set<(event: ChangeEvent) => void>();
 
   return {
     read: (collection) =>
       transact("readonly", async ({ store }) => {
-        // an array sorts after every text: the range has all keys [collection, text]
+        // an array sorts after every text, so that the range has all keys [collection, text]
         const all = IDBKeyRange.bound([collection], [collection, []]);
         const [keys, texts] = await Promise.all([store.getAllKeys(all), store.getAll(all)]);
-        return recordsOf(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
+        return parseRecords(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
       }),
     async write(collection, changes) {
-      const texts = textsOf(changes);
+      const texts = stringifyRecords(changes);
       await transact("readwrite", async (transaction) => {
         const { store, done } = transaction;
         const requests = [...texts].map(([key, text]) =>
           text === null ? store.delete([collection, key]) : store.put(text, [collection, key]),
         );
-        // without it, the last write of a page that is closed would be lost
+        // otherwise the last write of a closed page would be lost
         transaction.commit();
         await Promise.all([done, ...requests]);
       });
@@ -63,7 +63,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
     },
     async drop(collection) {
       const keys = await transact("readwrite", async ({ store, done }) => {
-        // "0" follows the slash
+        // "0" is the character after the slash
         const ranges = [
           IDBKeyRange.bound([collection], [collection, []]),
           IDBKeyRange.bound([`${collection}/`], [`${collection}0`], false, true),
@@ -72,12 +72,12 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
         await Promise.all([...ranges.map((range) => store.delete(range)), done]);
         return found as [string, string][];
       });
-      for (const [name, texts] of removed(keys)) post({ collection: name, texts });
+      for (const [name, texts] of toRemovals(keys)) post({ collection: name, texts });
     },
-    pass: (collection, changes) => post({ collection, texts: textsOf(changes) }),
+    pass: (collection, changes) => post({ collection, texts: stringifyRecords(changes) }),
     watch(collection, listener, onRefusal) {
-      const receive = ({ collection: written, texts }: Notice) => {
-        if (written === collection && texts instanceof Map) listener(recordsOf(texts));
+      const receive = ({ collection: written, texts }: ChangeEvent) => {
+        if (written === collection && texts instanceof Map) listener(parseRecords(texts));
       };
       channel ??= openChannel(onRefusal);
       listeners.add(receive);
@@ -91,8 +91,8 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
   };
 
   /**
-   * Runs a transaction. A browser may close the connection without an event: iOS does in the background. Then the
-   * transaction runs once more in a new connection. This is safe, because the first one stored nothing or the same.
+   * Runs a transaction. A browser may close the connection without an event, as iOS does in the background. The
+   * transaction then runs again in a new connection. This is safe, because the first run stored nothing or the same.
    */
   async function transact<Mode extends "readonly" | "readwrite", Result>(
     mode: Mode,
@@ -100,7 +100,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
   ): Promise<Result> {
     const isWrite = mode === "readwrite";
     if (isWrite) writes += 1;
-    const place = writes;
+    const position = writes;
     const used = connect();
     const database = await used;
     let transaction: Transaction<Mode> | undefined;
@@ -108,11 +108,11 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
       transaction = database.transaction(RECORDS, mode);
       return await run(transaction);
     } catch (error) {
-      if (transaction && !isOfDeadConnection(toError(error))) throw error;
+      if (transaction && !isDeadConnection(toError(error))) throw error;
       release(used);
       database.close();
-      // a later write may be stored already, and must not be overwritten
-      if (transaction && isWrite && place < writes) throw error;
+      // a later write may be stored already and must not be overwritten
+      if (transaction && isWrite && position < writes) throw error;
       return run((await connect()).transaction(RECORDS, mode));
     }
   }
@@ -128,7 +128,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
 
   async function open(onClose: () => void): Promise<IDBPDatabase> {
     try {
-      // loaded here: most pages of an app need no database
+      // loaded here, because most pages of an app need no database
       const { openDB } = await import("idb");
       const connection = await openDB(versioned, VERSION, {
         upgrade: (created) => void created.createObjectStore(RECORDS),
@@ -144,24 +144,24 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
     }
   }
 
-  /** Forgets a connection, unless another one has replaced it. */
+  /** Forgets a connection, unless another connection has replaced it. */
   function release(ended: Promise<IDBPDatabase>): void {
     if (opening === ended) opening = undefined;
   }
 
-  function openChannel(onRefusal: (error: unknown) => void = () => {}): TabChannel<Notice> {
-    const receive = (notice: Notice) => {
-      for (const listener of [...listeners]) listener(notice);
+  function openChannel(onRefusal: (error: unknown) => void = () => {}): TabChannel<ChangeEvent> {
+    const receive = (event: ChangeEvent) => {
+      for (const listener of [...listeners]) listener(event);
     };
     return openTabChannel(versioned, receive, (error) => onRefusal(markRefusal("broadcast-channel", error)));
   }
 
   /**
-   * Posts through the channel that this storage listens on, if it does: a channel does not receive its own messages.
+   * Posts through the channel that this storage listens on, if any, because a channel does not receive its own messages.
    */
-  function post(notice: Notice): void {
+  function post(event: ChangeEvent): void {
     const open = channel ?? openChannel();
-    open.post(notice);
+    open.post(event);
     if (open !== channel) open.close();
   }
 }

@@ -1,10 +1,10 @@
 import type { RecordStorage, StorageLock } from "@sluice/core";
 import { isolate } from "@sluice/core/internal";
-import { isWithin, type RecordTexts, recordsOf, textsOf } from "./texts.js";
+import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "./record-texts.js";
 
 /**
- * Creates a storage that lasts as long as the page: for tests, and for pages that may not store anything. Stores that
- * share it behave like tabs: `watch` reports every write, also the watcher's own.
+ * Creates a storage that lasts as long as the page, for tests and for pages that must not store anything. Stores that
+ * share it behave like tabs: `watch` reports every write, including the watcher's own writes.
  *
  * @example
  * ```ts
@@ -17,7 +17,7 @@ export function memoryStorage(): RecordStorage {
   const collections = new Map<string, Map<string, string>>();
   const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
 
-  /** Their holders, by name. */
+  /** Held locks by name. */
   const locks = new Map<string, StorageLock>();
   return {
     async lock(name) {
@@ -25,7 +25,7 @@ export function memoryStorage(): RecordStorage {
       const isHeld = () => locks.get(name) === lock;
       const lock: StorageLock = {
         async write(collection, changes) {
-          if (!isHeld()) throw new Error(`the lock "${name}" was given back`);
+          if (!isHeld()) throw new Error(`the lock "${name}" was released`);
           await write(collection, changes);
         },
         async release() {
@@ -36,19 +36,19 @@ export function memoryStorage(): RecordStorage {
       return lock;
     },
     async read(collection) {
-      return recordsOf(collections.get(collection) ?? []);
+      return parseRecords(collections.get(collection) ?? []);
     },
     async drop(collection) {
-      for (const [name, kept] of collections) {
+      for (const [name, stored] of collections) {
         if (!isWithin(collection, name)) continue;
         collections.delete(name);
-        report(name, new Map([...kept.keys()].map((key) => [key, null])));
+        report(name, new Map([...stored.keys()].map((key) => [key, null])));
       }
     },
     write,
     watch(collection, listener) {
       const notify = (written: string, texts: RecordTexts) => {
-        if (written === collection) listener(recordsOf(texts));
+        if (written === collection) listener(parseRecords(texts));
       };
       watchers.add(notify);
       return () => void watchers.delete(notify);
@@ -56,18 +56,18 @@ export function memoryStorage(): RecordStorage {
   };
 
   async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
-    const texts = textsOf(changes);
-    const kept = collections.get(collection) ?? new Map<string, string>();
-    collections.set(collection, kept);
+    const texts = stringifyRecords(changes);
+    const stored = collections.get(collection) ?? new Map<string, string>();
+    collections.set(collection, stored);
     for (const [key, text] of texts) {
-      if (text === null) kept.delete(key);
-      else kept.set(key, text);
+      if (text === null) stored.delete(key);
+      else stored.set(key, text);
     }
     report(collection, texts);
   }
 
   function report(collection: string, texts: RecordTexts): void {
-    // after the write, because a subscriber may write, too
+    // in a microtask, because a watcher may write, too
     queueMicrotask(() => {
       for (const notify of watchers) isolate(() => notify(collection, texts));
     });

@@ -1,51 +1,51 @@
 import type { Clock } from "@sluice/core";
-import type { Part } from "./write-attempt.js";
+import type { WriteBatch } from "./write-attempt.js";
 
-/** Number of open writes from which on there are pauses: a storage that is only slow gets what is new at once. */
-const MOST_AT_ONCE = 6;
-/** First pause after a write that was not answered in time, in milliseconds. Each further one is twice as long. */
+/** Minimum number of open writes before a late write causes a pause. A storage that is only slow gets new changes at once. */
+const MAX_OPEN = 6;
+/** First pause after a late write, in milliseconds. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 1000;
 
 /**
- * Writes that a storage has not answered. One that hangs does them all when it works again, one after the other: what it is
- * asked for meanwhile only delays what comes last.
+ * Writes that have not ended. When a stalled storage recovers, it runs every open write in order, so that more writes now
+ * would only delay the latest one.
  */
 export interface OpenWrites {
-  /** Adds a write, until it is answered in whatever way. A storage answers in order, or has lost what was before. */
-  readonly add: (part: Part, answer: Promise<unknown>) => void;
-  readonly areAnswered: () => boolean;
-  /** Begins the next pause after a write that was late, unless few are open. */
+  /** Adds a write until it ends. Its end also ends all earlier writes: a storage works in order, or has lost them. */
+  readonly add: (batch: WriteBatch, write: Promise<unknown>) => void;
+  readonly areDone: () => boolean;
+  /** Begins the next pause after a late write, unless few writes are open. */
   readonly pause: () => void;
-  /** Returns true while the storage is to be asked for nothing more. */
+  /** Returns true while the storage should get no more writes. */
   readonly isPaused: () => boolean;
 }
 
 /** Creates an empty set. */
 export function createOpenWrites(clock: Clock): OpenWrites {
-  /** In the order of their begin. */
-  const open = new Set<Part>();
+  /** Open writes in the order of their start. */
+  const open = new Set<WriteBatch>();
   let pauseMs = 0;
   let pausedUntil = 0;
   return {
-    add(part, answer) {
-      open.add(part);
-      const note = () => answered(part);
-      answer.then(note, note);
+    add(batch, write) {
+      open.add(batch);
+      const end = () => noteEnd(batch);
+      write.then(end, end);
     },
-    areAnswered: () => open.size === 0,
+    areDone: () => open.size === 0,
     pause() {
-      if (open.size < MOST_AT_ONCE) return;
+      if (open.size < MAX_OPEN) return;
       pauseMs = Math.max(FIRST_PAUSE_MS, 2 * pauseMs);
       pausedUntil = clock.now() + pauseMs;
     },
     isPaused: () => clock.now() < pausedUntil,
   };
 
-  function answered(part: Part): void {
-    if (!open.has(part)) return;
+  function noteEnd(batch: WriteBatch): void {
+    if (!open.has(batch)) return;
     for (const each of open) {
       open.delete(each);
-      if (each === part) break;
+      if (each === batch) break;
     }
     if (open.size > 0) return;
     pauseMs = 0;

@@ -2,24 +2,24 @@ import type { ClientEvent, RecordStorage } from "@sluice/core";
 import { createOpenWrites } from "./open-writes.js";
 import { createUnsavedRecords } from "./unsaved-records.js";
 import { type WaitingClient, waitForStorage } from "./wait.js";
-import { type Attempt, attemptWrite, type Part } from "./write-attempt.js";
+import { type Attempt, attemptWrite, type WriteBatch } from "./write-attempt.js";
 
-/** Writer of the records of one collection. A record that could not be written stays due as long as the page lives. */
+/** Writes the records of one collection. Retries a failed record as long as the page is open. */
 export interface RecordWriter {
   /** Keys of records that have changed since the last write. */
   readonly due: ReadonlySet<string>;
-  /** Keys of records that could not be written, and still are not. Empty while writes go well. */
+  /** Records that could not be written so far, by key. Empty while writes succeed. */
   readonly unsaved: ReadonlyMap<string, unknown>;
-  /** Notes that a record has changed: the next write has it. */
+  /** Marks a record as changed, for the next write. */
   readonly mark: (key: string) => void;
-  /** Forgets a change: the record is not written, unless a write of it has begun. */
+  /** Forgets a change, so that the record is not written, unless its write has begun. */
   readonly unmark: (key: string) => void;
-  /** Marks a record, and writes it. Resolves as `write` does. */
-  readonly put: (key: string) => Promise<void>;
-  /** Writes what is due, after the writes before. Resolves when that has succeeded or failed. Never rejects. */
+  /** Marks a record and writes it. Resolves like `write`. */
+  readonly markAndWrite: (key: string) => Promise<void>;
+  /** Writes all due records after earlier writes. Resolves when the write has succeeded or failed. Never rejects. */
   readonly write: () => Promise<void>;
-  /** Writes what is due or unsaved, without waiting for writes before: the page may be closed now. */
-  readonly leave: () => void;
+  /** Writes all due and unsaved records without waiting for earlier writes, because the page may be closed. */
+  readonly writeOnUnload: () => void;
 }
 
 /** Options of {@link createRecordWriter}. */
@@ -29,65 +29,65 @@ export interface RecordWriterOptions {
     /** Receives `storage-recovered`. */
     readonly emit: (event: ClientEvent) => void;
   };
-  /** Storage of the client, from `storageOf`. */
+  /** Storage of the client, from `getClientStorage`. */
   readonly storage: RecordStorage;
-  /** Name of the collection, without a scope. */
+  /** Name of the collection, without the user. */
   readonly collection: string;
-  /** Returns a record as it is now; undefined removes it. */
-  readonly recordOf: (key: string) => unknown;
-  /** Called when writes begin to fail, and for each record that is refused while the storage takes others. */
+  /** Returns the current record; undefined removes it. */
+  readonly createRecord: (key: string) => unknown;
+  /** Called when writes begin to fail, and for each record that the storage rejects while it accepts others. */
   readonly onFailure: (error: unknown, keys: readonly string[]) => void;
-  /** Called when the storage has taken records. */
+  /** Called when the storage has written records. */
   readonly onWritten?: () => void;
   /** Called when `unsaved` has changed. */
   readonly onUnsaved?: () => void;
 }
 
-/** Most unsaved records that are tried at once, until the storage has taken one. */
+/** Maximum number of unsaved records in one attempt, until the storage accepts one. */
 const PROBE = 16;
 
 /**
- * Creates the writer of a collection. A record is `due` after a change, `inFlight` while a write of it has not ended, and
- * unsaved after a write that failed.
+ * Creates the writer of a collection. A record is `due` after a change, `inFlight` during a write, and `unsaved` after a
+ * failed write.
  */
 export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
-  const { client, storage, collection, recordOf, onWritten } = options;
+  const { client, storage, collection, createRecord, onWritten } = options;
   const due = new Set<string>();
   const inFlight = new Set<string>();
-  const unsaved = createUnsavedRecords(options, retry, leave);
+  const unsaved = createUnsavedRecords(options, retry, writeOnUnload);
   const openWrites = createOpenWrites(client.clock);
-  /** The end of all writes so far. */
+  /** Resolves at the end of all writes so far. */
   let writing: Promise<void> = Promise.resolve();
-  let isLeaving = false;
+  let isUnloading = false;
 
   return {
     due,
     unsaved: unsaved.records,
     mark: (key) => void due.add(key),
     unmark(key) {
-      // a write that has begun may still come to its end: the next one has the change
+      // a started write may still succeed, so that the next write must include the change
       if (!inFlight.has(key) && !unsaved.records.get(key)?.late) due.delete(key);
       unsaved.drop([key]);
     },
-    put(key) {
+    markAndWrite(key) {
       due.add(key);
       return write();
     },
     write,
-    leave,
+    writeOnUnload,
   };
 
   function write(): Promise<void> {
-    return due.size === 0 ? writing : flush(unsaved.heldBy("storage", PROBE));
+    return due.size === 0 ? writing : flush(unsaved.listByReason("storage", PROBE));
   }
 
   function retry(): Promise<void> {
-    return flush([...unsaved.heldBy("storage", PROBE), ...unsaved.heldBy("record", PROBE)]);
+    return flush([...unsaved.listByReason("storage", PROBE), ...unsaved.listByReason("record", PROBE)]);
   }
 
   /**
-   * Writes what is due, with some of what is unsaved. After a success it writes all that waited for the storage. While the
-   * storage is silent, what is due stays due.
+   * Writes the due records and some unsaved ones. After a success, writes all records that waited for the storage. Does
+   * not write during a pause.
    */
   function flush(others: readonly string[]): Promise<void> {
     writing = writing.then(async () => {
@@ -96,66 +96,68 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
       due.clear();
       if (keys.size === 0) return;
       if (!(await attemptInTurn([...keys]))) return;
-      const rest = unsaved.heldBy("storage");
+      const rest = unsaved.listByReason("storage");
       if (rest.length > 0) await attemptInTurn(rest);
       onWritten?.();
     });
     return writing;
   }
 
-  function leave(): void {
-    // the owner of this writer may listen for the end of the page, too
-    const first = new Set([...(isLeaving ? [] : [...unsaved.heldBy("storage"), ...inFlight]), ...due]);
-    const refused = isLeaving ? [] : unsaved.heldBy("record").filter((key) => !first.has(key));
+  function writeOnUnload(): void {
+    // the owner of this writer may listen for `pagehide`, too, so that this function runs twice
+    const first = new Set([
+      ...(isUnloading ? [] : [...unsaved.listByReason("storage"), ...inFlight]),
+      ...due,
+    ]);
+    const rejected = isUnloading ? [] : unsaved.listByReason("record").filter((key) => !first.has(key));
     due.clear();
-    isLeaving = true;
+    isUnloading = true;
     queueMicrotask(() => {
-      isLeaving = false;
+      isUnloading = false;
     });
-    // a page that is closed does not see the end of an earlier write, which may hang; and what is refused must not stop
-    // the others
-    const written = [[...first], refused].filter(({ length }) => length > 0).map(attempt);
-    writing = Promise.all([writing, ...written]).then(() => {});
+    // an earlier write may hang, and a closed page does not see its end; rejected records must not stop the others
+    const attempts = [[...first], rejected].filter(({ length }) => length > 0).map(attempt);
+    writing = Promise.all([writing, ...attempts]).then(() => {});
   }
 
-  /** Writes records, and waits before the next write if it is not answered. Returns true if the storage has taken any. */
+  /** Writes records. Begins a pause if the write is late. Returns true if the storage accepted a record. */
   async function attemptInTurn(keys: readonly string[]): Promise<boolean> {
-    const { isTaken, late } = await attempt(keys);
+    const { isAccepted, late } = await attempt(keys);
     if (late.size > 0) openWrites.pause();
-    return isTaken;
+    return isAccepted;
   }
 
-  /** Writes records, and notes those that could not be written. */
+  /** Writes records and notes the failed ones. */
   async function attempt(keys: readonly string[]): Promise<Attempt> {
     const before = unsaved.records.size;
-    const result = await attemptWrite(keys, writePart);
+    const result = await attemptWrite(keys, writeBatch);
     unsaved.note(result, before);
     return result;
   }
 
-  /** Writes records as they are now. Throws if the storage refuses them, or does not answer in time. */
-  async function writePart(part: Part): Promise<void> {
-    const records = () => new Map(part.keys.map((key) => [key, recordOf(key)]));
-    for (const key of part.keys) inFlight.add(key);
+  /** Writes the current records of a batch. Throws if the storage rejects them or is late. */
+  async function writeBatch(batch: WriteBatch): Promise<void> {
+    const records = () => new Map(batch.keys.map((key) => [key, createRecord(key)]));
+    for (const key of batch.keys) inFlight.add(key);
     try {
-      const answer = (async () => storage.write(collection, records()))();
-      openWrites.add(part, answer);
+      const written = (async () => storage.write(collection, records()))();
+      openWrites.add(batch, written);
       await waitForStorage(
         client.clock,
-        () => answer,
-        () => takeLate(part),
+        () => written,
+        () => noteLateWrite(batch),
       );
     } finally {
-      for (const key of part.keys) inFlight.delete(key);
+      for (const key of batch.keys) inFlight.delete(key);
     }
-    unsaved.written(part);
+    unsaved.markWritten(batch);
   }
 
-  /** Notes that a late write has come to a good end, unless its records have changed, or are written again, since. */
-  function takeLate(part: Part): void {
-    const isLast = (key: string) => unsaved.records.get(key)?.late === part && !inFlight.has(key);
-    unsaved.drop(part.keys.filter((key) => isLast(key) && !due.has(key)));
-    if (openWrites.areAnswered()) void retry();
+  /** Notes that a late write has succeeded, unless its records have changed or are being written again. */
+  function noteLateWrite(batch: WriteBatch): void {
+    const isLast = (key: string) => unsaved.records.get(key)?.late === batch && !inFlight.has(key);
+    unsaved.drop(batch.keys.filter((key) => isLast(key) && !due.has(key)));
+    if (openWrites.areDone()) void retry();
     onWritten?.();
   }
 }

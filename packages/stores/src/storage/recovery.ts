@@ -1,12 +1,12 @@
-import { storageBackoff } from "./storage-backoff.js";
+import { createStorageBackoff } from "./storage-backoff.js";
 
-/** Repeats `read`, with growing waits before each attempt, until it does not reject or `signal` aborts. Never rejects. */
+/** Repeats `read` after growing waits, until it succeeds or `signal` aborts. Never rejects. */
 export async function readLater(
-  client: Parameters<typeof storageBackoff>[0],
+  client: Parameters<typeof createStorageBackoff>[0],
   read: () => Promise<unknown>,
   signal?: AbortSignal,
 ): Promise<unknown> {
-  const backoff = storageBackoff(client);
+  const backoff = createStorageBackoff(client);
   for (;;)
     try {
       await backoff.wait(undefined, { signal });

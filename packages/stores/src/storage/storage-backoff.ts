@@ -1,8 +1,8 @@
 import { type Backoff, createBackoff, toIdleClock } from "@sluice/core/internal";
 
-/** Creates the waits between attempts at a storage that fails: from 1 s to 60 s, without an end. */
-export function storageBackoff({ clock, random }: Parameters<typeof createBackoff>[0]): Backoff {
-  // a script whose storage is broken ends all the same
+/** Creates the waits between attempts at a failing storage: from 1 s to 60 s, without a limit. */
+export function createStorageBackoff({ clock, random }: Parameters<typeof createBackoff>[0]): Backoff {
+  // an idle clock lets a script with a broken storage exit
   const waits = { clock: toIdleClock(clock), random };
   return createBackoff(waits, { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 60_000 });
 }

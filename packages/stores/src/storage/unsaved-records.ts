@@ -1,37 +1,37 @@
 import type { ClientEvent } from "@sluice/core";
-import { storageBackoff } from "./storage-backoff.js";
+import { createStorageBackoff } from "./storage-backoff.js";
 import type { WaitingClient } from "./wait.js";
-import type { Attempt, Part } from "./write-attempt.js";
+import type { Attempt, WriteBatch } from "./write-attempt.js";
 
 /**
- * Reason why a record is unsaved. `storage`: nothing could be written; it goes with the next write. `record`: the
- * storage took others, but not this one; it is tried with growing waits, so that it costs the others nothing.
+ * Reason why a record is unsaved. `storage`: nothing could be written; the next write retries it. `record`: the storage
+ * accepted other records, but not this one; it is retried after growing waits, so that it does not delay the others.
  */
 type Reason = "storage" | "record";
 
-/** A record that is unsaved. */
+/** An unsaved record. */
 interface UnsavedRecord {
   readonly reason: Reason;
-  /** The last write of it, which may still come to a good end. */
-  readonly late: Part | undefined;
+  /** Its last write, if late. It may still succeed. */
+  readonly late: WriteBatch | undefined;
 }
 
-/** Records that could not be written. They are tried again for as long as there are any. */
+/** Records that could not be written. They are retried until all are written. */
 export interface UnsavedRecords {
   readonly records: ReadonlyMap<string, UnsavedRecord>;
-  /** Returns keys of the records that are unsaved for a reason. */
-  heldBy(reason: Reason, most?: number): string[];
+  /** Returns the keys of records that are unsaved for a reason. */
+  listByReason(reason: Reason, max?: number): string[];
   /**
-   * Notes the records that an attempt has not written.
+   * Notes the failed records of an attempt.
    *
    * @param before number of unsaved records at its start
    */
   note(attempt: Attempt, before: number): void;
-  /** Notes records that are not written now, because the storage has not answered the last write. */
+  /** Notes records that are not written during a pause. */
   hold(keys: Iterable<string>): void;
-  /** Notes that a part was written. The attempt that it belongs to ends with `note`. */
-  written(part: Part): void;
-  /** Notes that late writes have come to a good end, or that a record is no longer wanted. */
+  /** Notes that a batch was written. Its attempt ends with `note`. */
+  markWritten(batch: WriteBatch): void;
+  /** Forgets records after a late write has succeeded, or because they are not needed any longer. */
   drop(keys: readonly string[]): void;
 }
 
@@ -45,55 +45,55 @@ interface UnsavedOptions {
 /**
  * Creates an empty set.
  *
- * @param retry tries some of the records again
- * @param leave writes all of them, because the page may be closed
+ * @param retry retries some of the records
+ * @param writeOnUnload writes all of them, because the page may be closed
  */
 export function createUnsavedRecords(
   { client, onFailure, onUnsaved }: UnsavedOptions,
   retry: () => Promise<void>,
-  leave: () => void,
+  writeOnUnload: () => void,
 ): UnsavedRecords {
   const records = new Map<string, UnsavedRecord>();
-  /** Aborted when nothing is unsaved any longer. */
+  /** Aborted when all records are written. */
   let recovery: AbortController | undefined;
 
   return {
     records,
-    heldBy: (reason, most = Number.POSITIVE_INFINITY) =>
-      [...records].flatMap(([key, held]) => (held.reason === reason ? key : [])).slice(0, most),
-    note({ isTaken, failed, refusals, late, error }, before) {
-      if (before === 0 && failed.size > 0 && !isTaken) onFailure(error, [...failed]);
+    listByReason: (reason, max = Number.POSITIVE_INFINITY) =>
+      [...records].flatMap(([key, record]) => (record.reason === reason ? key : [])).slice(0, max),
+    note({ isAccepted, failed, refusals, late, error }, before) {
+      if (before === 0 && failed.size > 0 && !isAccepted) onFailure(error, [...failed]);
       for (const key of failed) {
-        const isRefused = isTaken && refusals.has(key);
+        const isRefused = isAccepted && refusals.has(key);
         const known = records.get(key)?.reason;
         if (isRefused && known !== "record") onFailure(refusals.get(key), [key]);
-        // the others are tried before it the next time
+        // moved to the end, so that the next attempt tries the others first
         if (refusals.has(key)) records.delete(key);
         records.set(key, { reason: isRefused ? "record" : (known ?? "storage"), late: late.get(key) });
       }
-      changed(before);
+      update(before);
     },
     hold(keys) {
       const before = records.size;
       for (const key of keys) if (!records.has(key)) records.set(key, { reason: "storage", late: undefined });
-      changed(before);
+      update(before);
     },
-    written({ keys }) {
+    markWritten({ keys }) {
       for (const key of keys) records.delete(key);
     },
     drop(keys) {
       const before = records.size;
       for (const key of keys) records.delete(key);
-      changed(before);
+      update(before);
     },
   };
 
   /** Begins or ends the recovery. */
-  function changed(before: number): void {
+  function update(before: number): void {
     if (records.size > 0 && !recovery) {
       recovery = new AbortController();
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-      listen?.("pagehide", leave, { signal: recovery.signal });
+      listen?.("pagehide", writeOnUnload, { signal: recovery.signal });
       void recover(recovery.signal);
     }
     if (records.size === 0 && recovery) {
@@ -104,9 +104,9 @@ export function createUnsavedRecords(
     if (records.size !== before) onUnsaved?.();
   }
 
-  /** Tries what is unsaved again and again, with growing waits. */
+  /** Retries the unsaved records after growing waits. */
   async function recover(signal: AbortSignal): Promise<void> {
-    const backoff = storageBackoff(client);
+    const backoff = createStorageBackoff(client);
     while (!signal.aborted) {
       const before = records.size;
       await backoff.wait(undefined, { signal }).catch(() => {});

@@ -1,31 +1,31 @@
 import type { Clock } from "@sluice/core";
 import { awaitWithin } from "@sluice/core/internal";
 
-/** Longest time that work waits for a storage, in milliseconds. */
+/** Maximum time to wait for a storage, in milliseconds. */
 const WAIT_MS = 3000;
 
 /**
- * Waits at most 3 s for a storage to read or write: a storage may never answer, such as a blocked IndexedDB.
+ * Waits at most 3 s for a read or write of a storage, because a storage such as a blocked IndexedDB may never settle.
  *
- * @param onLate gets an answer that comes later
+ * @param onLate gets a result that arrives later
  * @throws a `DOMException` named `TimeoutError`; the error of `operation`
  */
 export async function waitForStorage<T>(
   clock: Clock,
   operation: () => Promise<T>,
-  onLate: (answer: T) => void = () => {},
+  onLate: (result: T) => void = () => {},
 ): Promise<T> {
-  const answer = (async () => operation())();
+  const result = (async () => operation())();
   try {
-    return await awaitWithin(clock, WAIT_MS, answer, "the storage");
+    return await awaitWithin(clock, WAIT_MS, result, "the storage");
   } catch (error) {
-    // it may have come by now: a page that was frozen gets the end of the wait and the answer together
-    answer.then(onLate, () => {});
+    // the result may be there already: a frozen page gets the timeout and the result together
+    result.then(onLate, () => {});
     throw error;
   }
 }
 
-/** The fields of a client that the waits for a storage use. */
+/** The fields of a client that waits for a storage need. */
 export interface WaitingClient {
   /** Clock of the waits. */
   readonly clock: Clock;
@@ -34,8 +34,8 @@ export interface WaitingClient {
 }
 
 /**
- * Reads a storage for at most 3 s. `take` gets the records, also those that come later: the storage may be late, or fail at
- * first and work again.
+ * Reads a storage and waits for at most 3 s. `take` also gets records that arrive later, because the storage may be slow,
+ * or fail at first and recover.
  *
  * @param onFailure gets the error of the first attempt, or a `TimeoutError`
  */
@@ -45,14 +45,14 @@ export async function readWhenPossible<Records>(
   take: (records: Records) => unknown,
   onFailure: (error: unknown) => void,
 ): Promise<void> {
-  const answer = (async () => read())();
-  const taken = answer.then(take);
-  const again = async () => take(await read());
-  // also where it fails after the wait: a storage that hung may work the next time
+  const records = (async () => read())();
+  const taken = records.then(take);
+  const readAgain = async () => take(await read());
+  // retries even if the read fails after the wait, because a stalled storage may recover
   taken.catch(() =>
-    import("./recovery.js").then(({ readLater }) => readLater(client, again)).catch(onFailure),
+    import("./recovery.js").then(({ readLater }) => readLater(client, readAgain)).catch(onFailure),
   );
-  await awaitWithin(client.clock, WAIT_MS, answer, "the storage")
+  await awaitWithin(client.clock, WAIT_MS, records, "the storage")
     .then(() => taken)
     .catch(onFailure);
 }

@@ -1,14 +1,14 @@
 import type { RecordStorage } from "@sluice/core";
 import { markRefusal } from "@sluice/core/internal";
-import { recordsOf, textsOf } from "./texts.js";
+import { parseRecords, stringifyRecords } from "./record-texts.js";
 
-/** The part of `localStorage` and `sessionStorage` that `webStorage` needs. */
+/** The methods of `localStorage` and `sessionStorage` that `webStorage` needs. */
 export interface WebStorage {
   /** Number of items. */
   readonly length: number;
   /** Returns the name of an item by its position, from 0. */
   key(index: number): string | null;
-  /** Returns the text of an item; null where there is none. */
+  /** Returns the text of an item; null if it does not exist. */
   getItem(name: string): string | null;
   /** Writes the text of an item. */
   setItem(name: string, value: string): void;
@@ -20,52 +20,52 @@ const VERSION = 1;
 
 /** Creates the storage that `webStorage` returns. */
 export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix = "sluice"): RecordStorage {
-  const reach = () => {
+  const getArea = () => {
     try {
       const area = typeof storage === "function" ? storage() : storage;
-      // null in some WebViews; in other browsers only the first use is refused
+      // `area` is null in some WebViews; other browsers refuse only the first access
       void area.length;
       return area;
     } catch (error) {
       throw markRefusal("web-storage", error);
     }
   };
-  // JSON, because the JSON of one array is never the beginning of another's
-  const beginningOf = (collection: string) => JSON.stringify([prefix, VERSION, collection]);
+  // JSON, because the JSON of an array is never a prefix of another array's JSON
+  const createPrefix = (collection: string) => JSON.stringify([prefix, VERSION, collection]);
 
   return {
     async read(collection) {
-      const beginning = beginningOf(collection);
-      const area = reach();
+      const namePrefix = createPrefix(collection);
+      const area = getArea();
       const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
-      return recordsOf(
+      return parseRecords(
         names
-          .filter((name) => name.startsWith(beginning))
-          .map((name) => [name.slice(beginning.length), area.getItem(name)] as const),
+          .filter((name) => name.startsWith(namePrefix))
+          .map((name) => [name.slice(namePrefix.length), area.getItem(name)] as const),
       );
     },
     async write(collection, changes) {
-      const items = [...textsOf(changes)].map(
-        ([key, text]) => [beginningOf(collection) + key, text] as const,
+      const items = [...stringifyRecords(changes)].map(
+        ([key, text]) => [createPrefix(collection) + key, text] as const,
       );
-      writeAll(reach(), items);
+      writeAll(getArea(), items);
     },
     async drop(collection) {
-      const area = reach();
-      const below = beginningOf(`${collection}/`).slice(0, -2);
+      const area = getArea();
+      const below = createPrefix(`${collection}/`).slice(0, -2);
       const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
       for (const name of names)
-        if (name.startsWith(beginningOf(collection)) || name.startsWith(below)) area.removeItem(name);
+        if (name.startsWith(createPrefix(collection)) || name.startsWith(below)) area.removeItem(name);
     },
     watch(collection, listener) {
-      const beginning = beginningOf(collection);
+      const namePrefix = createPrefix(collection);
       const stopped = new AbortController();
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
       listen?.(
         "storage",
         ({ key: name, newValue, storageArea }) => {
-          if (!name?.startsWith(beginning) || storageArea !== reach()) return;
-          const changes = recordsOf([[name.slice(beginning.length), newValue]]);
+          if (!name?.startsWith(namePrefix) || storageArea !== getArea()) return;
+          const changes = parseRecords([[name.slice(namePrefix.length), newValue]]);
           if (changes.size > 0) listener(changes);
         },
         { signal: stopped.signal },
@@ -85,7 +85,7 @@ function writeAll(area: WebStorage, items: Items): void {
       put(area, name, text);
     }
   } catch (error) {
-    // in reverse order: each step then returns to a state that had room
+    // in reverse order, so that each step returns to a state that had enough space
     for (const [name, text] of before) put(area, name, text);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Messages between the tabs of an origin, by name. It does nothing where `BroadcastChannel` is missing or refused. */
+/** A named channel between the tabs of an origin. It does nothing if `BroadcastChannel` is missing or refused. */
 export interface TabChannel<Message> {
   /** Posts to all other tabs. */
   readonly post: (message: Message) => void;
@@ -6,9 +6,9 @@ export interface TabChannel<Message> {
 }
 
 /**
- * Opens a channel; `onMessage` gets the messages of other tabs only.
+ * Opens a channel. `onMessage` gets only messages of other tabs. Never throws.
  *
- * @param onRefusal gets the reason if the browser refuses the channel or a message. Nothing is thrown.
+ * @param onRefusal gets the error if the browser refuses the channel or a message
  */
 export function openTabChannel<Message>(
   name: string,

@@ -1,7 +1,7 @@
 import type { ClientEvent, Clock } from "@sluice/core";
 import { awaitWithin, reportLimit } from "@sluice/core/internal";
 
-/** The part of a client that locks need. */
+/** The fields of a client that locks need. */
 interface LockClient {
   /** Clock of the waits for the lock manager. */
   readonly clock: Clock;
@@ -11,7 +11,7 @@ interface LockClient {
 
 /** State of a lock manager. */
 interface Probe {
-  /** Settles when the manager has answered its first query, or has not answered in time. Never rejects. */
+  /** Resolves when the first query of the manager has ended or timed out. Never rejects. */
   readonly done: Promise<void>;
   /** Reason not to use the manager; undefined while it works. */
   refusal?: unknown;
@@ -19,17 +19,17 @@ interface Probe {
 
 const probes = new WeakMap<LockManager, Probe>();
 
-/** Longest time in milliseconds for the manager's answer about its locks. */
-const ANSWER_MS = 3000;
+/** Maximum time for a query of the manager, in milliseconds. */
+const QUERY_MS = 3000;
 const MANAGER = "the lock manager (navigator.locks)";
 
 /**
- * Runs `act` while this tab holds the lock `name`: one tab of the origin at a time. The others wait without a limit.
- * The lock is released when `act` is settled, or when the tab is closed.
+ * Runs `act` while this tab holds the lock `name`: one tab of the origin at a time. Other tabs wait without a limit. The
+ * lock is released when `act` is settled or the tab is closed.
  *
- * Without Web Locks, and where they are refused, `act` runs at once. A broken lock manager looks like a lock that
- * another tab holds. So the manager is first queried for its list of locks. It is not used if it rejects or does not
- * answer within 3 s. After a late answer it is used.
+ * If Web Locks are missing or refused, `act` runs at once. A broken lock manager looks like a lock that another tab holds.
+ * To detect it, the first call queries the manager for its locks. A manager whose query rejects or takes more than 3 s is
+ * not used until a late result arrives.
  *
  * @throws the signal's reason while it waits, and the error of `act`; never an error of the browser
  */
@@ -39,7 +39,7 @@ export async function withLock(
   signal: AbortSignal,
   act: () => Promise<void>,
 ): Promise<void> {
-  const locks = await usableLocks(client);
+  const locks = await findUsableLocks(client);
   signal.throwIfAborted();
   if (!locks) return act();
   let isGranted = false;
@@ -56,10 +56,10 @@ export async function withLock(
 }
 
 /**
- * Runs `act` while this tab holds the lock `name`, if no other one holds it now. Without Web Locks, and where they are
- * refused, `act` runs at once.
+ * Runs `act` while this tab holds the lock `name`, unless another tab holds it now. If Web Locks are missing or refused,
+ * `act` runs at once.
  *
- * @returns false where another tab holds it: `act` was not called
+ * @returns false if another tab holds the lock and `act` was not called
  * @throws the error of `act`
  */
 export async function withFreeLock(
@@ -67,7 +67,7 @@ export async function withFreeLock(
   name: string,
   act: () => Promise<void>,
 ): Promise<boolean> {
-  const locks = await usableLocks(client);
+  const locks = await findUsableLocks(client);
   let isGranted = !locks;
   try {
     await locks?.request(name, { ifAvailable: true }, (lock) => {
@@ -88,7 +88,7 @@ export async function withFreeLock(
  * rejects.
  */
 export async function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
-  const locks = await usableLocks(client);
+  const locks = await findUsableLocks(client);
   if (!locks) return;
   try {
     await locks.request(name, { mode: "shared" }, () => work.catch(() => {}));
@@ -97,35 +97,35 @@ export async function shareLock(client: LockClient, name: string, work: Promise<
   }
 }
 
-/** Sends the first query to the lock manager now, so that the first lock does not wait for the answer. */
+/** Sends the first query to the lock manager, so that the first lock does not wait for it. */
 export function prepareLocks(client: LockClient): void {
-  const locks = lockManager(() => {});
-  if (locks && !probes.has(locks)) probeOf(client, locks);
+  const locks = findLockManager(() => {});
+  if (locks && !probes.has(locks)) startProbe(client, locks);
 }
 
-/** Returns true if a tab holds the lock `name` now; undefined where that is unknown. Never rejects. */
+/** Returns true if a tab holds the lock `name` now; undefined if unknown. Never rejects. */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
-  const locks = await usableLocks(client);
+  const locks = await findUsableLocks(client);
   if (!locks) return undefined;
   // a getter or a method may throw synchronously
-  const answer = Promise.resolve().then(() => locks.query());
+  const query = Promise.resolve().then(() => locks.query());
   try {
-    const { held } = await awaitWithin(client.clock, ANSWER_MS, answer, MANAGER);
+    const { held } = await awaitWithin(client.clock, QUERY_MS, query, MANAGER);
     return held?.some((lock) => lock.name === name);
   } catch (error) {
     refuse(client, locks, error);
-    useAfter(answer, locks);
+    useAfter(query, locks);
     return undefined;
   }
 }
 
-/** Returns true if tabs can see each other's locks. A refusal is found at the first use of a lock. */
+/** Returns true if tabs can see each other's locks. The first use of a lock detects a refusal. */
 export function hasLocks(): boolean {
-  const locks = lockManager(() => {});
+  const locks = findLockManager(() => {});
   return locks !== undefined && probes.get(locks)?.refusal === undefined;
 }
 
-function lockManager(onRefusal: (error: unknown) => void): LockManager | undefined {
+function findLockManager(onRefusal: (error: unknown) => void): LockManager | undefined {
   try {
     return globalThis.navigator?.locks;
   } catch (error) {
@@ -134,24 +134,24 @@ function lockManager(onRefusal: (error: unknown) => void): LockManager | undefin
   }
 }
 
-async function usableLocks(client: LockClient): Promise<LockManager | undefined> {
-  const locks = lockManager((error) => reportLimit(client, "web-locks", error));
+async function findUsableLocks(client: LockClient): Promise<LockManager | undefined> {
+  const locks = findLockManager((error) => reportLimit(client, "web-locks", error));
   if (!locks) return undefined;
-  const probe = probes.get(locks) ?? probeOf(client, locks);
+  const probe = probes.get(locks) ?? startProbe(client, locks);
   await probe.done;
   if (probe.refusal === undefined) return locks;
   reportLimit(client, "web-locks", probe.refusal);
   return undefined;
 }
 
-function probeOf({ clock }: LockClient, locks: LockManager): Probe {
+function startProbe({ clock }: LockClient, locks: LockManager): Probe {
   // a getter or a method may throw synchronously
-  const answer = Promise.resolve().then(() => locks.query());
-  const done = awaitWithin(clock, ANSWER_MS, answer, MANAGER).then(
+  const query = Promise.resolve().then(() => locks.query());
+  const done = awaitWithin(clock, QUERY_MS, query, MANAGER).then(
     () => {},
     (error) => {
       probe.refusal = error;
-      useAfter(answer, locks);
+      useAfter(query, locks);
     },
   );
   const probe: Probe = { done };
@@ -159,9 +159,9 @@ function probeOf({ clock }: LockClient, locks: LockManager): Probe {
   return probe;
 }
 
-/** Uses the manager again after a late answer: a computer that sleeps takes longer than the wait. */
-function useAfter(answer: Promise<unknown>, locks: LockManager): void {
-  answer.then(
+/** Uses the manager again after a late result, because a sleeping computer takes longer than the limit. */
+function useAfter(query: Promise<unknown>, locks: LockManager): void {
+  query.then(
     () => probes.delete(locks),
     () => {},
   );

@@ -1,38 +1,39 @@
 import type { Client, RequestOptions } from "@sluice/core";
 import { cancelWith, canReuseKey, createRandomId, isEqual } from "@sluice/core/internal";
 import type { StoreRequestOptions } from "../request-options.js";
-import type { Creating } from "./task-state.js";
+import type { CreationReporter } from "./task-state.js";
 
 /** The two steps of a creation. */
-export interface Steps<Asked, Request, Handle> {
-  /** Makes the request, for example from a file. */
-  readonly requestOf: (asked: Asked, creating: Creating) => Promise<Request>;
+export interface Steps<Input, Request, Handle> {
+  /** Creates the request, e.g. from a file. */
+  readonly createRequest: (input: Input, reporter: CreationReporter) => Promise<Request>;
   readonly send: (client: Client, request: Request, options: RequestOptions) => Promise<Handle>;
 }
 
 /**
- * Makes the creation of a store that keeps no entries. A request that the store forgets ends, unless the gateway may
- * have it. If nobody knows how a request ended, the same one again has its key and its bytes.
+ * Creates the `create` function of a store without stored entries. If the store forgets a request, the request is aborted
+ * unless the gateway may have received it. If the result of a request is unknown, the same input reuses its idempotency
+ * key and body.
  */
-export function sendOnce<Asked, Request, Handle>(
+export function sendOnce<Input, Request, Handle>(
   client: Client,
-  { requestOf, send }: Steps<Asked, Request, Handle>,
-): (asked: Asked, options: StoreRequestOptions, creating: Creating) => Promise<Handle> {
-  let lost: { readonly asked: Asked; readonly request: Request; readonly idempotencyKey: string } | undefined;
-  return async (asked, options, creating) => {
-    const call = cancelWith(client, creating.signal);
-    creating.isReported = () => !call.isCancelled();
-    const repeated = lost && isEqual(lost.asked, asked) ? lost : undefined;
+  { createRequest, send }: Steps<Input, Request, Handle>,
+): (input: Input, options: StoreRequestOptions, reporter: CreationReporter) => Promise<Handle> {
+  let lost: { readonly input: Input; readonly request: Request; readonly idempotencyKey: string } | undefined;
+  return async (input, options, reporter) => {
+    const call = cancelWith(client, reporter.signal);
+    reporter.isReported = () => !call.isCancelled();
+    const repeated = lost && isEqual(lost.input, input) ? lost : undefined;
     const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
     let request = repeated?.request;
     if (repeated) lost = undefined;
     try {
-      request ??= await requestOf(asked, creating);
-      creating.signal.throwIfAborted();
-      creating.advance({ phase: "creating" });
+      request ??= await createRequest(input, reporter);
+      reporter.signal.throwIfAborted();
+      reporter.advance({ phase: "creating" });
       return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
     } catch (error) {
-      if (request && canReuseKey(error, call.billing())) lost = { asked, request, idempotencyKey };
+      if (request && canReuseKey(error, call.billing())) lost = { input, request, idempotencyKey };
       throw error;
     } finally {
       call.end();

@@ -16,49 +16,49 @@ type Message<Snapshot> =
   | { readonly type: "hello" | "poll" };
 
 /**
- * Time in milliseconds that a watch continues without subscribers, for StrictMode and remounts. The leader keeps the
- * lock for the same time after the final snapshot.
+ * Time that a watch continues without subscribers, for StrictMode and remounts, in milliseconds. The leader holds the lock
+ * for the same time after the final snapshot.
  */
 const LINGER_MS = 1000;
-/** Time in milliseconds after which a page that is offline tries again: the browser may be wrong. */
+/** Time after which an offline page tries again, in milliseconds, because the browser may be wrong. */
 const AGAIN_MS = 60_000;
 
 /**
  * Phase of a watch.
  *
- * - `idle`: it has no subscribers, or is about to begin
+ * - `idle`: it has not begun, or lacks subscribers
  * - `paused`: the page is hidden or offline
- * - `following`: it waits for the lock; the tab that holds it polls
- * - `leading`: it holds the lock, and polls for all tabs
- * - `settled`: nothing is left to poll
+ * - `following`: it waits for the lock of the tab that polls
+ * - `leading`: it holds the lock and polls for all tabs
+ * - `settled`: there is nothing to poll
  */
 type Phase = "idle" | "paused" | "following" | "leading" | "settled";
 
-/** Creates a watch. It polls nothing before the first subscriber. */
+/** Creates a watch. It does not poll before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
   const { client, merge, isFinal } = plan;
   const { clock } = client;
   let phase: Phase = "idle";
-  /** Aborted when the phase ends; `following` and `leading` have the same one. */
+  /** Aborted when the phase ends. `following` and `leading` share one controller. */
   let ending = new AbortController();
   let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
-  /** Open connections, from the first subscriber until some time after the last. */
+  /** Open connections, from the first subscriber until {@link LINGER_MS} after the last. */
   let use: { readonly channel: TabChannel<Message<Snapshot>>; readonly stopPresence: () => void } | undefined;
-  /** True if the last poll reached no server. Every change of the page is a reason to try again. */
-  let isCutOff = false;
-  const { presence = createPagePresence(() => isCutOff) } = plan;
-  const store = createStore(() => state, { clock, onUse: lingering(clock, open, close) });
+  /** True if the last poll reached no server. Every change of the page's presence resets it. */
+  let isOffline = false;
+  const { presence = createPagePresence(() => isOffline) } = plan;
+  const store = createStore(() => state, { clock, onUse: createLingeringUse(clock, open, close) });
 
-  /** Begins each phase but `leading`, which continues `following`. `signal` aborts when the phase ends. */
+  /** Functions that begin a phase. `leading` has none, because it continues `following`. `signal` aborts at the end. */
   const begin: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
     idle() {},
     settled(signal) {
-      callAfter(clock, dueInMs(plan, state), signal, tryAgain);
+      callAfter(clock, getDueMs(plan, state), signal, tryAgain);
       set(resting);
     },
     paused(signal) {
-      if (isCutOff) callAfter(clock, AGAIN_MS, signal, tryAgain);
-      set({ fetchStatus: "paused", pauseReason: pauseReason(), nextPollAt: undefined });
+      if (isOffline) callAfter(clock, AGAIN_MS, signal, tryAgain);
+      set({ fetchStatus: "paused", pauseReason: findPauseReason(), nextPollAt: undefined });
     },
     following(signal) {
       set({ fetchStatus: "idle", pauseReason: undefined });
@@ -78,7 +78,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   function take(snapshot: Snapshot): void {
     const before = state.snapshot;
     adopt(snapshot, {});
-    if (state.snapshot !== before) reconsider();
+    if (state.snapshot !== before) updatePhase();
   }
 
   function open(): void {
@@ -100,24 +100,24 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   }
 
   function tryAgain(): void {
-    isCutOff = false;
-    reconsider();
+    isOffline = false;
+    updatePhase();
   }
 
-  /** Changes to the phase that the state and the page require. */
-  function reconsider(): void {
+  /** Switches to the phase that the state and the page require. */
+  function updatePhase(): void {
     const isSettled = hasSettled(plan, state);
-    const next = !use ? "idle" : isSettled ? "settled" : pauseReason() ? "paused" : "following";
-    const goesOn = next === "following" && (phase === "following" || phase === "leading");
-    if (!goesOn) transition(next);
+    const next = !use ? "idle" : isSettled ? "settled" : findPauseReason() ? "paused" : "following";
+    const isUnchanged = next === "following" && (phase === "following" || phase === "leading");
+    if (!isUnchanged) transition(next);
   }
 
-  function pauseReason(): Absence | undefined {
+  function findPauseReason(): Absence | undefined {
     const { absence } = presence;
-    return absence === "hidden" && plan.inBackground() ? undefined : absence;
+    return absence === "hidden" && plan.pollsInBackground() ? undefined : absence;
   }
 
-  /** Ends all that the present phase has begun, and begins the next one. */
+  /** Ends the current phase and begins the next one. */
   function transition(next: Phase): void {
     phase = next;
     // the lock was requested with the signal of `following`
@@ -145,22 +145,22 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     }
     transition("idle");
     set({ ...resting, failureReason: undefined, error });
-    reconsider();
+    updatePhase();
   }
 
   function onPoll(event: PollEvent): void {
     if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
     set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failureReason: event.failure });
     postUpdate();
-    isCutOff = event.failure?.name === "ConnectionError";
-    reconsider();
+    isOffline = event.failure?.name === "ConnectionError";
+    updatePhase();
   }
 
   function receive(message: Message<Snapshot>): void {
     if (message.type === "update") {
       const { snapshot, nextPollAt } = message;
       if (snapshot !== undefined) adopt(snapshot, { nextPollAt });
-      reconsider();
+      updatePhase();
     } else if (phase === "leading") {
       if (message.type === "hello") postUpdate();
       if (message.type === "poll") refetch();
@@ -171,10 +171,10 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     use?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
-  function adopt(answer: Snapshot, more: Partial<WatchState<Snapshot>>): void {
-    const snapshot = merge(state.snapshot, answer);
-    // another tab has seen the end of a task, which this one asked for in vain
-    set({ ...more, snapshot, ...(isFinal(snapshot) && { error: undefined, failureReason: undefined }) });
+  function adopt(newest: Snapshot, changes: Partial<WatchState<Snapshot>>): void {
+    const snapshot = merge(state.snapshot, newest);
+    // a final snapshot of another tab replaces an error of this tab's polls
+    set({ ...changes, snapshot, ...(isFinal(snapshot) && { error: undefined, failureReason: undefined }) });
   }
 
   function set(changes: Partial<WatchState<Snapshot>>): void {
@@ -186,19 +186,19 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   }
 }
 
-/** Makes an `onUse` that opens at the first use, and closes some time after the last, unless another one follows. */
-function lingering(clock: Clock, open: () => void, close: () => void): () => () => void {
+/** Creates an `onUse` that opens at the first use, and closes {@link LINGER_MS} after the last. */
+function createLingeringUse(clock: Clock, open: () => void, close: () => void): () => () => void {
   let isOpen = false;
-  let leaving = new AbortController();
+  let closing = new AbortController();
   return () => {
-    leaving.abort();
+    closing.abort();
     if (!isOpen) {
       isOpen = true;
       open();
     }
     return () => {
-      leaving = new AbortController();
-      callAfter(clock, LINGER_MS, leaving.signal, () => {
+      closing = new AbortController();
+      callAfter(clock, LINGER_MS, closing.signal, () => {
         isOpen = false;
         close();
       });
@@ -206,7 +206,7 @@ function lingering(clock: Clock, open: () => void, close: () => void): () => () 
   };
 }
 
-/** Polls in turn with the other tasks of the page, until a snapshot is final and all tabs have it. */
+/** Polls at the pace of the page until a snapshot is final and all tabs have it. */
 async function lead<Snapshot>(
   clock: Clock,
   signal: AbortSignal,
@@ -222,11 +222,11 @@ async function lead<Snapshot>(
   } finally {
     end();
   }
-  // sent before the lock is released: the next leader then has nothing left to poll
+  // holds the lock until the other tabs have the final snapshot, so that no next leader polls
   await clock.sleep(LINGER_MS, signal);
 }
 
-/** Returns true if nothing is left to poll. */
+/** Returns true if there is nothing to poll. */
 function hasSettled<Snapshot>(
   { isFinal }: WatchPlan<Snapshot>,
   { snapshot, error }: WatchState<Snapshot>,
@@ -234,14 +234,14 @@ function hasSettled<Snapshot>(
   return error !== undefined || (snapshot !== undefined && isFinal(snapshot));
 }
 
-/** Milliseconds until a final snapshot is to be polled again. */
-function dueInMs<Snapshot>(
-  { dueAt }: WatchPlan<Snapshot>,
+/** Returns the time until a final snapshot must be polled again, in milliseconds. */
+function getDueMs<Snapshot>(
+  { getDueAt }: WatchPlan<Snapshot>,
   { snapshot, error }: WatchState<Snapshot>,
 ): number {
-  if (error || snapshot === undefined || !dueAt) return Number.POSITIVE_INFINITY;
-  return dueAt(snapshot) - Date.now();
+  if (error || snapshot === undefined || !getDueAt) return Number.POSITIVE_INFINITY;
+  return getDueAt(snapshot) - Date.now();
 }
 
-/** Fields of a watch that does not poll, and has no reason to. */
+/** Fields of a watch that does not poll. */
 const resting = { fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined } as const;

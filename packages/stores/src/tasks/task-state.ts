@@ -7,97 +7,96 @@ import type { Watch, WatchState } from "./watch-plan.js";
 export interface TaskState<Data, Handle>
   extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failureReason"> {
   /**
-   * `idle`: no task. `pending`: the task has not ended. `success`: `data` is there. `error`: `error` says why
-   * there is no result.
+   * `idle`: no task. `pending`: the task has not ended. `success`: `data` is set. `error`: `error` says why there is no
+   * result.
    */
   readonly status: "idle" | "pending" | "success" | "error";
   /**
-   * Phase of a task that is `pending`: `uploading` its files, `creating` it at the gateway, or `processing`, while the
-   * gateway works on it.
+   * Phase of a `pending` task: `uploading` its files, `creating` it at the gateway, or `processing` while the gateway works
+   * on it.
    */
   readonly phase: "uploading" | "creating" | "processing" | undefined;
-  /** Share of the phase that is done, from 0 to 1; undefined where it is not known. */
+  /** Progress of the phase, from 0 to 1; undefined if unknown. */
   readonly progress: number | undefined;
   /** Handle of the task. With it, any other page or store can continue to watch the task. */
   readonly handle: Handle | undefined;
   /** The result; undefined until `status` is `success`. */
   readonly data: Data | undefined;
-  /** Error that ended the task or its creation; undefined while there is none. */
+  /** Error that ended the task or its creation; undefined without one. */
   readonly error: Error | undefined;
 }
 
-/** Options of the store of one task, or of an asset, which is one, too. */
+/** Options of the store of one task or asset. */
 export interface TaskStoreOptions<Task, Handle, Data, State> extends StoreRequestOptions {
   /** Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's own */
   readonly presence?: Presence | undefined;
-  /** Milliseconds from an answer to the next poll, or a function of the answer. */
+  /** Milliseconds from a response to the next poll, or a function of the response. */
   readonly intervalMs?: Interval<Task> | undefined;
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;
   /**
-   * Behaviour of a `create` while a task is in flight; it never sends. `join`: the promise resolves to the state of
-   * the task in flight. `reject`: it resolves to a state with a `ConfigurationError`, and the store does not change.
+   * Behavior of a `create` while a task is in flight. No value sends a second request. `join`: the promise resolves to the
+   * state of the task in flight. `reject`: it resolves to a state with a `ConfigurationError`, and the store does not
+   * change.
    *
    * @default "join"
    */
   readonly whenBusy?: "join" | "reject" | undefined;
   /**
-   * Called with the handle of a task as soon as the gateway has created it, even if the store was reset in the
-   * meantime.
+   * Called with the handle of a task as soon as the gateway has created it, even if the store was reset before.
    */
   readonly onCreate?: ((handle: Handle) => void) | undefined;
   /**
-   * Called once when a task has its result, with the state that shows it. If several stores with this option watch the
-   * task, only one of them calls it.
+   * Called once when a task has its result, with the current state. If several stores with this option watch the task, only
+   * one of them calls it.
    */
   readonly onSuccess?: ((data: Data, state: State) => void) | undefined;
   /**
-   * Called once when a task fails, and when a `create` fails, with the state of the store. It is also called for a
-   * request that had been sent before a `reset`. The state does not show that request. The `billing` of the error shows
-   * if the task may exist.
+   * Called once when a task or a `create` fails, with the state of the store. Also called for a request that was sent
+   * before a `reset`; the state does not show that request. The error's `billing` tells whether the task may exist.
    */
   readonly onError?: ((error: Error, state: State) => void) | undefined;
 }
 
-/** The parts of a store that its kind of task does not define. */
+/** The functions of a store that depend on its kind of task. */
 export interface TaskStoreParts<Task, Done, Handle, State> {
-  /** Makes the shown state. */
-  readonly stateOf: (state: TaskState<Done, Handle>, snapshot: Task | undefined) => State;
-  /** Returns the share of a task that is done. @default not known */
-  readonly progressOf?: (snapshot: Task) => number | undefined;
-  /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
-  readonly watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
-  /** Adds what is known about the task to its handle. @default nothing */
-  readonly knownOf?: (handle: Handle) => Handle;
+  /** Creates the shown state. */
+  readonly createState: (state: TaskState<Done, Handle>, snapshot: Task | undefined) => State;
+  /** Returns the progress of a task, from 0 to 1. @default unknown */
+  readonly getProgress?: (snapshot: Task) => number | undefined;
+  /** Returns the shared watch of a task. The watch begins with the state `known`. */
+  readonly getWatch: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
+  /** Adds known fields of the task to its handle. @default nothing */
+  readonly addKnown?: (handle: Handle) => Handle;
 }
 
-/** Phase of a creation, and the share of it that is done. */
+/** Phase of a creation, with its progress from 0 to 1. */
 export interface Sending {
   readonly phase: "uploading" | "creating";
   readonly progress?: number;
 }
 
-/** A creation that a store shows. */
-export interface Creating {
+/** Reports the progress of a creation. */
+export interface CreationReporter {
   /** Aborts when the store forgets the task. */
   readonly signal: AbortSignal;
   /** Shows progress. */
   readonly advance: (sending: Sending) => void;
-  /** Returns true if an error is reported. @default true until the store forgets the task */
+  /** Returns true if an error must be reported. @default true until the store forgets the task */
   isReported: () => boolean;
 }
 
-/** Store of one task: none at first, then the one that was created or attached. */
+/** Store of one task: empty at first, then the created or attached task. */
 export interface TaskStore<State, Handle> extends Store<State> {
-  /** Watches a task that exists already, by its handle or id. */
+  /** Watches an existing task, by its handle or id. */
   attach(task: Handle | string): void;
-  /** Polls now, also after an error. */
+  /** Polls now, even after an error. */
   refetch(): void;
   /** Stops watching and keeps the shown state. The gateway continues with the task. */
   detach(): void;
   /**
-   * Forgets the task in this store. A request that was not sent or was refused is dropped. A request that was sent
-   * continues, and `onCreate` or `onError` reports its end.
+   * Forgets the task in this store. A request that was not sent yet is dropped. A sent request continues, and `onCreate` or
+   * `onError` reports its end.
    */
   reset(): void;
 }
@@ -107,10 +106,10 @@ export interface TaskControl<State, Handle> extends TaskStore<State, Handle> {
   /**
    * Creates a task, unless one is in flight: see `whenBusy`. Never rejects.
    *
-   * @param first phase that is shown at first
+   * @param first phase at the start
    */
   submit(
     first: Sending["phase"],
-    create: (creating: Creating) => Promise<Handle | undefined>,
+    create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State>;
 }

@@ -7,19 +7,19 @@ import {
   type TaskKind,
   toError,
 } from "@sluice/core/internal";
-import { onForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/in-use.js";
 import type {
-  Creating,
+  CreationReporter,
   Sending,
   TaskControl,
   TaskState,
   TaskStoreOptions,
   TaskStoreParts,
 } from "./task-state.js";
-import { createWatchFollower } from "./watch-follower.js";
 import type { WatchState } from "./watch-plan.js";
+import { createWatchSubscription } from "./watch-subscription.js";
 
-/** Phase of a store: it is empty, or has one of these. */
+/** Phase of a store: empty, or with exactly one of these fields. */
 type Phase<State, Handle> =
   | { readonly creation?: never; readonly refusal?: never; readonly handle?: never }
   | { readonly creation: Creation<State>; readonly refusal?: never; readonly handle?: never }
@@ -28,7 +28,7 @@ type Phase<State, Handle> =
 
 /** A `create` that has not ended. */
 interface Creation<State> {
-  /** Phase and progress that are shown. */
+  /** Shown phase and progress. */
   sending: Sending;
   /** The result of `submit`. */
   ended?: Promise<State>;
@@ -36,8 +36,12 @@ interface Creation<State> {
   readonly forgotten: AbortController;
 }
 
-/** Makes what a creation shows its progress with, for as long as the store shows the creation. */
-function creatingOf(creation: Creation<unknown>, isShown: () => boolean, onChange: () => void): Creating {
+/** Creates the object that reports the progress of a creation while the store shows it. */
+function createReporter(
+  creation: Creation<unknown>,
+  isShown: () => boolean,
+  onChange: () => void,
+): CreationReporter {
   return {
     signal: creation.forgotten.signal,
     isReported: isShown,
@@ -59,25 +63,30 @@ export function createTaskStore<
   kind: TaskKind<Task, Done, Handle>,
   client: Client,
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
-  { watchOf, stateOf, progressOf, knownOf = (task) => task }: TaskStoreParts<Task, Done, Handle, State>,
+  {
+    getWatch,
+    createState,
+    getProgress,
+    addKnown = (task) => task,
+  }: TaskStoreParts<Task, Done, Handle, State>,
 ): TaskControl<State, Handle> {
   let phase: Phase<State, Handle> = {};
-  const follower = createWatchFollower(watchOf, onUpdate);
-  const failed = memoizeLast((snapshot: Task | undefined) =>
+  const subscription = createWatchSubscription(getWatch, onUpdate);
+  const findFailure = memoizeLast((snapshot: Task | undefined) =>
     snapshot?.state === kind.failure && phase.handle
-      ? kind.toFailure(snapshot, knownOf(phase.handle))
+      ? kind.toFailure(snapshot, addKnown(phase.handle))
       : undefined,
   );
-  const store = createStore(() => shown(follower.state), {
+  const store = createStore(() => createShownState(subscription.state), {
     clock: client.clock,
     client,
     onUse() {
-      const leaveClient = onForget(client, reset);
-      const leave = follower.use();
+      const unregister = registerForget(client, reset);
+      const unsubscribe = subscription.use();
       store.flush();
       return () => {
-        leaveClient();
-        leave();
+        unregister();
+        unsubscribe();
       };
     },
   });
@@ -88,14 +97,14 @@ export function createTaskStore<
     submit(first, create) {
       const state = store.getSnapshot();
       const ended = phase.creation?.ended;
-      if (ended || shown(follower.state).status === "pending")
+      if (ended || createShownState(subscription.state).status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
       forget();
       const creation: Creation<State> = { sending: { phase: first }, forgotten: new AbortController() };
       phase = { creation };
-      creation.ended = settle(creation, create);
+      creation.ended = endCreation(creation, create);
       store.flush();
       return creation.ended;
     },
@@ -108,40 +117,40 @@ export function createTaskStore<
     },
     refetch() {
       if (!phase.handle) return;
-      follower.refetch(phase.handle);
+      subscription.refetch(phase.handle);
       store.flush();
     },
     detach() {
-      const { snapshot, error } = follower.state;
-      follower.stop({ snapshot, error });
+      const { snapshot, error } = subscription.state;
+      subscription.stop({ snapshot, error });
       store.flush();
     },
     reset,
   };
 
-  /** Makes the state that the phase and a state of the watch are shown as. */
-  function shown(watched: WatchState<Task>): State {
+  /** Creates the shown state from the phase and a state of the watch. */
+  function createShownState(watched: WatchState<Task>): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = watched;
     const { creation, refusal, handle } = phase;
     const data = snapshot && kind.toDone(snapshot);
-    const error = refusal ?? watched.error ?? failed(snapshot);
+    const error = refusal ?? watched.error ?? findFailure(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const { phase: step = status === "pending" ? "processing" : undefined, progress } = creation?.sending ?? {
-      progress: data ? 1 : snapshot && progressOf?.(snapshot),
+      progress: data ? 1 : snapshot && getProgress?.(snapshot),
     };
     const rest = { fetchStatus, pauseReason, nextPollAt, failureReason };
-    return stateOf({ status, phase: step, progress, handle, data, error, ...rest }, snapshot);
+    return createState({ status, phase: step, progress, handle, data, error, ...rest }, snapshot);
   }
 
-  /** Runs a creation to its end, and reports that, also where the store has forgotten it. */
-  async function settle(
+  /** Waits for the end of a creation and reports it, even if the store has forgotten the creation. */
+  async function endCreation(
     creation: Creation<State>,
-    create: (creating: Creating) => Promise<Handle | undefined>,
+    create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State> {
     const isShown = () => phase.creation === creation;
-    const creating = creatingOf(creation, isShown, store.flush);
-    const created = await (async () => create(creating))().catch(toError);
-    const isReported = creating.isReported();
+    const reporter = createReporter(creation, isShown, store.flush);
+    const created = await (async () => create(reporter))().catch(toError);
+    const isReported = reporter.isReported();
     const isForgotten = !isShown();
     if (!isForgotten) end(created);
     queueMicrotask(() => {
@@ -153,7 +162,7 @@ export function createTaskStore<
     return store.getSnapshot();
   }
 
-  /** Ends the creation that is shown. */
+  /** Ends the shown creation. */
   function end(created: Handle | Error | undefined): void {
     if (created instanceof Error) phase = { refusal: created };
     else if (created) show(created);
@@ -162,12 +171,12 @@ export function createTaskStore<
 
   function show(handle: Handle): void {
     phase = { handle };
-    follower.follow(handle);
+    subscription.watch(handle);
   }
 
   function onUpdate(before: WatchState<Task>): void {
-    const { status } = shown(before);
-    if (status === "pending") reportEnd(follower.state, shown(follower.state), read);
+    const { status } = createShownState(before);
+    if (status === "pending") reportEnd(subscription.state, createShownState(subscription.state), read);
     store.flush();
   }
 
@@ -179,24 +188,24 @@ export function createTaskStore<
   function forget(): void {
     const { creation } = phase;
     phase = {};
-    follower.stop();
+    subscription.stop();
     creation?.forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
   }
 }
 
 const BUSY = "nothing was sent: a task is in flight; wait for its end, or call reset(), and pay for both";
 
-/** Ends that were reported. All stores of a task get the same object. */
+/** Reported ends. All stores of a task share the same object. */
 const reported = new WeakSet<object>();
 
-/** Calls back once for the end of a task, from one of the stores that have such a callback. */
+/** Calls back once for the end of a task, from one of the stores with such a callback. */
 function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "error">>(
-  { error: broken, snapshot }: WatchState<object>,
+  { error: watchError, snapshot }: WatchState<object>,
   state: State,
   read: () => Pick<TaskStoreOptions<unknown, unknown, Data, State>, "onSuccess" | "onError">,
 ): void {
   const { data, error } = state;
-  const end = broken ?? snapshot;
+  const end = watchError ?? snapshot;
   const { onSuccess, onError } = read();
   if (!end || !(data ? onSuccess : onError) || reported.has(end)) return;
   reported.add(end);

@@ -6,71 +6,73 @@ import {
   type TaskHandle,
   type TaskKind,
 } from "@sluice/core/internal";
-import { spaced } from "./pace.js";
+import { spaceInterval } from "./pace.js";
 import { createWatch } from "./shared-poller.js";
 import type { Watch, WatchesInUse, WatchPlan, WatchSettings } from "./watch-plan.js";
 
-/** The parts of a watch that its caller decides. */
+/** Options of a watch that its caller sets. */
 interface Sharing<Task, Handle> extends Pick<WatchPlan<Task>, "presence" | "known"> {
-  /** Returns what is known about the task now. */
-  readonly handleOf: () => Handle;
-  readonly settings: () => WatchSettings<Task>;
-  /** Watches to look in first. @default those of the client */
+  /** Returns the handle with all known fields. */
+  readonly getHandle: () => Handle;
+  readonly readSettings: () => WatchSettings<Task>;
+  /** Watches in use. @default the watches of the client */
   readonly inUse?: WatchesInUse<Task>;
-  /** Changes the usual plan of a new watch. */
-  readonly planOf?: (usual: WatchPlan<Task>) => WatchPlan<Task>;
+  /** Changes the default plan of a new watch. */
+  readonly adaptPlan?: (usual: WatchPlan<Task>) => WatchPlan<Task>;
 }
 
 /**
- * Returns the watch of a task: the one in use, or a new one. A watch without subscribers is dropped, so call this again
- * before each use.
+ * Returns the watch of a task, in use or new. A watch without subscribers is dropped, so call this again before each use.
  */
-export function sharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
+export function getSharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
   kind: TaskKind<Task, Task, Handle>,
   client: Client,
   {
-    handleOf,
-    settings,
+    getHandle,
+    readSettings,
     presence,
     known,
-    inUse = watchesOf(kind, client),
-    planOf = (usual) => usual,
+    inUse = getWatches(kind, client),
+    adaptPlan = (usual) => usual,
   }: Sharing<Task, Handle>,
 ): Watch<Task> {
-  const { id } = handleOf();
+  const { id } = getHandle();
   const found = inUse.get(id);
   if (found) {
-    found.settings = settings;
+    found.readSettings = readSettings;
     return found.watch;
   }
   const watch: Watch<Task> = createWatch(
-    planOf({
+    adaptPlan({
       name: addUserPrefix(client, `sluice/${kind.name}/${client.baseURL}/${id}`),
       client,
       presence,
       known,
-      inBackground: () => shared.settings().pollInBackground ?? false,
+      pollsInBackground: () => shared.readSettings().pollInBackground ?? false,
       poll: (onPoll, signal, seen) =>
-        kind.watch(client, handleOf(), {
+        kind.watch(client, getHandle(), {
           onPoll,
           signal,
           seenBefore: seen !== undefined,
           intervalMs: (task) =>
-            spaced(client.clock, findInterval(shared.settings().intervalMs ?? kind.intervalMs, task)),
+            spaceInterval(
+              client.clock,
+              findInterval(shared.readSettings().intervalMs ?? kind.intervalMs, task),
+            ),
         }),
       merge: kind.merge,
       isFinal: kind.isFinal,
       onUse: (isUsed) => void (isUsed ? inUse.set(id, shared) : inUse.delete(id)),
     }),
   );
-  const shared = { watch, settings };
+  const shared = { watch, readSettings };
   return watch;
 }
 
 /** The watches of each client, by the kind of task. */
 const watches = new WeakMap<Client, Map<unknown, unknown>>();
 
-function watchesOf<Task extends Snapshot, Handle extends TaskHandle>(
+function getWatches<Task extends Snapshot, Handle extends TaskHandle>(
   kind: TaskKind<Task, Task, Handle>,
   client: Client,
 ): WatchesInUse<Task> {

@@ -3,23 +3,23 @@ import type { Absence, Connection, Interval, PollEvent } from "@sluice/core/inte
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
-  /** The newest answer; the same object until an answer differs. */
+  /** The newest response; the same object until a response differs. */
   readonly snapshot: Snapshot | undefined;
   /**
-   * `fetching`: this tab waits for an answer. `paused`: it does not poll; `pauseReason` says why. `idle`: it
-   * waits for the next poll, or there is nothing to poll.
+   * `fetching`: this tab waits for a response. `paused`: it does not poll; `pauseReason` says why. `idle`: it waits for the
+   * next poll, or there is nothing to poll.
    */
   readonly fetchStatus: "fetching" | "paused" | "idle";
   /**
-   * Reason of the pause: the page is hidden or offline; undefined while nothing pauses. A page is offline if its browser
-   * has no network and its last poll reached no server. It tries again once a minute, and when it is shown again.
+   * Reason of the pause: the page is hidden or offline; undefined without a pause. A page is offline if its browser
+   * reports no network and its last poll reached no server. It tries again once a minute, and when the page becomes visible.
    */
   readonly pauseReason: Absence | undefined;
   /** Time of the next poll, by any tab; Unix milliseconds. */
   readonly nextPollAt: number | undefined;
-  /** Error of the last poll, which will be repeated; undefined where the poll succeeded. */
+  /** Error of the last poll, which will be repeated; undefined after a success. */
   readonly failureReason: Error | undefined;
-  /** The error that ended the polling. */
+  /** Error that ended the polling. */
   readonly error: Error | undefined;
 }
 
@@ -33,11 +33,11 @@ export const unwatched: WatchState<never> = {
   error: undefined,
 };
 
-/** A poller that runs for as long as it has subscribers. One tab of the origin polls for all tabs. */
+/** A poller that runs while it has subscribers. One tab of the origin polls for all tabs. */
 export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
-  /** Polls now, also after an error. */
+  /** Polls now, even after an error. */
   readonly refetch: () => void;
-  /** Takes an answer that another tab has stored. */
+  /** Takes a snapshot that another tab has stored. */
   readonly take: (snapshot: Snapshot) => void;
 }
 
@@ -48,11 +48,11 @@ export interface WatchPlan<Snapshot> {
   readonly client: Connection;
   /** Visibility and connection of the page. @default the page's own */
   readonly presence: Presence | undefined;
-  /** State that is known before the first poll. */
+  /** State before the first poll. */
   readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
   /** Returns true to poll while the page is hidden, too. */
-  readonly inBackground: () => boolean;
-  /** Polls at once, then repeatedly. Ends after a final snapshot. Throws where another poll cannot help. */
+  readonly pollsInBackground: () => boolean;
+  /** Polls at once, then repeatedly. Ends after a final snapshot. Throws if another poll cannot succeed. */
   readonly poll: (
     onPoll: (event: PollEvent) => void,
     signal: AbortSignal,
@@ -60,12 +60,12 @@ export interface WatchPlan<Snapshot> {
   ) => AsyncIterable<Snapshot>;
   /** Merges two snapshots. Returns the older object if both are equal. */
   readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
-  /** Returns true if nothing is left to poll. */
+  /** Returns true if the snapshot needs no more polls. */
   readonly isFinal: (snapshot: Snapshot) => boolean;
-  /** Returns the time at which a final snapshot is no longer final; Unix milliseconds, or infinity. @default never */
-  readonly dueAt?: (snapshot: Snapshot) => number;
+  /** Returns the time at which a final snapshot must be polled again; Unix milliseconds, or infinity. @default never */
+  readonly getDueAt?: (snapshot: Snapshot) => number;
   readonly onChange?: (state: WatchState<Snapshot>) => void;
-  /** Called with true before the first subscriber is added, and with false some time after the last has left. */
+  /** Called with true before the first subscriber is added, and with false some time after the last unsubscribes. */
   readonly onUse: (isUsed: boolean) => void;
 }
 
@@ -75,8 +75,8 @@ export interface WatchSettings<Task> {
   readonly pollInBackground?: boolean | undefined;
 }
 
-/** The watches in use by id, each with the settings of its newest caller. */
+/** The watches in use by id, each with the settings of its last caller. */
 export type WatchesInUse<Task> = Map<
   string,
-  { readonly watch: Watch<Task>; settings: () => WatchSettings<Task> }
+  { readonly watch: Watch<Task>; readSettings: () => WatchSettings<Task> }
 >;

@@ -1,91 +1,111 @@
 import type { RecordStorage } from "@sluice/core";
-import { type Cases, recordsOf, refusalOf, same, type Tried } from "./tried-storage.js";
+import { assertSame, type CaseContext, type Cases, createRecords, expectRejection } from "./case-context.js";
 
-/** Time between two records that are passed, as a chat passes an answer, in milliseconds. */
+/** Time between two broadcast records, as in a chat with a response in flight, in milliseconds. */
 const PASS_MS = 100;
 
-/** Cases of the functions that a storage may leave out. */
+/** Cases of the optional functions of a storage. */
 export const optionalCases: Cases = {
-  "passes records to the watchers of other instances, and keeps none": having(
+  "passes records to the watchers of other instances, and stores none": requireMethod(
     "pass",
-    async ({ open, name, watch }, mine) => {
-      const [yours, collection] = [await open(), name()];
-      const watching = watch(yours, collection);
-      // it may lose some
-      const passing = setInterval(() => mine.pass?.(collection, recordsOf({ a: { text: "Hel" } })), PASS_MS);
-      await watching.until("a", { text: "Hel" }).finally(() => clearInterval(passing));
-      for (const storage of [mine, yours]) same(await storage.read(collection), new Map(), "what is kept");
+    async ({ open, createName, watch }, first) => {
+      const [second, collection] = [await open(), createName()];
+      const watching = watch(second, collection);
+      // repeated, because `pass` may lose records
+      const passing = setInterval(
+        () => first.pass?.(collection, createRecords({ a: { text: "Hel" } })),
+        PASS_MS,
+      );
+      await watching.waitFor("a", { text: "Hel" }).finally(() => clearInterval(passing));
+      for (const storage of [first, second])
+        assertSame(await storage.read(collection), new Map(), "the stored records");
     },
   ),
-  "drops a collection with all below it, and no other one": having("drop", async ({ open, name }, mine) => {
-    const [yours, collection] = [await open(), name("_")];
-    const below = ["", "/", "/a", "/a/b"].map((rest) => collection + rest);
-    const beside = ["s", "0", "-/a", ".", "%"].map((rest) => collection + rest);
-    // a pattern of SQL would take it for the same
-    beside.push(`${collection.slice(0, -1)}x/a`, collection.toUpperCase(), `/${collection}`);
-    for (const each of [...below, ...beside]) await mine.write(each, recordsOf({ a: each, b: each }));
-    await mine.drop?.(collection);
-    for (const each of below) same(await yours.read(each), new Map(), `records of ${each}`);
-    for (const each of beside) same((await yours.read(each)).size, 2, `records of ${each}`);
-    await mine.drop?.(collection);
-    await yours.write(collection, recordsOf({ a: "again" }));
-    same(await mine.read(collection), recordsOf({ a: "again" }), "records after the drop");
-  }),
-  "reports each dropped record as removed": having("drop", async ({ open, name, watch, options }, mine) => {
-    if (options.isWatched === false) return "`isWatched` is false";
-    const [yours, collection] = [await open(), name()];
-    await mine.write(`${collection}/a`, recordsOf({ one: 1, other: 1 }));
-    const watching = watch(yours, `${collection}/a`);
-    await mine.drop?.(collection);
-    await Promise.all([watching.until("one", undefined), watching.until("other", undefined)]);
-  }),
-  "gives a lock to one of those that want it at once, by name": having(
+  "drops a collection and the collections below it, and no others": requireMethod(
+    "drop",
+    async ({ open, createName }, first) => {
+      const [second, collection] = [await open(), createName("_")];
+      const below = ["", "/", "/a", "/a/b"].map((rest) => collection + rest);
+      const beside = ["s", "0", "-/a", ".", "%"].map((rest) => collection + rest);
+      // names that an SQL pattern would match as well
+      beside.push(`${collection.slice(0, -1)}x/a`, collection.toUpperCase(), `/${collection}`);
+      for (const each of [...below, ...beside]) await first.write(each, createRecords({ a: each, b: each }));
+      await first.drop?.(collection);
+      for (const each of below) assertSame(await second.read(each), new Map(), `records of ${each}`);
+      for (const each of beside) assertSame((await second.read(each)).size, 2, `records of ${each}`);
+      await first.drop?.(collection);
+      await second.write(collection, createRecords({ a: "again" }));
+      assertSame(await first.read(collection), createRecords({ a: "again" }), "records after the drop");
+    },
+  ),
+  "reports each dropped record as removed": requireMethod(
+    "drop",
+    async ({ open, createName, watch, options }, first) => {
+      if (options.isWatched === false) return "`isWatched` is false";
+      const [second, collection] = [await open(), createName()];
+      await first.write(`${collection}/a`, createRecords({ one: 1, other: 1 }));
+      const watching = watch(second, `${collection}/a`);
+      await first.drop?.(collection);
+      await Promise.all([watching.waitFor("one", undefined), watching.waitFor("other", undefined)]);
+    },
+  ),
+  "gives a lock to one of several instances that request it at once, by name": requireMethod(
     "lock",
-    async ({ open, name }, mine) => {
-      const all = [mine, await open(), await open()];
-      const [one, other] = [name(), name()];
+    async ({ open, createName }, first) => {
+      const all = [first, await open(), await open()];
+      const [one, other] = [createName(), createName()];
       const locks = await Promise.all(all.map((storage) => storage.lock?.(one)));
-      same(locks.filter((lock) => lock).length, 1, "the number of holders");
-      for (const storage of all) same(await storage.lock?.(one), undefined, "a lock that is held");
-      same((await mine.lock?.(other)) !== undefined, true, "the lock of another name");
+      assertSame(locks.filter((lock) => lock).length, 1, "the number of holders");
+      for (const storage of all) assertSame(await storage.lock?.(one), undefined, "a lock that is held");
+      assertSame((await first.lock?.(other)) !== undefined, true, "the lock of another name");
       await locks.find((lock) => lock)?.release();
-      same((await all[2]?.lock?.(one)) !== undefined, true, "the lock after its release");
+      assertSame((await all[2]?.lock?.(one)) !== undefined, true, "the lock after its release");
     },
   ),
-  "writes by a lock while it is held, and not after another instance has it": having(
+  "writes through a lock while it is held, and not after another instance has acquired it": requireMethod(
     "lock",
-    async ({ open, name }, mine) => {
-      const [yours, lockName, collection] = [await open(), name(), name()];
-      const lock = await mine.lock?.(lockName);
-      await lock?.write(collection, recordsOf({ a: "mine" }));
-      same(await yours.read(collection), recordsOf({ a: "mine" }), "the record");
+    async ({ open, createName }, first) => {
+      const [second, lockName, collection] = [await open(), createName(), createName()];
+      const lock = await first.lock?.(lockName);
+      await lock?.write(collection, createRecords({ a: "first" }));
+      assertSame(await second.read(collection), createRecords({ a: "first" }), "the record");
       await lock?.release();
       await lock?.release();
-      const next = await yours.lock?.(lockName);
-      await next?.write(collection, recordsOf({ a: "yours" }));
-      await refusalOf(Promise.resolve(lock?.write(collection, recordsOf({ a: "late" }))), "a late write");
-      same(await yours.read(collection), recordsOf({ a: "yours" }), "the record of the holder");
+      const next = await second.lock?.(lockName);
+      await next?.write(collection, createRecords({ a: "second" }));
+      await expectRejection(
+        Promise.resolve(lock?.write(collection, createRecords({ a: "late" }))),
+        "a late write",
+      );
+      assertSame(await second.read(collection), createRecords({ a: "second" }), "the record of the holder");
     },
   ),
-  "ends the lock of an instance that has crashed": having("lock", async ({ name, options, inTime, open }) => {
-    const { create, crash } = options;
-    if (!crash) return "the option `crash` is not given";
-    const [lockName, yours] = [name(), await open()];
-    const mine = await create();
-    same((await inTime("lock", async () => mine.lock?.(lockName))) !== undefined, true, "the lock");
-    same(await yours.lock?.(lockName), undefined, "the lock that is held");
-    await crash(mine);
-    same((await yours.lock?.(lockName)) !== undefined, true, "the lock after the crash");
-  }),
+  "releases the lock of a crashed instance": requireMethod(
+    "lock",
+    async ({ createName, options, awaitStep, open }) => {
+      const { create, crash } = options;
+      if (!crash) return "the option `crash` is not given";
+      const [lockName, second] = [createName(), await open()];
+      const first = await create();
+      assertSame(
+        (await awaitStep("lock", async () => first.lock?.(lockName))) !== undefined,
+        true,
+        "the lock",
+      );
+      assertSame(await second.lock?.(lockName), undefined, "the lock that is held");
+      await crash(first);
+      assertSame((await second.lock?.(lockName)) !== undefined, true, "the lock after the crash");
+    },
+  ),
 };
 
-/** A case that is skipped where the storage has no such function. */
-function having(
-  part: "pass" | "drop" | "lock",
-  check: (tried: Tried, storage: RecordStorage) => Promise<unknown>,
+/** Creates a case that is skipped if the storage does not have the method. */
+function requireMethod(
+  method: "pass" | "drop" | "lock",
+  check: (context: CaseContext, storage: RecordStorage) => Promise<unknown>,
 ): Cases[string] {
-  return async (tried) => {
-    const storage = await tried.open();
-    return storage[part] ? await check(tried, storage) : `the storage has no \`${part}\``;
+  return async (context) => {
+    const storage = await context.open();
+    return storage[method] ? await check(context, storage) : `the storage has no \`${method}\``;
   };
 }

@@ -1,28 +1,35 @@
 import type { RecordStorage } from "@sluice/core";
 
-/** The storage that a contract tries, and what of it can be tried. */
+/** The storage that a contract tests, with options for its cases. */
 export interface StorageContract {
   /**
-   * Opens the storage once more over the same data, as another page, device or process does. It may return the same object.
-   * Other records may be there: the cases have names of their own, and remove what they wrote.
+   * Opens another instance of the storage over the same data, as another page, device or process does. May return the same
+   * object. The data may have other records: the cases use unique names and remove their records.
    */
   readonly create: () => RecordStorage | Promise<RecordStorage>;
-  /** Closes what `create` has opened, at the end of a case. */
+  /** Closes a storage of `create`, at the end of a case. */
   readonly close?: ((storage: RecordStorage) => unknown) | undefined;
-  /** False where `watch` reports nothing of what other instances write. Devices that share such a storage make branches of a chat without seeing each other's. @default true */
+  /**
+   * False if `watch` does not report writes of other instances. Devices that share such a storage do not see each other's
+   * changes before a reload, and may create branches of a chat.
+   *
+   * @default true
+   */
   readonly isWatched?: boolean | undefined;
   /**
-   * Ends an instance as the crash of its page or process does, without a release of its locks. Resolves when they can be
-   * taken. The first argument is what `create` has returned.
+   * Crashes an instance of `create`, as a crash of its page or process does, without a release of its locks. Resolves when
+   * the locks can be acquired.
    */
   readonly crash?: ((storage: RecordStorage) => unknown) | undefined;
-  /** Opens the storage where it can't be reached: cookies are off, or its server is away. */
+  /** Opens a storage that can't be reached, e.g. because cookies are off or its server is down. */
   readonly createUnreachable?: (() => RecordStorage | Promise<RecordStorage>) | undefined;
-  /** Puts something that is no JSON in the place of a record. */
+  /** Replaces a record by a text that is not JSON. */
   readonly damage?: ((collection: string, key: string) => unknown) | undefined;
   /**
-   * Longest time of one step, in milliseconds, after which its case fails. Most test runners give up after 5 seconds: give
-   * them more for a storage that needs more. @default 4000
+   * Maximum time of one step in milliseconds, after which its case fails. Most test runners have a limit of 5 seconds:
+   * raise it for a slower storage.
+   *
+   * @default 4000
    */
   readonly deadlineMs?: number | undefined;
 }

@@ -1,12 +1,12 @@
-import { type Cases, inParts, recordsOf, refusalOf, same } from "./tried-storage.js";
+import { assertSame, type Cases, createRecords, expectRejection, splitEntries } from "./case-context.js";
 
-/** Texts that a storage may take for something else. */
+/** Texts that a storage may confuse with other texts. */
 const TEXTS = [
   ...["", "a", "A", "a/b", "a/", "/", "..", "a b", "%", "_", "\\", "'", '"', '"]', '",', "]", "null"],
   ...["__proto__", "constructor", "\n", "\0", "é 👋", "\ud800", "\udc00", "x".repeat(300)],
 ];
 
-/** Values that have JSON, with the form in which they are read. */
+/** Values with JSON, each with the value that a read returns. */
 const VALUES: readonly (readonly [value: unknown, read: unknown])[] = [
   ...["", "null", '{"a":1}', "\0", "é 👋", "\ud800", "x".repeat(100_000), 0, -1.5, 1e300, true, false, null],
   ...[[], {}, [[1, null, { deep: [true] }]], JSON.parse('{"__proto__":1,"constructor":2}')],
@@ -29,128 +29,140 @@ const WITHOUT_JSON = [1n, circle, () => {}, Symbol("s"), { toJSON: () => undefin
 
 /** Cases of reading and writing. */
 export const recordCases: Cases = {
-  async "gives each instance what one of them wrote, by collection"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    same(await mine.read(collection), new Map(), "a collection that was never written");
-    await mine.write(collection, recordsOf({ a: { text: "Hello" }, b: 1 }));
-    for (const storage of [mine, yours, await open()])
-      same(await storage.read(collection), recordsOf({ a: { text: "Hello" }, b: 1 }), "the records");
-    same(await yours.read(name()), new Map(), "another collection");
+  async "returns the records of a collection to every instance"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
+    assertSame(await first.read(collection), new Map(), "a collection that was never written");
+    await first.write(collection, createRecords({ a: { text: "Hello" }, b: 1 }));
+    for (const storage of [first, second, await open()])
+      assertSame(
+        await storage.read(collection),
+        createRecords({ a: { text: "Hello" }, b: 1 }),
+        "the records",
+      );
+    assertSame(await second.read(createName()), new Map(), "another collection");
   },
-  async "changes and removes the records that a write names, and no other one"({ open, name }) {
-    const [mine, yours, collection, other] = [await open(), await open(), name(), name()];
-    await mine.write(collection, recordsOf({ a: 1, b: 1, c: 1 }));
-    await mine.write(other, recordsOf({ a: 1 }));
-    await yours.write(collection, recordsOf({ a: 2, b: undefined, d: 2, never: undefined }));
-    await mine.write(collection, new Map());
-    same(await mine.read(collection), recordsOf({ a: 2, c: 1, d: 2 }), "the records");
-    same(await mine.read(other), recordsOf({ a: 1 }), "another collection");
+  async "changes and removes the records that a write names, and no others"({ open, createName }) {
+    const [first, second, collection, other] = [await open(), await open(), createName(), createName()];
+    await first.write(collection, createRecords({ a: 1, b: 1, c: 1 }));
+    await first.write(other, createRecords({ a: 1 }));
+    await second.write(collection, createRecords({ a: 2, b: undefined, d: 2, never: undefined }));
+    await first.write(collection, new Map());
+    assertSame(await first.read(collection), createRecords({ a: 2, c: 1, d: 2 }), "the records");
+    assertSame(await first.read(other), createRecords({ a: 1 }), "another collection");
   },
-  async "reads each value as its JSON"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "reads each value as its JSON"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const values = [...VALUES, ...FORMS];
-    await mine.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
-    const read = await yours.read(collection);
-    for (const [nth, [, expected]] of values.entries()) same(read.get(`${nth}`), expected, `value ${nth}`);
+    await first.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
+    const read = await second.read(collection);
+    for (const [nth, [, expected]] of values.entries())
+      assertSame(read.get(`${nth}`), expected, `value ${nth}`);
   },
-  async "takes any text as a key and as a collection"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    await mine.write(collection, new Map(TEXTS.map((key) => [key, { key }])));
-    same(await yours.read(collection), new Map(TEXTS.map((key) => [key, { key }])), "the keys");
-    const key = name();
-    for (const text of TEXTS) await mine.write(text, new Map([[key, text]]));
+  async "accepts any text as a key and as a collection"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
+    await first.write(collection, new Map(TEXTS.map((key) => [key, { key }])));
+    assertSame(await second.read(collection), new Map(TEXTS.map((key) => [key, { key }])), "the keys");
+    const key = createName();
+    for (const text of TEXTS) await first.write(text, new Map([[key, text]]));
     for (const text of TEXTS)
-      same((await yours.read(text)).get(key), text, `the record in the collection ${JSON.stringify(text)}`);
+      assertSame(
+        (await second.read(text)).get(key),
+        text,
+        `the record in the collection ${JSON.stringify(text)}`,
+      );
   },
-  async "keeps a record as it was at the call, and gives each reader a copy"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "stores a record as it was at the call, and returns copies"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const record = { text: "before" };
-    const changes = recordsOf({ a: record });
-    const written = mine.write(collection, changes);
+    const changes = createRecords({ a: record });
+    const written = first.write(collection, changes);
     record.text = "after";
     changes.clear();
     await written;
-    for (const storage of [mine, yours]) {
+    for (const storage of [first, second]) {
       const read = await storage.read(collection);
-      same(read, recordsOf({ a: { text: "before" } }), "the record");
+      assertSame(read, createRecords({ a: { text: "before" } }), "the record");
       (read.get("a") as typeof record).text = "changed by its reader";
     }
   },
-  async "keeps the writes of one instance in the order of the calls"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    // a page that is left writes without a wait for what it wrote before
+  async "applies the writes of one instance in the order of the calls"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
+    // at page unload, a page writes without waiting for earlier writes
     await Promise.all(
-      Array.from({ length: 20 }, (_, nth) => mine.write(collection, recordsOf({ a: nth, [nth]: nth }))),
+      Array.from({ length: 20 }, (_, nth) => first.write(collection, createRecords({ a: nth, [nth]: nth }))),
     );
-    const read = await yours.read(collection);
-    same([read.get("a"), read.size], [19, 21], "the last record, and the number of records");
+    const read = await second.read(collection);
+    assertSame([read.get("a"), read.size], [19, 21], "the last record, and the number of records");
   },
-  async "rejects a record without JSON with a TypeError, and keeps all as it was"({ open, name }) {
-    const [mine, collection] = [await open(), name()];
-    await mine.write(collection, recordsOf({ a: 1, b: 1 }));
+  async "rejects a record without JSON with a TypeError, and changes nothing"({ open, createName }) {
+    const [first, collection] = [await open(), createName()];
+    await first.write(collection, createRecords({ a: 1, b: 1 }));
     for (const record of WITHOUT_JSON) {
-      const changes = recordsOf({ a: 2, b: record, c: 2 });
-      const error = await refusalOf(mine.write(collection, changes), "a write without JSON");
-      same((error as Error)?.name, "TypeError", `the name of the error (${error})`);
+      const changes = createRecords({ a: 2, b: record, c: 2 });
+      const error = await expectRejection(first.write(collection, changes), "a write without JSON");
+      assertSame((error as Error)?.name, "TypeError", `the name of the error (${error})`);
     }
-    same(await mine.read(collection), recordsOf({ a: 1, b: 1 }), "the records");
+    assertSame(await first.read(collection), createRecords({ a: 1, b: 1 }), "the records");
   },
-  async "shows all records of a write or none to an instance that reads meanwhile"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "shows all records of a write or none to a concurrent read"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const keys = Array.from({ length: 10 }, (_, nth) => `${nth}`);
     let isWriting = true;
     const writing = (async () => {
-      for (let n = 0; n < 10; n += 1) await mine.write(collection, new Map(keys.map((key) => [key, n])));
+      for (let n = 0; n < 10; n += 1) await first.write(collection, new Map(keys.map((key) => [key, n])));
     })().finally(() => {
       isWriting = false;
     });
     const reading = (async () => {
       while (isWriting) {
-        const found = [...(await yours.read(collection)).values()];
-        const whole = keys.map(() => found[0]);
-        same(found, found.length > 0 ? whole : [], "records of one write");
+        const found = [...(await second.read(collection)).values()];
+        const expected = keys.map(() => found[0]);
+        assertSame(found, found.length > 0 ? expected : [], "records of one write");
       }
     })();
     await Promise.all([writing, reading]);
   },
-  async "loses nothing where several instances write different records at once"({ open, name }) {
-    const [writers, collection] = [[await open(), await open(), await open()], name()];
-    const keyOf = (writer: number, nth: number) => `${writer} ${nth}`;
+  async "loses no record if several instances write at once"({ open, createName }) {
+    const [writers, collection] = [[await open(), await open(), await open()], createName()];
+    const createKey = (writer: number, nth: number) => `${writer} ${nth}`;
     await Promise.all(
       writers.map(async (storage, writer) => {
         for (let nth = 0; nth < 10; nth += 1)
-          await storage.write(collection, new Map([[keyOf(writer, nth), nth]]));
+          await storage.write(collection, new Map([[createKey(writer, nth), nth]]));
       }),
     );
     const expected = writers.flatMap((_, writer) =>
-      Array.from({ length: 10 }, (_, nth) => [keyOf(writer, nth), nth] as const),
+      Array.from({ length: 10 }, (_, nth) => [createKey(writer, nth), nth] as const),
     );
-    for (const storage of writers) same(await storage.read(collection), new Map(expected), "the records");
+    for (const storage of writers)
+      assertSame(await storage.read(collection), new Map(expected), "the records");
   },
-  async "reads 10,000 records of one collection"({ open, name }) {
-    const [mine, yours, collection] = [await open(), await open(), name()];
+  async "reads 10,000 records of one collection"({ open, createName }) {
+    const [first, second, collection] = [await open(), await open(), createName()];
     const all = Array.from({ length: 10_000 }, (_, nth) => [`${nth}`, { nth }] as const);
-    for (const part of inParts(all)) await mine.write(collection, part);
-    same(await yours.read(collection), new Map(all), "the records");
+    for (const part of splitEntries(all)) await first.write(collection, part);
+    assertSame(await second.read(collection), new Map(all), "the records");
   },
-  async "leaves out a damaged record, and reads the others"({ open, name, options: { damage } }) {
+  async "ignores a damaged record, and reads the others"({ open, createName, options: { damage } }) {
     if (!damage) return "the option `damage` is not given";
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    await mine.write(collection, recordsOf({ a: 1, b: 1 }));
+    const [first, second, collection] = [await open(), await open(), createName()];
+    await first.write(collection, createRecords({ a: 1, b: 1 }));
     await damage(collection, "a");
-    same(await yours.read(collection), recordsOf({ b: 1 }), "the records");
-    await yours.write(collection, recordsOf({ a: 2 }));
-    same(await mine.read(collection), recordsOf({ a: 2, b: 1 }), "the records after a write");
+    assertSame(await second.read(collection), createRecords({ b: 1 }), "the records");
+    await second.write(collection, createRecords({ a: 2 }));
+    assertSame(await first.read(collection), createRecords({ a: 2, b: 1 }), "the records after a write");
   },
-  async "rejects in time where it can't be reached, and throws nothing"({ name, inTime, options }) {
+  async "rejects in time if it can't be reached, and throws nothing"({ createName, awaitStep, options }) {
     const { createUnreachable } = options;
     if (!createUnreachable) return "the option `createUnreachable` is not given";
     const storage = await createUnreachable();
     const failed = "of a storage that can't be reached";
-    await inTime(`read ${failed}`, () => refusalOf(storage.read(name()), "read"));
-    await inTime(`write ${failed}`, () => refusalOf(storage.write(name(), recordsOf({ a: 1 })), "write"));
+    await awaitStep(`read ${failed}`, () => expectRejection(storage.read(createName()), "read"));
+    await awaitStep(`write ${failed}`, () =>
+      expectRejection(storage.write(createName(), createRecords({ a: 1 })), "write"),
+    );
     storage.watch(
-      name(),
+      createName(),
       () => {},
       () => {},
     )();

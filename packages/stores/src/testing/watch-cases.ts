@@ -1,80 +1,88 @@
-import { type Cases, recordsOf, refusalOf, same, type Tried } from "./tried-storage.js";
+import { assertSame, type CaseContext, type Cases, createRecords, expectRejection } from "./case-context.js";
 
 const UNWATCHED = "`isWatched` is false: the storage reports nothing of other instances";
 
-/** Cases of watching. A storage may report the writes of its own instance, too. */
+/** Cases of `watch`. A storage may report the instance's own writes, too. */
 export const watchCases: Cases = {
-  "reports what another instance writes and removes, in this collection alone": watched(
-    async ({ open, name, watch }) => {
-      const [mine, yours, collection] = [await open(), await open(), name()];
-      await yours.write(collection, recordsOf({ before: 1 }));
-      const watching = watch(mine, collection);
-      await yours.write(name(), recordsOf({ foreign: 1 }));
-      await yours.write(collection, recordsOf({ a: { text: "Hello" }, b: null }));
-      await watching.until("b", null);
-      same(watching.seen.get("a"), { text: "Hello" }, "the record");
-      await yours.write(collection, recordsOf({ a: undefined, b: 2 }));
-      await watching.until("a", undefined);
-      await watching.until("b", 2);
-      same(watching.seen.has("foreign"), false, "a report of another collection");
+  "reports writes and removals of other instances, only in its collection": requireWatch(
+    async ({ open, createName, watch }) => {
+      const [first, second, collection] = [await open(), await open(), createName()];
+      await second.write(collection, createRecords({ before: 1 }));
+      const watching = watch(first, collection);
+      await second.write(createName(), createRecords({ other: 1 }));
+      await second.write(collection, createRecords({ a: { text: "Hello" }, b: null }));
+      await watching.waitFor("b", null);
+      assertSame(watching.seen.get("a"), { text: "Hello" }, "the record");
+      await second.write(collection, createRecords({ a: undefined, b: 2 }));
+      await watching.waitFor("a", undefined);
+      await watching.waitFor("b", 2);
+      assertSame(watching.seen.has("other"), false, "a report of another collection");
     },
   ),
-  "reports to an instance that writes, too, and its own writes as they are or not at all": watched(
-    async ({ open, name, watch }) => {
-      const [mine, yours, collection] = [await open(), await open(), name()];
-      const watching = watch(mine, collection);
-      await mine.write(collection, recordsOf({ own: { text: "mine" } }));
-      await yours.write(collection, recordsOf({ a: 1 }));
-      await watching.until("a", 1);
-      if (watching.seen.has("own")) same(watching.seen.get("own"), { text: "mine" }, "its own write");
-      await yours.write(collection, recordsOf({ own: "theirs" }));
-      await watching.until("own", "theirs");
+  "reports also to an instance that writes, and its own writes unchanged or not at all": requireWatch(
+    async ({ open, createName, watch }) => {
+      const [first, second, collection] = [await open(), await open(), createName()];
+      const watching = watch(first, collection);
+      await first.write(collection, createRecords({ own: { text: "first" } }));
+      await second.write(collection, createRecords({ a: 1 }));
+      await watching.waitFor("a", 1);
+      if (watching.seen.has("own")) assertSame(watching.seen.get("own"), { text: "first" }, "its own write");
+      await second.write(collection, createRecords({ own: "theirs" }));
+      await watching.waitFor("own", "theirs");
     },
   ),
-  "reports the writes of one instance in their order": watched(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const watching = watch(mine, collection);
-    await Promise.all(Array.from({ length: 20 }, (_, n) => yours.write(collection, recordsOf({ a: n }))));
-    await yours.write(collection, recordsOf({ end: true }));
-    await watching.until("end", true);
-    same(watching.seen.get("a"), 19, "the last record");
+  "reports the writes of one instance in their order": requireWatch(async ({ open, createName, watch }) => {
+    const [first, second, collection] = [await open(), await open(), createName()];
+    const watching = watch(first, collection);
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => second.write(collection, createRecords({ a: n }))),
+    );
+    await second.write(collection, createRecords({ end: true }));
+    await watching.waitFor("end", true);
+    assertSame(watching.seen.get("a"), 19, "the last record");
   }),
-  "reports nothing of a write that it refuses": watched(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const watching = watch(mine, collection);
-    await refusalOf(yours.write(collection, recordsOf({ refused: 1, b: 1n })), "a write without JSON");
-    await yours.write(collection, recordsOf({ a: 1 }));
-    await watching.until("a", 1);
-    same(watching.seen.has("refused"), false, "a report of what was refused");
+  "reports nothing about a rejected write": requireWatch(async ({ open, createName, watch }) => {
+    const [first, second, collection] = [await open(), await open(), createName()];
+    const watching = watch(first, collection);
+    await expectRejection(
+      second.write(collection, createRecords({ rejected: 1, b: 1n })),
+      "a write without JSON",
+    );
+    await second.write(collection, createRecords({ a: 1 }));
+    await watching.waitFor("a", 1);
+    assertSame(watching.seen.has("rejected"), false, "a report of the rejected write");
   }),
-  "ends the watch that is ended, also twice, and no other one": watched(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const [ended, other] = [watch(mine, collection), watch(mine, collection)];
-    await yours.write(collection, recordsOf({ a: 1 }));
-    await Promise.all([ended.until("a", 1), other.until("a", 1)]);
-    ended.stop();
-    ended.stop();
-    const reports = ended.reports();
-    await yours.write(collection, recordsOf({ a: 2 }));
-    await other.until("a", 2);
-    other.stop();
-    const again = watch(mine, collection);
-    await yours.write(collection, recordsOf({ a: 3 }));
-    await again.until("a", 3);
-    same(ended.reports(), reports, "reports after the end");
-  }),
-  "gives each watcher records of its own": watched(async ({ open, name, watch }) => {
-    const [mine, yours, collection] = [await open(), await open(), name()];
-    const stop = mine.watch(collection, (changes) => {
+  "ends only the watch that is stopped, even if it is stopped twice": requireWatch(
+    async ({ open, createName, watch }) => {
+      const [first, second, collection] = [await open(), await open(), createName()];
+      const [ended, other] = [watch(first, collection), watch(first, collection)];
+      await second.write(collection, createRecords({ a: 1 }));
+      await Promise.all([ended.waitFor("a", 1), other.waitFor("a", 1)]);
+      ended.stop();
+      ended.stop();
+      const reports = ended.reports();
+      await second.write(collection, createRecords({ a: 2 }));
+      await other.waitFor("a", 2);
+      other.stop();
+      const again = watch(first, collection);
+      await second.write(collection, createRecords({ a: 3 }));
+      await again.waitFor("a", 3);
+      assertSame(ended.reports(), reports, "reports after the end");
+    },
+  ),
+  "gives each watcher its own copy of the records": requireWatch(async ({ open, createName, watch }) => {
+    const [first, second, collection] = [await open(), await open(), createName()];
+    const stop = first.watch(collection, (changes) => {
       const record = changes.get("a") as { n: number } | undefined;
       if (record) record.n += 1;
     });
-    const watching = watch(mine, collection);
-    await yours.write(collection, recordsOf({ a: { n: 1 } }));
-    await watching.until("a", { n: 1 }).finally(stop);
+    const watching = watch(first, collection);
+    await second.write(collection, createRecords({ a: { n: 1 } }));
+    await watching.waitFor("a", { n: 1 }).finally(stop);
   }),
 };
 
-function watched(check: (tried: Tried) => Promise<void>): Cases[string] {
-  return async (tried) => (tried.options.isWatched === false ? UNWATCHED : await check(tried));
+/** Creates a case that is skipped if the storage does not report writes of other instances. */
+function requireWatch(check: (context: CaseContext) => Promise<void>): Cases[string] {
+  return async (context) => (context.options.isWatched === false ? UNWATCHED : await check(context));
 }

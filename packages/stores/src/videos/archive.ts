@@ -1,18 +1,18 @@
 import type { Client, SucceededVideoTask } from "@sluice/core";
-import { newestCopy, withCopy } from "../archive/renewal.js";
+import { applyCopy, findCopy } from "../archive/renewal.js";
 
-/* Loaded where the link of a video has run out, and the proxy keeps a copy. */
+/* Loaded when the link of a video has expired and the proxy stores a copy. */
 
 /**
- * Returns the task with new links to the proxy's copies; as gone, if there is none.
+ * Returns the task with new links to the proxy's copies; without a copy, without `keptUntil`.
  *
  * @throws the errors of `getArchivedMedia`
  */
-export async function renewedTask(client: Client, task: SucceededVideoTask): Promise<SucceededVideoTask> {
-  const copy = await newestCopy(client, "tasks", task.id);
-  const renewed = withCopy(task, copy);
+export async function renewTask(client: Client, task: SucceededVideoTask): Promise<SucceededVideoTask> {
+  const copy = await findCopy(client, "tasks", task.id);
+  const renewed = applyCopy(task, copy);
   if (!copy) return renewed;
-  // a last frame that was not copied is gone with the link that has expired
-  const { lastFrameURL: _, ...film } = renewed;
-  return copy.lastFrame ? { ...film, lastFrameURL: copy.lastFrame.url } : film;
+  // without a copy of the last frame, its link has expired as well
+  const { lastFrameURL: _, ...video } = renewed;
+  return copy.lastFrame ? { ...video, lastFrameURL: copy.lastFrame.url } : video;
 }

@@ -1,6 +1,6 @@
 import type { VideoTask } from "@sluice/core";
 import { videos } from "@sluice/core/internal";
-import { type EntryCopy, recordOf } from "./records.js";
+import { type EntryCopy, toRecord } from "./records.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** Entries of a ledger by key. */
@@ -8,7 +8,7 @@ export interface EntryTable {
   readonly entries: Map<string, VideoTaskEntry>;
   /** Number of changes of each entry, so that an older copy never wins. */
   readonly revisions: Map<string, number>;
-  /** Number of times that all was forgotten. What began before is not kept. */
+  /** Number of sign-outs. Submissions from before a sign-out are not stored. */
   generation: number;
 }
 
@@ -18,12 +18,12 @@ export function createEntryTable(): EntryTable {
 }
 
 /** Returns all entries, newest first. */
-export function newestFirst({ entries }: EntryTable): readonly VideoTaskEntry[] {
+export function listNewestFirst({ entries }: EntryTable): readonly VideoTaskEntry[] {
   return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
 }
 
 /** Returns the entry of a task. */
-export function entryOf({ entries }: EntryTable, id: string): VideoTaskEntry | undefined {
+export function findEntry({ entries }: EntryTable, id: string): VideoTaskEntry | undefined {
   return [...entries.values()].find(({ handle }) => handle?.id === id);
 }
 
@@ -34,15 +34,15 @@ export function putEntry({ entries, revisions }: EntryTable, entry: VideoTaskEnt
 }
 
 /** Returns the task of an entry if it has ended. */
-export function endOf(entry: VideoTaskEntry | undefined): VideoTask | undefined {
+export function findEnd(entry: VideoTaskEntry | undefined): VideoTask | undefined {
   return entry?.task && videos.isFinal(entry.task) ? entry.task : undefined;
 }
 
 /**
- * Takes a copy from the storage or another tab if it is newer. The end of a task is taken from any copy, and kept: a tab
- * that was frozen may write what it knew before. `isBehind` is true where the storage may not have the end.
+ * Merges a copy from the storage or another tab. A newer copy replaces the entry. The end of a task is taken from any copy,
+ * because a frozen tab may write an older state later. `isBehind` is true if the storage may not have the end.
  */
-export function takeCopy(
+export function mergeCopy(
   { entries, revisions }: EntryTable,
   { entry, revision }: EntryCopy,
 ): { readonly isNewer: boolean; readonly isBehind: boolean } {
@@ -51,22 +51,22 @@ export function takeCopy(
   const isNewer = revision > (revisions.get(key) ?? -1);
   if (isNewer) {
     revisions.set(key, revision);
-    entries.set(key, withEnd(entry, known));
-  } else if (known) entries.set(key, withEnd(known, entry));
-  const isEnd = endOf(entry) !== undefined;
-  const isKnown = endOf(known) !== undefined;
+    entries.set(key, addEnd(entry, known));
+  } else if (known) entries.set(key, addEnd(known, entry));
+  const isEnd = findEnd(entry) !== undefined;
+  const isKnown = findEnd(known) !== undefined;
   return { isNewer, isBehind: known !== undefined && isEnd !== isKnown && !(isNewer && isEnd) };
 }
 
-/** Returns an entry with the end of its task, if the other one has that. */
-function withEnd(entry: VideoTaskEntry, other: VideoTaskEntry | undefined): VideoTaskEntry {
-  const task = endOf(other);
-  if (!task || endOf(entry)) return entry;
+/** Adds the end of the task to an entry, if only the other entry has it. */
+function addEnd(entry: VideoTaskEntry, other: VideoTaskEntry | undefined): VideoTaskEntry {
+  const task = findEnd(other);
+  if (!task || findEnd(entry)) return entry;
   const { error: _, ...rest } = entry;
   return { ...rest, task };
 }
 
-/** Returns the record of an entry as it is now; undefined, which removes the record, for no entry. */
-export function recordIn({ entries, revisions }: EntryTable, key: string): unknown {
-  return recordOf(entries.get(key), revisions.get(key));
+/** Creates the record of an entry. Without an entry returns undefined, which removes the record. */
+export function createRecord({ entries, revisions }: EntryTable, key: string): unknown {
+  return toRecord(entries.get(key), revisions.get(key));
 }

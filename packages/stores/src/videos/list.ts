@@ -1,11 +1,11 @@
 import type { Client, Store } from "@sluice/core";
 import { callAfter, createStore, noteOptions } from "@sluice/core/internal";
-import { videoTaskLedgerOf } from "./entries.js";
+import { getVideoTaskLedger } from "./ledger.js";
 import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
-import { isSettled, renewalAt } from "./renewal.js";
+import { getRenewalTime, isSettled } from "./renewal.js";
 import type { VideoTaskEntry } from "./state.js";
 
-/** The list of video tasks: all that were submitted and not removed, newest first. */
+/** The list of all submitted video tasks that were not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
   /** Removes a task from the list. The task continues at the gateway. */
   remove(key: string): void;
@@ -22,10 +22,10 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
  */
 export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
   noteOptions("createVideoTaskList or useVideoTasks", options, client);
-  const ledger = videoTaskLedgerOf(client, options);
+  const ledger = getVideoTaskLedger(client, options);
   const settings = () => options;
   const watching = new Map<string, () => void>();
-  /** The wait until the next link expires. */
+  /** Aborts the wait for the next link that expires. */
   let waking = new AbortController();
   const store = createStore(ledger.getSnapshot, {
     clock: client.clock,
@@ -36,7 +36,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
       return () => {
         stopLedger();
         waking.abort();
-        for (const leave of watching.values()) leave();
+        for (const unsubscribe of watching.values()) unsubscribe();
         watching.clear();
       };
     },
@@ -49,16 +49,16 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
     waking.abort();
     waking = new AbortController();
     const now = Date.now();
-    const lives = ledger.getSnapshot().map(({ task }) => renewalAt(task) - now);
+    const lives = ledger.getSnapshot().map(({ task }) => getRenewalTime(task) - now);
     callAfter(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
   }
 
   function watchAll(): void {
     const open = ledger.getSnapshot().filter(({ task }) => !isSettled(task));
     const unfinished = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
-    for (const [id, leave] of watching) {
+    for (const [id, unsubscribe] of watching) {
       if (unfinished.has(id)) continue;
-      leave();
+      unsubscribe();
       watching.delete(id);
     }
     for (const [id, handle] of unfinished)
@@ -71,8 +71,8 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
 }
 
 /**
- * Reads all video tasks of a storage, newest first, without a request to the gateway. Links that have expired are renewed
- * by the proxy where it keeps copies.
+ * Reads all video tasks of a storage, newest first, without a request to the gateway. If the proxy stores copies, it renews
+ * expired links.
  *
  * @example
  * ```ts run
@@ -84,7 +84,7 @@ export async function listVideoTasks(
   client: Client,
   options: Pick<VideoTaskStoreOptions, "storage">,
 ): Promise<readonly VideoTaskEntry[]> {
-  const ledger = videoTaskLedgerOf(client, options);
+  const ledger = getVideoTaskLedger(client, options);
   await ledger.restore();
   await ledger.renew();
   return ledger.getSnapshot();

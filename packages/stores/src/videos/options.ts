@@ -9,19 +9,19 @@ export interface VideoTaskStoreOptions
   /** Storage of tasks between page loads. Without it they last as long as the page. */
   readonly storage?: RecordStorage | undefined;
   /**
-   * Milliseconds from an answer to the next poll, or a function of the task. It grows where a page polls more than
-   * 20 tasks, so that all together are polled ten times in a second at most.
+   * Milliseconds from a response to the next poll, or a function of the task. The interval grows if a page polls more than
+   * 20 tasks, so that the page polls at most ten times per second.
    *
    * @default 15_000
    */
   readonly intervalMs?: Interval<VideoTask> | undefined;
-  /** Called once when a task fails, and when a `create` fails, with the state that shows it. */
+  /** Called once when a task or a `create` fails, with the current state. */
   readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }
 
 /** Options of `create`. */
 export interface VideoTaskCreateOptions<Checks extends boolean = boolean> {
-  /** Name that the app gives to the task in its list. */
+  /** Name of the task in the app's list. */
   readonly label?: string | undefined;
   /** False sends the request as it is, with any model and fields. @default true */
   readonly checks?: Checks | undefined;

@@ -2,53 +2,53 @@ import { isGatewayError, type VideoTask, type VideoTaskHandle } from "@sluice/co
 import { isRecord } from "@sluice/core/internal";
 import type { VideoTaskEntry } from "./state.js";
 
-/** An entry with the number of its changes: the copy with the higher number is newer. */
+/** An entry with the number of its changes. The copy with the higher number is newer. */
 export interface EntryCopy {
   readonly entry: VideoTaskEntry;
   readonly revision: number;
 }
 
-/** Makes the record of an entry; undefined, which removes the record, for no entry. */
-export function recordOf(entry: VideoTaskEntry | undefined, revision: number | undefined): unknown {
+/** Creates the record of an entry. Without an entry returns undefined, which removes the record. */
+export function toRecord(entry: VideoTaskEntry | undefined, revision: number | undefined): unknown {
   if (!entry) return undefined;
   const { error, task, ...rest } = entry;
   return {
     ...rest,
     revision,
-    // the gateway's answer is not needed again, and may be long
+    // the gateway's response is not needed again, and may be long
     ...(task && { task: { ...task, raw: undefined } }),
-    ...(error && { error: { name: error.name, message: error.message, billing: billingOf(error) } }),
+    ...(error && { error: { name: error.name, message: error.message, billing: readBilling(error) } }),
   };
 }
 
 /**
- * Reads an entry from a record. A storage may hold any value, so fields of unexpected types are left out. A record
- * without a task id is an entry only if all its other fields have their types.
+ * Parses an entry from a record. A storage may hold any value, so fields of unexpected types are omitted. A record without
+ * a task id is an entry only if all required fields have their types.
  */
-export function copyIn(key: string, record: unknown): EntryCopy | undefined {
-  const { state, model, submittedAt, revision, label, fingerprint, ...rest } = fieldsOf<
+export function parseCopy(key: string, record: unknown): EntryCopy | undefined {
+  const { state, model, submittedAt, revision, label, fingerprint, ...rest } = pickFields<
     VideoTaskEntry & EntryCopy
   >(record);
   const { handle, task, error } = (isRecord(record) ? record : {}) as Record<string, unknown>;
-  const known = fieldsOf<VideoTaskHandle>(handle);
-  const seen = fieldsOf<VideoTask & { url: string }>(task);
+  const known = pickFields<VideoTaskHandle>(handle);
+  const seen = pickFields<VideoTask & { url: string }>(task);
   const isShown = seen.id && STATES.test(seen.state ?? "") && (seen.state !== "succeeded" || seen.url);
-  const isWhole =
+  const isComplete =
     rest.key === key && model !== undefined && submittedAt !== undefined && revision !== undefined;
-  if (!known.id && !(isWhole && (state === "submitting" || state === "unconfirmed"))) return undefined;
+  if (!known.id && !(isComplete && (state === "submitting" || state === "unconfirmed"))) return undefined;
   const entry = {
     key,
     model: model ?? "",
     submittedAt: submittedAt ?? 0,
     ...(label !== undefined && { label }),
-    // the key of the entry is sent as a header
+    // the key of the entry is sent as a header, so that only valid header text is accepted
     ...(fingerprint !== undefined && /^[\w-]{1,255}$/.test(key) && { fingerprint }),
     state: known.id ? "created" : state,
     ...(known.id && { handle: known }),
     ...(isShown && { task: seen }),
-    ...(isRecord(error) && { error: Object.assign(new Error(), fieldsOf(error)) }),
+    ...(isRecord(error) && { error: Object.assign(new Error(), pickFields(error)) }),
   };
-  // any other number could not be counted up, or would be older than every copy
+  // other numbers can't be incremented, or would be older than every copy
   const isCount = Number.isSafeInteger(revision) && Number(revision) >= 0;
   return { entry: entry as VideoTaskEntry, revision: isCount ? (revision as number) : 0 };
 }
@@ -56,13 +56,13 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
 const STATES = /^(queued|running|unknown|result-pending|succeeded|failed)$/;
 const NUMBERS = /At$|Until$|^(progress|revision)$/;
 
-/** Fields of a record with the right types: times and counts are numbers, all others text. */
-function fieldsOf<Kept>(record: unknown): Partial<Kept> {
+/** Picks the fields of a record that have the right type: times and counts are numbers, all others are text. */
+function pickFields<Fields>(record: unknown): Partial<Fields> {
   const fits = ([name, value]: [string, unknown]) =>
     typeof value === (NUMBERS.test(name) ? "number" : "string");
-  return Object.fromEntries(Object.entries(isRecord(record) ? record : {}).filter(fits)) as Partial<Kept>;
+  return Object.fromEntries(Object.entries(isRecord(record) ? record : {}).filter(fits)) as Partial<Fields>;
 }
 
-function billingOf(error: Error): string | undefined {
+function readBilling(error: Error): string | undefined {
   return isGatewayError(error) ? error.billing : undefined;
 }

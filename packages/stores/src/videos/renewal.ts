@@ -2,39 +2,39 @@ import type { Client, SucceededVideoTask, VideoTask } from "@sluice/core";
 import { delayRenewal, linkRenewalAt } from "@sluice/core/internal";
 import type { WatchPlan } from "../tasks/watch-plan.js";
 
-/** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
-export function renewalAt(task: VideoTask | undefined): number {
+/** Returns the time to renew the link of a task, in Unix milliseconds; infinity without a copy. */
+export function getRenewalTime(task: VideoTask | undefined): number {
   return task?.state === "succeeded" ? linkRenewalAt(task) : Number.POSITIVE_INFINITY;
 }
 
-/** Returns true if nothing is left to poll: the task is final, and its link works or can't be renewed. */
+/** Returns true if the task needs no more polls: it is final, and its link works or can't be renewed. */
 export function isSettled(task: VideoTask | undefined): boolean {
-  return task?.state === "failed" || (task?.state === "succeeded" && renewalAt(task) > Date.now());
+  return task?.state === "failed" || (task?.state === "succeeded" && getRenewalTime(task) > Date.now());
 }
 
-/** Returns true for a video whose link has expired, and can be renewed. */
+/** Returns true for a video whose link has expired and can be renewed. */
 export function isOutdated(task: VideoTask | undefined): task is SucceededVideoTask {
   return task?.state === "succeeded" && !isSettled(task);
 }
 
-/** Makes the plan of a watch that renews the task's links, too. */
-export function renewingPlan(client: Client, usual: WatchPlan<VideoTask>): WatchPlan<VideoTask> {
+/** Creates the plan of a watch that also renews the task's links. */
+export function createRenewingPlan(client: Client, usual: WatchPlan<VideoTask>): WatchPlan<VideoTask> {
   return {
     ...usual,
     async *poll(onPoll, signal, seen) {
-      if (isOutdated(seen)) return yield await renewed(client, seen);
-      // a link that has expired before the page saw the end is not shown
+      if (isOutdated(seen)) return yield await renewLink(client, seen);
+      // a link may have expired before the page saw the end of the task
       for await (const next of usual.poll(onPoll, signal, seen))
-        yield isOutdated(next) ? await renewed(client, next) : next;
+        yield isOutdated(next) ? await renewLink(client, next) : next;
     },
     isFinal: isSettled,
-    dueAt: renewalAt,
+    getDueAt: getRenewalTime,
   };
 }
 
-/** Returns the task with a new link. Never rejects: an old link is no reason to lose a video. */
-export function renewed(client: Client, task: SucceededVideoTask): Promise<VideoTask> {
+/** Returns the task with a new link. Never rejects: after a failure the old link stays, and the renewal is delayed. */
+export function renewLink(client: Client, task: SucceededVideoTask): Promise<VideoTask> {
   return import("./archive.js")
-    .then(({ renewedTask }) => renewedTask(client, task))
+    .then(({ renewTask }) => renewTask(client, task))
     .catch(() => delayRenewal(task));
 }

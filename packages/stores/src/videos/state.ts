@@ -7,9 +7,9 @@ export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskH
   readonly task: VideoTask | undefined;
 }
 
-/** A video task of the list. Plain JSON but for `error`. */
+/** A video task of the list. All fields but `error` are plain JSON. */
 export interface VideoTaskEntry {
-  /** Key of the entry in this app. It exists before the gateway gives the task an id. */
+  /** Key of the entry in this app. It exists before the task has an id. */
   readonly key: string;
   /** Model of the request. */
   readonly model: string;
@@ -18,19 +18,19 @@ export interface VideoTaskEntry {
   /** Name that the app gave to the task. */
   readonly label?: string;
   /**
-   * `submitting`: the request is in flight. `created`: the gateway returned a handle. `unconfirmed`: the gateway may
-   * have the task, and bill it; `error` says what to do.
+   * `submitting`: the request is in flight. `created`: the gateway returned a handle. `unconfirmed`: the task may exist and
+   * be billed; `error` says what to do.
    */
   readonly state: "submitting" | "created" | "unconfirmed";
-  /** Handle of the task, once the gateway gave it an id. */
+  /** Handle of the task, once it has an id. */
   readonly handle?: VideoTaskHandle;
   /** Newest snapshot of the task; absent before the first poll. */
   readonly task?: VideoTask;
   /** Error of the request; it says what to do. */
   readonly error?: Error;
   /**
-   * Fingerprint of a request whose end is not known. The same request again continues this entry: it has the same
-   * `idempotency-key`, so that a proxy with `idempotency()` gives the first task. Absent without a proxy.
+   * Fingerprint of a request with an unknown result. The same request continues this entry with the same
+   * `idempotency-key`, so that a proxy with idempotency returns the first task. Absent without a proxy.
    */
   readonly fingerprint?: string;
 }

@@ -17,26 +17,26 @@ import {
   videos,
 } from "@sluice/core/internal";
 import { hasFiles, type WithFiles } from "../files/request-files.js";
-import { requestOptionsOf } from "../request-options.js";
+import { pickRequestOptions } from "../request-options.js";
 import type { Sending, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
-import { videoTaskLedgerOf } from "./entries.js";
+import { getVideoTaskLedger } from "./ledger.js";
 import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
 import type { VideoTaskState } from "./state.js";
 
-/** Store of one video task: none at first, then the one that was submitted or attached. */
+/** Store of one video task: empty at first, then the submitted or attached task. */
 export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandle> {
   /**
    * Checks the request, and its media with the client's `uploads`, creates the task, and watches it. Never rejects:
-   * resolves to the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded
-   * first, by the client's `uploads`; if that fails, the task is `not-sent`. While a task has not ended, a second call sends nothing, so that a
-   * double click pays once; `whenBusy` decides about its result.
+   * resolves to the state as soon as the gateway responds. A `File` or `Blob` instead of a URL is first uploaded by the
+   * client's `uploads`; if that fails, the task is `not-sent`. While a task is in flight, a second call sends nothing, so
+   * that a double click pays once; `whenBusy` decides about its result.
    *
-   * The same request as that of an `unconfirmed` entry, or of one whose tab was closed before the answer, continues this
-   * entry, with its `idempotency-key`: a proxy with `idempotency()` gives the first task.
+   * The request of an `unconfirmed` entry, or of an entry whose tab was closed before the response, continues that entry
+   * with its `idempotency-key`. A proxy with idempotency then returns the first task.
    *
-   * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
-   * the entry is stored later.
+   * The entry is stored before the request is sent. If the storage takes more than 3 s, the request is sent and the entry
+   * is stored later.
    *
    * @example A model that this version does not know:
    * ```ts
@@ -57,10 +57,10 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandl
 }
 
 /**
- * Creates the store of one video task. Nothing is polled before the first subscription. One store polls a
- * task for all stores of a client and all tabs of the origin.
+ * Creates the store of one video task. Nothing is polled before the first subscription. One store polls a task for all
+ * stores of a client and all tabs of the origin.
  *
- * @param options the options, or a function that returns them and is called at each use, so that none is stale
+ * @param options the options, or a function that returns the current options at each use
  * @example
  * ```ts
  * const video = createVideoTaskStore(client, { storage: indexedDBStorage() });
@@ -74,15 +74,15 @@ export function createVideoTaskStore(
 ): VideoTaskStore {
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
   const read = createReader(options);
-  const ledger = videoTaskLedgerOf(client, read());
-  const knownOf = (handle: VideoTaskHandle) => ledger.handleOf(handle.id) ?? handle;
+  const ledger = getVideoTaskLedger(client, read());
+  const addKnown = (handle: VideoTaskHandle) => ledger.getHandle(handle.id) ?? handle;
   const { submit, ...store } = createTaskStore(videos, client, read, {
-    watchOf: (handle, known) => ledger.watch(handle, read, known),
-    knownOf,
-    progressOf: ({ progress }) => progress,
-    stateOf: ({ handle, ...state }, task): VideoTaskState => ({
+    getWatch: (handle, known) => ledger.watch(handle, read, known),
+    addKnown,
+    getProgress: ({ progress }) => progress,
+    createState: ({ handle, ...state }, task): VideoTaskState => ({
       ...state,
-      handle: handle && knownOf(handle),
+      handle: handle && addKnown(handle),
       task,
     }),
   });
@@ -91,17 +91,21 @@ export function createVideoTaskStore(
     create: (given, { label, checks } = {}) =>
       submit("creating", async ({ signal, advance }) => {
         const request = given as VideoRequest;
-        const ofStore = requestOptionsOf(read());
+        const ofStore = pickRequestOptions(read());
         const options = { ...ofStore, checks: checks ?? ofStore.checks };
         await assertSendable(client, request, options, signal);
-        const sent = await uploaded(client, request, signal, advance);
+        const sent = await uploadRequestFiles(client, request, signal, advance);
         const { handle } = await ledger.submit(sent, { ...options, label, unlessSent: signal });
         return handle;
       }),
   };
 }
 
-/** Throws if a request or its media break a rule. Runs before the request is stored or sent. */
+/**
+ * Checks a request and its media before the request is stored or sent.
+ *
+ * @throws {ValidationError} if one of them breaks a rule
+ */
 async function assertSendable(
   client: Client,
   request: VideoRequest | WithFiles<VideoRequest>,
@@ -109,7 +113,7 @@ async function assertSendable(
   signal: AbortSignal,
 ): Promise<void> {
   const files = hasFiles(request) ? await loadFiles(client) : undefined;
-  const withAddresses = files ? files.withPlaces(request) : request;
+  const withAddresses = files ? files.replaceFiles(request) : request;
   let media: readonly Issue[] | Promise<readonly Issue[]> = [];
   const checkAll = (checked: unknown) => {
     const findings = checkVideoRequest(checked);
@@ -117,21 +121,21 @@ async function assertSendable(
       media = client.uploads?.check?.(request as VideoRequest, { signal }) ?? [];
     return findings;
   };
-  // the media of a request that is not checked are not checked, either
+  // `checks: false` skips the media, too
   assertAccepted(withAddresses, checkAll, client.warn, options);
   const issues = await media;
   signal.throwIfAborted();
   if (issues.length > 0) throw new ValidationError(issues);
 }
 
-/** Loads the code for requests with files. A client without `uploads` needs none of it. */
+/** Loads the code for requests with files. @throws {ConfigurationError} if the client lacks an uploader */
 async function loadFiles(client: Client) {
   getUploader(client);
   return import("../files/in-request.js");
 }
 
-/** Uploads the files of a request, and returns the request with their addresses. */
-async function uploaded(
+/** Uploads the files of a request and returns the request with their URLs. */
+async function uploadRequestFiles(
   client: Client,
   request: VideoRequest,
   signal: AbortSignal,

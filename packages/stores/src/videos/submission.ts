@@ -20,27 +20,27 @@ import type { VideoTaskEntry } from "./state.js";
 /** Options of one submission. */
 export interface SubmissionOptions extends StoreRequestOptions {
   readonly label?: string | undefined;
-  /** Ends the submission until the gateway may have it. */
+  /** Aborts the submission, unless the gateway may have received it. */
   readonly unlessSent: AbortSignal;
 }
 
 /** Entries of a ledger. `put` and `drop` resolve when the storage has the change, or has failed. */
-interface EntryKeeper {
+interface Entries {
   readonly put: (entry: VideoTaskEntry) => Promise<void>;
   readonly drop: (key: string) => Promise<void>;
   /** Returns all entries, the newest first. */
-  readonly newest: () => readonly VideoTaskEntry[];
+  readonly listNewest: () => readonly VideoTaskEntry[];
 }
 
-/** Milliseconds in which the other tabs get the entry of a submission that has ended. */
-const NEWS_MS = 1000;
+/** Maximum time until other tabs receive the entry of an ended submission, in milliseconds. */
+const PROPAGATION_MS = 1000;
 
-/** Name of the lock that a tab holds while it submits. */
-const submissionLock = (client: Client, key: string) => addUserPrefix(client, `sluice/submission/${key}`);
+/** Creates the name of the lock that a tab holds while it submits. */
+const createLockName = (client: Client, key: string) => addUserPrefix(client, `sluice/submission/${key}`);
 
 /**
- * Creates a task from a checked request. Its entry is stored before the request is sent. The same request as that of an
- * entry whose end is not known, or whose tab was closed, continues that entry, with its key.
+ * Creates a task from a checked request. The entry is stored before the request is sent. If an entry of the same request
+ * has an unknown result, or its tab was closed, the submission continues that entry with its key.
  *
  * @throws the errors of {@link createVideoTask}
  */
@@ -48,10 +48,11 @@ export async function submitVideoTask(
   client: Client,
   request: VideoRequest,
   { label, unlessSent, ...options }: SubmissionOptions,
-  { put, drop, newest }: EntryKeeper,
+  { put, drop, listNewest }: Entries,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
-  const repeated = fingerprint === undefined ? undefined : await leftOpen(client, newest, fingerprint);
+  const repeated =
+    fingerprint === undefined ? undefined : await findOpenEntry(client, listNewest, fingerprint);
   const key = repeated?.key ?? createRandomId();
   const { model = "" } = request as Partial<VideoRequest>;
   const submittedAt = repeated?.submittedAt ?? Date.now();
@@ -59,8 +60,8 @@ export async function submitVideoTask(
   const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
   let settled: VideoTaskEntry = { ...open, state: "submitting" };
   const call = cancelWith(client, unlessSent);
-  // held until the entry is settled: other tabs see by the lock that this tab still waits
-  await withLock(client, submissionLock(client, key), unlessSent, async () => {
+  // held until the entry has its result, so that other tabs know that this tab still waits
+  await withLock(client, createLockName(client, key), unlessSent, async () => {
     await put(settled);
     try {
       const sent = { ...options, signal: call.signal, idempotencyKey: key, checks: false };
@@ -69,13 +70,13 @@ export async function submitVideoTask(
     } catch (error) {
       const known = isGatewayError(error) ? error : undefined;
       const billing = known?.billing ?? call.billing();
-      // a task with a known id exists, even if something else failed
+      // a task with an id exists, even if another step failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
-        const kept = canReuseKey(error, billing) ? open : entry;
-        // a repetition that is refused, or did not arrive, says nothing about the first request
+        const unconfirmed = canReuseKey(error, billing) ? open : entry;
+        // a rejected or unsent repetition says nothing about the first request
         if (billing === "maybe" || repeated)
-          await put({ ...kept, state: "unconfirmed", error: toError(error) });
+          await put({ ...unconfirmed, state: "unconfirmed", error: toError(error) });
         else await drop(key);
         throw error;
       }
@@ -87,8 +88,8 @@ export async function submitVideoTask(
   return settled;
 }
 
-/** Finds the newest entry of the same request that has no end: an unconfirmed one, or one whose tab is gone. */
-async function leftOpen(
+/** Finds the newest entry of the same request without a result: it is unconfirmed, or its tab was closed. */
+async function findOpenEntry(
   client: Client,
   newest: () => readonly VideoTaskEntry[],
   fingerprint: string,
@@ -96,9 +97,9 @@ async function leftOpen(
   const isSame = (entry: VideoTaskEntry) => entry.fingerprint === fingerprint;
   for (const { key, state } of newest().filter(isSame)) {
     if (state !== "unconfirmed") {
-      if ((await isLocked(client, submissionLock(client, key))) !== false) continue;
-      // its tab is gone, or has settled it just now
-      await client.clock.sleep(NEWS_MS);
+      if ((await isLocked(client, createLockName(client, key))) !== false) continue;
+      // its tab was closed, or has just written the result
+      await client.clock.sleep(PROPAGATION_MS);
     }
     const entry = newest().find((each) => each.key === key);
     if (entry && isSame(entry)) return entry;
@@ -107,20 +108,20 @@ async function leftOpen(
 }
 
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
-export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  if (await isLocked(client, submissionLock(client, entry.key))) return entry;
+export async function markAfterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  if (await isLocked(client, createLockName(client, entry.key))) return entry;
   return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "maybe") };
 }
 
-/** Waits until the tab of a submission has settled it or was closed, and marks it as {@link afterReload} does. */
-export async function afterSubmission(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  const name = submissionLock(client, entry.key);
-  // tabs that can't see each other's locks can't know
+/** Waits until the tab of a submission has written its result or was closed. Then works like {@link markAfterReload}. */
+export async function markAfterSubmission(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  const name = createLockName(client, entry.key);
+  // without Web Locks, other tabs can't be detected
   if ((await isLocked(client, name)) === undefined) return entry;
   await shareLock(client, name, Promise.resolve());
-  await client.clock.sleep(NEWS_MS);
-  return afterReload(client, entry);
+  await client.clock.sleep(PROPAGATION_MS);
+  return markAfterReload(client, entry);
 }
 
 const LEFT =
-  "the page was left before the gateway answered: the task may exist and be billed; check your account";
+  "the page was closed before the gateway responded: the task may exist and be billed; check your account";

@@ -2,29 +2,33 @@ import { indexedDBStorage, signOut, webStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { clientOf } from "../../../core/test/support/gateway.js";
 import { until } from "../support/chat.js";
-import { left, openPage } from "../support/scoped-pages.js";
+import { listStored, openPage } from "../support/scoped-pages.js";
 
-describe("Forgetting a scope in a browser", () => {
+describe("Signing out in a browser", () => {
   afterEach(() => localStorage.clear());
 
   test.each([
     ["IndexedDB", () => indexedDBStorage()],
     ["localStorage", () => webStorage(() => localStorage)],
-  ])("removes every record of the user from %s, damaged ones too, and no other", async (_, open) => {
-    const storage = open();
-    for (const scope of ["ann", "ann/x", "annabel"]) {
-      const { chat, use } = openPage(storage, scope);
-      await use();
-      chat.close();
-    }
-    localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
-    // another page, which has used no storage yet
-    const { client } = clientOf(() => new Response(), { user: "ann" });
-    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await left(storage, "ann")).toEqual([]);
-    for (const scope of ["ann/x", "annabel"]) expect((await left(storage, scope)).length).toBeGreaterThan(3);
-    expect(Object.keys(localStorage).filter((name) => /"ann\\?"/.test(name))).toEqual([]);
-  });
+  ])(
+    "removes every record of the user from %s, including damaged records, and no other records",
+    async (_, open) => {
+      const storage = open();
+      for (const scope of ["ann", "ann/x", "annabel"]) {
+        const { chat, use } = openPage(storage, scope);
+        await use();
+        chat.close();
+      }
+      localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
+      // another page, which has used no storage yet
+      const { client } = clientOf(() => new Response(), { user: "ann" });
+      expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
+      expect(await listStored(storage, "ann")).toEqual([]);
+      for (const scope of ["ann/x", "annabel"])
+        expect((await listStored(storage, scope)).length).toBeGreaterThan(3);
+      expect(Object.keys(localStorage).filter((name) => /"ann\\?"/.test(name))).toEqual([]);
+    },
+  );
 
   test("reaches the other tabs through IndexedDB", async () => {
     const name = `tabs-${crypto.randomUUID()}`;

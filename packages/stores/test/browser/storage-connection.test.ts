@@ -2,7 +2,7 @@ import { indexedDBStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { records } from "../support/storages.js";
 
-/* Browsers end the connections of a page: in the background, when they need room, when their database process ends. */
+/* Browsers close the connections of a page: in the background, when they need space, or when their database process ends. */
 
 const newName = () => `test-${crypto.randomUUID()}`;
 const settled = (request: IDBRequest) =>
@@ -16,8 +16,8 @@ afterEach(async () => {
   for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name as string);
 });
 
-/** A storage with one record, and its connection. */
-async function connected(name = newName()) {
+/** Opens a storage with one record, and its connection. */
+async function openConnection(name = newName()) {
   const open = vi.spyOn(indexedDB, "open");
   const storage = indexedDBStorage({ name });
   await storage.write("chat", records({ a: 1 }));
@@ -56,8 +56,8 @@ const ends: Readonly<Record<string, (connection: IDBDatabase, name: string) => u
 };
 
 describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) => {
-  test("is replaced, and reads go on", async () => {
-    const { storage, connection, name, open } = await connected();
+  test("is replaced, and reads continue", async () => {
+    const { storage, connection, name, open } = await openConnection();
     end(connection, name);
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
@@ -65,7 +65,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
   });
 
   test("is replaced once by several operations, in their order", async () => {
-    const { storage, connection, name, open } = await connected();
+    const { storage, connection, name, open } = await openConnection();
     end(connection, name);
     await Promise.all([
       storage.write("chat", records({ a: 2, b: 2 })),
@@ -76,8 +76,8 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
     expect(open).toHaveBeenCalledTimes(2);
   });
 
-  test("is replaced, and a removal removes", async () => {
-    const { storage, connection, name } = await connected();
+  test("is replaced, and a removal succeeds", async () => {
+    const { storage, connection, name } = await openConnection();
     end(connection, name);
     await storage.drop?.("chat");
     expect((await storage.read("chat")).size).toBe(0);
@@ -86,7 +86,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
 
 describe("an IndexedDB connection that dies", () => {
   test("repeats a write that failed with UnknownError, once", async () => {
-    const { storage, open } = await connected();
+    const { storage, open } = await openConnection();
     failWrite("UnknownError");
     await storage.write("chat", records({ a: 2 }));
     expect(await storage.read("chat")).toEqual(records({ a: 2 }));
@@ -94,7 +94,7 @@ describe("an IndexedDB connection that dies", () => {
   });
 
   test("rejects if the new connection fails too, and works at the next use", async () => {
-    const { storage } = await connected();
+    const { storage } = await openConnection();
     refuseTransaction("UnknownError");
     refuseTransaction("UnknownError");
     await expect(storage.write("chat", records({ a: 2 }))).rejects.toMatchObject({ name: "UnknownError" });
@@ -102,8 +102,8 @@ describe("an IndexedDB connection that dies", () => {
     expect(await storage.read("chat")).toEqual(records({ a: 3 }));
   });
 
-  test("does not repeat a write behind a later write of the same record", async () => {
-    const { storage } = await connected();
+  test("does not repeat a write after a later write of the same record", async () => {
+    const { storage } = await openConnection();
     failWrite("UnknownError");
     const writes = ["early", "late"].map((a) => storage.write("chat", records({ a })));
     expect(await Promise.allSettled(writes)).toMatchObject([
@@ -113,8 +113,8 @@ describe("an IndexedDB connection that dies", () => {
     expect(await storage.read("chat")).toEqual(records({ a: "late" }));
   });
 
-  test("does not repeat a write for which there is no room", async () => {
-    const { storage, open } = await connected();
+  test("does not repeat a write that does not fit", async () => {
+    const { storage, open } = await openConnection();
     failWrite("QuotaExceededError");
     await expect(storage.write("chat", records({ a: 2 }))).rejects.toMatchObject({
       name: "QuotaExceededError",
@@ -123,8 +123,8 @@ describe("an IndexedDB connection that dies", () => {
     expect(open).toHaveBeenCalledTimes(1);
   });
 
-  test("leaves the database to others: it can be deleted, and is created again", async () => {
-    const { storage, name } = await connected();
+  test("does not block a deletion of the database, and creates it again", async () => {
+    const { storage, name } = await openConnection();
     refuseTransaction("UnknownError");
     await storage.read("chat");
     await settled(indexedDB.deleteDatabase(`${name}/1`));

@@ -7,7 +7,7 @@ import {
   testContract,
   testWebStorage,
   UNREACHABLE,
-  watcherOf,
+  watchAll,
 } from "../support/storages.js";
 
 const newName = () => `test-${crypto.randomUUID()}`;
@@ -18,7 +18,7 @@ const settled = <Result>(request: IDBRequest<Result>) =>
     request.onerror = () => reject(request.error);
   });
 
-/** The database as somebody else opens it, who steps aside for nobody. */
+/** Opens the database directly, and never closes it for another page. */
 const opened = (name: string, version: number) => settled(indexedDB.open(`${name}/1`, version));
 
 async function put(name: string, place: [collection: string, key: string], value: unknown): Promise<void> {
@@ -43,7 +43,7 @@ testContract(
 );
 
 describe("webStorage, watching", () => {
-  /** Another page of the same origin. */
+  /** Opens another page of the same origin. */
   function otherPage(): Window {
     const frame = document.createElement("iframe");
     document.body.append(frame);
@@ -53,7 +53,7 @@ describe("webStorage, watching", () => {
   test("reports writes and removals of other pages, in its collection only", async () => {
     const page = otherPage();
     const [mine, yours] = [webStorage(() => localStorage), webStorage(() => page.localStorage)];
-    const { next, stop } = watcherOf(mine, "chat");
+    const { next, stop } = watchAll(mine, "chat");
     await mine.write("chat", records({ a: "my own" }));
     await yours.write("task", records({ a: 1 }));
     page.localStorage.setItem("token", "secret");
@@ -65,11 +65,11 @@ describe("webStorage, watching", () => {
     stop();
   });
 
-  test("ends only for the caller who ends it", async () => {
+  test("ends only for the caller that ends it", async () => {
     const yours = webStorage(otherPage().localStorage);
     const [stopped, open] = [
-      watcherOf(webStorage(localStorage), "chat"),
-      watcherOf(webStorage(localStorage), "chat"),
+      watchAll(webStorage(localStorage), "chat"),
+      watchAll(webStorage(localStorage), "chat"),
     ];
     stopped.stop();
     await yours.write("chat", records({ a: 1 }));
@@ -81,8 +81,8 @@ describe("webStorage, watching", () => {
   test("separates the two storages of a page, and ignores clear()", async () => {
     const page = otherPage();
     const [local, session] = [
-      watcherOf(webStorage(localStorage), "chat"),
-      watcherOf(webStorage(sessionStorage), "chat"),
+      watchAll(webStorage(localStorage), "chat"),
+      watchAll(webStorage(sessionStorage), "chat"),
     ];
     await webStorage(page.localStorage).write("chat", records({ a: "local" }));
     expect(await local.next()).toEqual([["a", "local"]]);
@@ -97,7 +97,7 @@ describe("webStorage, watching", () => {
 });
 
 describe("indexedDBStorage", () => {
-  test("stores JSON by collection and key, and leaves out broken records", async () => {
+  test("stores JSON by collection and key, and ignores damaged records", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     await storage.write("chat", records({ a: { text: "Hello" } }));
@@ -132,7 +132,7 @@ describe("indexedDBStorage", () => {
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
   });
 
-  test("closes when the database is deleted, and creates another at the next use", async () => {
+  test("closes when the database is deleted, and creates it again at the next use", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     await storage.write("chat", records({ a: 1 }));
@@ -142,7 +142,7 @@ describe("indexedDBStorage", () => {
     expect(await storage.read("chat")).toEqual(records({ a: 2 }));
   });
 
-  test("opens one connection, and another one after the browser has closed it", async () => {
+  test("opens one connection, and another after the browser has closed it", async () => {
     const open = vi.spyOn(indexedDB, "open");
     const storage = indexedDBStorage({ name: newName() });
     expect(open).not.toHaveBeenCalled();
@@ -158,7 +158,7 @@ describe("indexedDBStorage", () => {
   test("keeps the old records if the platform stops a write, and reports nothing", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const { next, stop } = watcherOf(yours, "chat");
+    const { next, stop } = watchAll(yours, "chat");
     await mine.write("chat", records({ a: 1, b: 1 }));
     vi.spyOn(IDBTransaction.prototype, "commit").mockImplementationOnce(function (this: IDBTransaction) {
       this.abort();
@@ -181,7 +181,7 @@ describe("indexedDBStorage", () => {
   test("never receives its own messages, with or without a watch", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const [first, second] = [watcherOf(mine, "chat"), watcherOf(mine, "chat")];
+    const [first, second] = [watchAll(mine, "chat"), watchAll(mine, "chat")];
     await mine.write("chat", records({ a: "my own" }));
     await yours.write("chat", records({ a: "yours" }));
     expect(await first.next()).toEqual([["a", "yours"]]);
@@ -190,10 +190,10 @@ describe("indexedDBStorage", () => {
     second.stop();
   });
 
-  test("passes records to the watchers of other pages, and keeps none", async () => {
+  test("passes records to the watchers of other pages, and stores none", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const { next, stop } = watcherOf(yours, "chat");
+    const { next, stop } = watchAll(yours, "chat");
     mine.pass?.("chat", records({ a: { text: "Hel" } }));
     expect(await next()).toEqual([["a", { text: "Hel" }]]);
     expect([...(await mine.read("chat"))]).toEqual([]);
@@ -216,7 +216,7 @@ describe("indexedDBStorage", () => {
     expect(close.mock.contexts[1]).toBe(post.mock.contexts[1]);
   });
 
-  test("works without messages if there is no BroadcastChannel", async () => {
+  test("works without change events if there is no BroadcastChannel", async () => {
     vi.stubGlobal("BroadcastChannel", undefined);
     const storage = indexedDBStorage({ name: newName() });
     const stop = storage.watch("chat", () => {});

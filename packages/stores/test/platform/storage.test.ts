@@ -1,24 +1,24 @@
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import {
+  createMapStorage,
   records,
-  storageOfMap,
   testContract,
   testWebStorage,
   UNREACHABLE,
-  watcherOf,
+  watchAll,
 } from "../support/storages.js";
 
 testContract("memoryStorage", () => {
   const storage = memoryStorage();
   return { create: () => storage };
-}, ["damaged record", "has crashed", "passes records", ...UNREACHABLE]);
-testWebStorage(storageOfMap());
+}, ["damaged record", "crashed instance", "passes records", ...UNREACHABLE]);
+testWebStorage(createMapStorage());
 
 describe("memoryStorage", () => {
-  test("reports its own writes, too, and none after the watch has ended", async () => {
+  test("also reports its own writes, and nothing after the watch has ended", async () => {
     const storage = memoryStorage();
-    const { next } = watcherOf(storage, "chat");
+    const { next } = watchAll(storage, "chat");
     await storage.write("chat", records({ a: 1 }));
     expect(await next()).toEqual([["a", 1]]);
     const late: unknown[] = [];
@@ -34,7 +34,7 @@ describe("memoryStorage", () => {
     const stop = storage.watch("chat", (changes) => {
       if (changes.has("a")) void storage.write("chat", records({ b: 1 }));
     });
-    const { next } = watcherOf(storage, "chat");
+    const { next } = watchAll(storage, "chat");
     await storage.write("chat", records({ a: 1 }));
     expect([await next(), await next()]).toEqual([[["a", 1]], [["b", 1]]]);
     expect((await memoryStorage().read("chat")).size).toBe(0);

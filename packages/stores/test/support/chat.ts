@@ -2,8 +2,8 @@ import type { Store } from "@sluice/core";
 import { type ChatState, type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 
-/** A chat whose gateway gives `answers` one after the other; the last one again and again. */
-export function chatOf(answers: readonly string[], options: Partial<ChatStoreOptions> = {}) {
+/** Creates a chat whose gateway sends `answers` in order; the last one is repeated. */
+export function createChat(answers: readonly string[], options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const { client, requests } = clientOf(
     (_, nth) => streamAnswer(answers[Math.min(nth, answers.length) - 1] ?? ""),
@@ -15,8 +15,8 @@ export function chatOf(answers: readonly string[], options: Partial<ChatStoreOpt
   return { chat, clock, client, requests, sent };
 }
 
-/** A chat whose answers come as the test sends them: `connections[0]` is the first. */
-export function liveChat(options: Partial<ChatStoreOptions> = {}) {
+/** Creates a chat whose responses the test sends: `connections[0]` is the first. */
+export function createLiveChat(options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 8 }, openBody);
   const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
@@ -26,7 +26,7 @@ export function liveChat(options: Partial<ChatStoreOptions> = {}) {
   return { chat, clock, client, connections, requests };
 }
 
-/** Resolves as soon as the store shows a state of the wanted kind. */
+/** Waits until the store shows a state. */
 export function until<State = ChatState>(
   store: Store<State>,
   isReached: (state: State) => boolean,
@@ -42,7 +42,7 @@ export function until<State = ChatState>(
   });
 }
 
-/** Checks that a tool call of the thread is in `state`. */
+/** Creates a check that a tool call of the thread is in the state `wanted`. */
 export function hasCall(wanted: string, id?: string): (state: ChatState) => boolean {
   return ({ messages }) =>
     messages.some(({ toolCalls }) =>

@@ -5,10 +5,10 @@ import { textAnswer } from "../../../core/test/support/answers.js";
 import { clientOf, openBody, settled, streamAnswer } from "../../../core/test/support/gateway.js";
 import { until } from "./chat.js";
 
-/** A request for a video that every rule of its model accepts. */
+/** A valid request for a video. */
 export const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
-/** A page of a user with a chat and the list of videos. Answers come as the test sends them after the first. */
+/** Opens a page of a user with a chat and the list of videos. After the first response, the test sends the responses. */
 export function openPage(storage: RecordStorage, scope?: string) {
   const held = openBody();
   let chats = 0;
@@ -34,8 +34,8 @@ export function openPage(storage: RecordStorage, scope?: string) {
   return { client, chat, list, held, requests, texts, use };
 }
 
-/** Texts of everything that is in a memory storage under the names that a user's client and all others use. */
-export async function left(storage: RecordStorage, scope?: string): Promise<string[]> {
+/** Lists the keys of a user's records in a memory storage. */
+export async function listStored(storage: RecordStorage, scope?: string): Promise<string[]> {
   const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
   const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
   const read = await Promise.all(names.map((name) => storage.read(prefix + name)));

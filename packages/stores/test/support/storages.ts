@@ -5,8 +5,8 @@ import { afterEach, describe, expect, test } from "vitest";
 
 type StorageContract = Parameters<typeof storageTests>[0];
 
-/** Web Storage where there is none, with as much room as browsers give: about 5 million characters. */
-export function storageOfMap() {
+/** Creates a Web Storage in memory, with the limit of browsers: about 5 million characters. */
+export function createMapStorage() {
   const items = new Map<string, string>();
   let names: string[] | undefined;
   let size = 0;
@@ -36,16 +36,16 @@ export function storageOfMap() {
   };
 }
 
-/** Opens a Web Storage that the browser refuses. */
+/** Throws like a browser that refuses its Web Storage. */
 const denied = () => {
   throw new DOMException("denied", "SecurityError");
 };
 
-/** Records by their keys. */
+/** Creates records by key. */
 export const records = (object: Record<string, unknown>) => new Map(Object.entries(object));
 
-/** Changes that a watcher gets: `seen` so far, and `next` waits for each in turn. */
-export function watcherOf(storage: RecordStorage, collection: string) {
+/** Watches a collection: `seen` has the changes so far, and `next` waits for the next change. */
+export function watchAll(storage: RecordStorage, collection: string) {
   const { readable, writable } = new TransformStream<unknown, unknown>(undefined, { highWaterMark: 100 });
   const [reader, writer] = [readable.getReader(), writable.getWriter()];
   const seen: unknown[] = [];
@@ -56,15 +56,15 @@ export function watcherOf(storage: RecordStorage, collection: string) {
   return { seen, stop, next: async () => (await reader.read()).value };
 }
 
-/** Something that is no JSON, in the place of a record. */
+/** A truncated record, which is not JSON. */
 export const CUT = '{"text":"Hel';
 
-/** What the contract tries only where a storage can do it: cases that contain one of these words are left out. */
+/** Words in the titles of cases that a storage without these features omits. */
 export const LOCKS = ["lock"];
 const WATCHES = ["reports", "watch", "passes records"];
 export const UNREACHABLE = ["can't be reached"];
 
-/** Defines the tests of the contract that every storage keeps, but for the cases with one of the words in `without`. */
+/** Defines the tests of the storage contract, except cases with one of the words in `without`. */
 export function testContract(
   name: string,
   contract: () => StorageContract,
@@ -92,7 +92,7 @@ export function testContract(
   });
 }
 
-/** Defines the tests of `webStorage` over an area, which is empty before and after each one. */
+/** Defines the tests of `webStorage` over an area, which is empty before and after each test. */
 export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" | "setItem" | "removeItem">) {
   const itemNames = () => Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
 
@@ -106,7 +106,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       create: () => webStorage(() => area),
       createUnreachable: () => webStorage(denied),
       damage: (collection, key) => area.setItem(JSON.stringify(["sluice", 1, collection]) + key, CUT),
-      // reports come from other pages alone
+      // only other pages cause reports
       isWatched: false,
     }),
     [...WATCHES, ...LOCKS],
@@ -121,7 +121,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       expect(area.getItem('["sluice",1,"chat"]a')).toBe('{"text":"Hello"}');
     });
 
-    test("leaves out broken items and items of another version", async () => {
+    test("ignores damaged items and items of another version", async () => {
       await storage.write("chat", records({ good: 1 }));
       area.setItem('["sluice",1,"chat"]cut', '{"text":"Hel');
       area.setItem('["sluice",1,"chat"]', "");
@@ -142,7 +142,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       expect([area.getItem("token"), area.getItem("a")]).toEqual(["secret", "1"]);
     });
 
-    test("writes nothing if there is too little room, and keeps the old records", async () => {
+    test("writes nothing if there is too little space, and keeps the old records", async () => {
       const megabyte = "x".repeat(1_000_000);
       const before = records({ shrinks: megabyte.repeat(3), goes: megabyte, stays: "as it was" });
       await storage.write("chat", before);
@@ -157,7 +157,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       expect(await storage.read("chat")).toEqual(before);
     });
 
-    test("rejects if it cannot be reached, and watches nothing", async () => {
+    test("rejects if the page may not use it, and reports nothing", async () => {
       const unreachable = webStorage(denied);
       await expect(unreachable.read("chat")).rejects.toMatchObject({ name: "SecurityError" });
       await expect(unreachable.write("chat", records({ a: 1 }))).rejects.toMatchObject({

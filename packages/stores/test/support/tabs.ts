@@ -3,8 +3,8 @@ import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 import { until } from "./chat.js";
 
-/** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
-export function page(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+/** Opens a page with a chat in `storage`. Another page over the same storage is another tab, or a reload. */
+export function openTab(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 4 }, openBody);
   const events: ClientEvent[] = [];
@@ -22,9 +22,9 @@ export function page(storage: RecordStorage, options: Partial<ChatStoreOptions> 
   return { chat, clock, connections, requests, events, texts, answer };
 }
 
-/** Opens a page as a component does, and waits until it shows what was kept. */
-export async function shown(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
-  const opened = page(storage, options);
+/** Opens a page as a component does, and waits until it shows the stored messages. */
+export async function readStored(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+  const opened = openTab(storage, options);
   opened.chat.subscribe(() => {});
   await until(opened.chat, ({ isRestoring }) => !isRestoring);
   return opened;

@@ -91,7 +91,7 @@ export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" 
  * One request, reported to `onEvent` when its answer is over. Preflights are not reported. It has no body, no header
  * and no key in it. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
-export interface ProxyEvent {
+export interface RequestEvent {
   /** Tells it from a `JobEvent`. */
   readonly kind: "request";
   /** The answer's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
@@ -150,7 +150,6 @@ export interface ProxyEvent {
 }
 
 /**
- * An event of a request or of a job: `kind` tells them apart. A handler of it fits `onEvent` of `createProxy` and that of
- * each part, also where they share their options.
+ * An event of a request or of a job: `kind` tells them apart.
  */
-export type AnyEvent = ProxyEvent | JobEvent;
+export type ProxyEvent = RequestEvent | JobEvent;

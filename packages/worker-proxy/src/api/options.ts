@@ -92,7 +92,7 @@ export interface Health {
   readonly checkGateway?: GatewayCheck | undefined;
 }
 
-/** Receives the event of each request when its answer is over. */
+/** Receives the event of each request when its response is over, and of each job of the plugins. */
 export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }

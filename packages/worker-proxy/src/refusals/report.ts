@@ -1,4 +1,4 @@
-import type { Outcome, ProxyEvent } from "../api/events.js";
+import type { Outcome, RequestEvent } from "../api/events.js";
 import { wellFormed } from "../base/traceparent.js";
 
 /** The record of one request, which becomes its event. */
@@ -10,7 +10,7 @@ export type Report = ReturnType<typeof openReport>;
  */
 export function openReport(
   { method, headers }: Pick<Request, "method" | "headers">,
-  notify: (event: ProxyEvent) => unknown,
+  notify: (event: RequestEvent) => unknown,
   logFailure: (option: string, error: unknown) => void = () => {},
 ) {
   const traceparent = wellFormed(headers.get("traceparent"));
@@ -18,7 +18,7 @@ export function openReport(
   const works: (() => void)[] = [];
   let isOver = false;
   /** The facts so far. Each check adds its own. */
-  const known: { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] } & { requestId: string } = {
+  const known: { -readonly [Key in keyof RequestEvent]?: RequestEvent[Key] } & { requestId: string } = {
     requestId: crypto.randomUUID(),
     ...(traceparent && { traceparent }),
   };

@@ -1,4 +1,4 @@
-import { createProxy, type ProxyContext, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { createProxy, type ProxyContext, type ProxyOptions, type RequestEvent } from "@sluice/worker-proxy";
 import { KEY, read } from "./key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -12,7 +12,7 @@ export const fine: Answer = () => Response.json({ id: "1" });
 /** The proxy with a gateway of this same process, which records what reaches it. */
 export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answer = fine) {
   const reached: Request[] = [];
-  const events: ProxyEvent[] = [];
+  const events: RequestEvent[] = [];
   const proxy = createProxy<Env>({
     baseURL: "https://gateway.example",
     apiKey: (env) => env.KEY,
@@ -28,7 +28,7 @@ export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answ
       "gamma-video-2.0": {},
       "gamma-asset": { GroupId: ["g"] },
     },
-    onEvent: (event) => events.push(event),
+    onEvent: (event) => event.kind === "request" && events.push(event),
     fetch: async (request) => {
       reached.push(request.clone() as Request);
       return answer(request);

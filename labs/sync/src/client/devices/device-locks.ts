@@ -1,5 +1,5 @@
 import { awaitWithin, rejectOnAbort } from "@sluice/core/internal";
-import { type KeptThread, QUEUED, type WorkLocks } from "@sluice/stores/internal";
+import { QUEUED, type StoredThread, type WorkLocks } from "@sluice/stores/internal";
 import type { DeviceLock, DeviceLocks } from "./device-lock.js";
 
 /** Shortest and longest time after which a lock is asked for again, should no news of it come, in milliseconds. */
@@ -45,7 +45,7 @@ export interface Progress {
  */
 export function createDeviceLocks(
   collection: string,
-  { client, isRunning }: KeptThread,
+  { client, isRunning }: StoredThread,
   devices: DeviceLocks,
   tabs: WorkLocks,
   progress: Progress,
@@ -58,7 +58,7 @@ export function createDeviceLocks(
   const parked = new Set<() => void>();
   let stopWatching: (() => void) | undefined;
   return {
-    areSeen: () => true,
+    areVisible: () => true,
     mayBeHeld: async () => true,
     share(id, work) {
       tabs.share(id, work);
@@ -80,7 +80,7 @@ export function createDeviceLocks(
           await giveBack(id, hold);
         }
       }),
-    isTaken(id, signal) {
+    isTakenOver(id, signal) {
       const hold = holds.get(id);
       return !hold || hold.lock?.isHeld ? undefined : isTakenFrom(id, hold, signal);
     },

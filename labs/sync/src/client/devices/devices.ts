@@ -1,11 +1,11 @@
 import { callAfter, createStreamPath, requestOnce, type SharedDevices } from "@sluice/core/internal";
 import {
+  type DeviceCoordination,
+  endAsStopped,
   isInFlight,
-  type KeptThread,
-  type OtherDevices,
   QUEUED,
-  report,
-  stoppedElsewhere,
+  reportFailure,
+  type StoredThread,
   type WorkLocks,
 } from "@sluice/stores/internal";
 import type { DeviceLocks } from "./device-lock.js";
@@ -22,11 +22,11 @@ const HAND_OVER_MS = 3000;
  */
 export function createOtherDevices(
   collection: string,
-  kept: KeptThread,
+  kept: StoredThread,
   devices: DeviceLocks & Pick<SharedDevices, "status">,
   tabs: WorkLocks,
   refresh: (id: string) => Promise<void>,
-): OtherDevices {
+): DeviceCoordination {
   const { client, thread, queue, store } = kept;
   const status = devices.status(collection);
   /** Numbers of changes by other devices, by the message that they changed or answered. */
@@ -38,7 +38,7 @@ export function createOtherDevices(
   });
   return {
     locks,
-    merging(copies, merge) {
+    merge(copies, merge) {
       const before = copies.map(({ message }) => marksOf(message.id));
       merge();
       for (const [index, { message, parent }] of copies.entries()) {
@@ -48,9 +48,9 @@ export function createOtherDevices(
       }
     },
     stopElsewhere(id) {
-      const message = thread.node(id)?.message;
+      const message = thread.get(id)?.message;
       if (!message || !isInFlight(message)) return;
-      thread.put(stoppedElsewhere(message), true);
+      thread.put(endAsStopped(message), true);
       if (message.streamId !== undefined) void stopKept(id, message.streamId);
     },
     sync: () => status.getSnapshot(),
@@ -58,7 +58,7 @@ export function createOtherDevices(
   };
 
   function marksOf(id: string): string | undefined {
-    const node = thread.node(id);
+    const node = thread.get(id);
     return node && `${node.revision} ${node.message.toolCalls?.map(({ state }) => state)}`;
   }
 
@@ -76,7 +76,7 @@ export function createOtherDevices(
     try {
       if (path) await requestOnce(client, path, init, ({ body }) => body?.cancel());
     } catch (error) {
-      report(kept, error);
+      reportFailure(kept, error);
     }
   }
 }

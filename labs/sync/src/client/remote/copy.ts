@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import { isolate } from "@sluice/core/internal";
-import { recordsOf, textsOf } from "@sluice/stores/internal";
+import { parseRecords, stringifyRecords } from "@sluice/stores/internal";
 
 type Records = ReadonlyMap<string, unknown>;
 export type Listener = (changes: Records) => void;
@@ -149,6 +149,6 @@ export function createCopy(local: RecordStorage, name: string): Copy {
   function notify(changes: Records): void {
     if (changes.size === 0) return;
     for (const listener of [...listeners])
-      if (listeners.has(listener)) isolate(() => listener(recordsOf(textsOf(changes))));
+      if (listeners.has(listener)) isolate(() => listener(parseRecords(stringifyRecords(changes))));
   }
 }

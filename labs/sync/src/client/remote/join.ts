@@ -1,5 +1,5 @@
 import { isEqual, isRecord } from "@sluice/core/internal";
-import { type JoinedRecord, joinMessages, nodeOf } from "@sluice/stores/internal";
+import { type MergedRecord, mergeMessages, parseNode } from "@sluice/stores/internal";
 import { CONVERSATIONS } from "./place.js";
 
 /**
@@ -16,14 +16,14 @@ export function joinRecords(
   theirs: unknown,
   isDirty: boolean,
   base?: unknown,
-): JoinedRecord {
+): MergedRecord {
   if (mine === undefined || theirs === undefined)
     return { value: undefined, isAhead: theirs !== undefined && isDirty };
   if (key.startsWith(SEEN)) return joinSeen(mine, theirs);
   if (collection === CONVERSATIONS) return joinConversations(mine, theirs, base);
-  const joined = joinMessages(key, mine, theirs);
+  const joined = mergeMessages(key, mine, theirs);
   if (joined) return joined;
-  if (nodeOf(key, theirs) || !(isDirty || nodeOf(key, mine))) return { value: theirs, isAhead: false };
+  if (parseNode(key, theirs) || !(isDirty || parseNode(key, mine))) return { value: theirs, isAhead: false };
   return { value: mine, isAhead: !isEqual(mine, theirs) };
 }
 
@@ -31,14 +31,14 @@ export function joinRecords(
 const SEEN = "~seen/";
 
 /** Takes the one that says more: what was shown on one device was shown. */
-function joinSeen(mine: unknown, theirs: unknown): JoinedRecord {
+function joinSeen(mine: unknown, theirs: unknown): MergedRecord {
   const at = (record: unknown) => (isRecord(record) ? Number(record["at"]) || 0 : 0);
   const isAhead = at(mine) > at(theirs);
   return { value: isAhead ? mine : theirs, isAhead };
 }
 
 /** Takes the newer revision; of two changes to one record, the fields that each has changed. */
-function joinConversations(mine: unknown, theirs: unknown, base: unknown): JoinedRecord {
+function joinConversations(mine: unknown, theirs: unknown, base: unknown): MergedRecord {
   const isNewer = revisionOf(mine) > revisionOf(theirs);
   if (!isRecord(mine) || !isRecord(theirs) || !isRecord(base))
     return { value: isNewer ? mine : theirs, isAhead: isNewer };

@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import { createListeners, isEqual } from "@sluice/core/internal";
-import { recordsOf, textsOf } from "@sluice/stores/internal";
+import { parseRecords, stringifyRecords } from "@sluice/stores/internal";
 import type { ServerRecord } from "./answers.js";
 import { type Borrowed, createBorrowed } from "./borrowed.js";
 import { type CopyPart, createCopy, type Listener } from "./copy.js";
@@ -154,7 +154,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
   }
 
   async function write(changes: Records, noted: "all" | "removals"): Promise<void> {
-    const given = recordsOf(textsOf(changes));
+    const given = parseRecords(stringifyRecords(changes));
     const entries = new Map<string, OutboxEntry>();
     const corrected = new Map<string, unknown>();
     for (const [key, value] of given) {

@@ -1,7 +1,7 @@
 import type { Tool } from "@sluice/core";
 import { describeThrown, openSpan, rejectOnAbort } from "@sluice/core/internal";
 import type { ChatMessage, ChatToolCall } from "@sluice/stores";
-import { type Chat, checkedInput, inputOf, lastMessage } from "@sluice/stores/internal";
+import { type Chat, checkInput, getLastMessage, parseInput } from "@sluice/stores/internal";
 import { claim } from "./server-requests.js";
 
 // loaded with the first turn of a chat that runs on the server
@@ -11,7 +11,7 @@ const begun = new WeakMap<Chat, Set<string>>();
 
 /** Runs calls of the last message that wait for a page, each in one page of all. */
 export function runPageTools(chat: Chat): void {
-  const message = lastMessage(chat);
+  const message = getLastMessage(chat);
   const known = begun.get(chat) ?? new Set();
   begun.set(chat, known);
   for (const call of message?.toolCalls ?? []) {
@@ -44,10 +44,15 @@ async function outputOf(
   const late = () => new Error(`no result after ${timeoutMs} ms`);
   const span = openSpan(client.clock, undefined, timeoutMs, late);
   const { signal } = span;
-  const context = { signal, toolCallId: call.id, messages: thread.pathTo(message.id), savedState: undefined };
+  const context = {
+    signal,
+    toolCallId: call.id,
+    messages: thread.getPath(message.id),
+    savedState: undefined,
+  };
   const nothing = { saveState: async () => {}, reportProgress() {}, attachFile() {} };
   const run = async () => {
-    const input = await checkedInput(tool, inputOf(call));
+    const input = await checkInput(tool, parseInput(call));
     // a slow check may be over after the limit
     signal.throwIfAborted();
     return tool.execute?.(input, { ...context, ...nothing });

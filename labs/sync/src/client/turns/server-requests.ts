@@ -8,7 +8,7 @@ import {
   requestOnce,
   toConnectionError,
 } from "@sluice/core/internal";
-import { type Chat, storageOf } from "@sluice/stores/internal";
+import { type Chat, getClientStorage } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
 
@@ -90,7 +90,7 @@ async function request(
 /** Returns the id of this device, by which the others see that the question is not theirs; undefined if none is kept. */
 function thisDevice({ client, own }: Chat): Promise<string | undefined> {
   const { storage } = own();
-  const devices = storage && storageOf(client, storage).devices;
+  const devices = storage && getClientStorage(client, storage).devices;
   return Promise.resolve(devices?.id()).catch(() => undefined);
 }
 

@@ -2,13 +2,13 @@ import { toError } from "@sluice/core/internal";
 import type { ChatStore, ChatTurn, TurnRunner } from "@sluice/stores";
 import {
   type Chat,
-  lastMessage,
-  notSent,
+  createStoppedError,
+  createUnsentTurn,
+  findVersionPoint,
+  getLastMessage,
+  getStopSignal,
   type OpenTurnRunner,
-  placeOfVersion,
   type ReadOptions,
-  stopped,
-  stopSignalOf,
 } from "@sluice/stores/internal";
 
 /** Makes the verbs that hand turns over. Their code is loaded with the first one. */
@@ -16,27 +16,27 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
   const turns = () => import("./server-turns.js").then(({ serverTurns }) => serverTurns(chat, read));
   type Turns = Awaited<ReturnType<typeof turns>>;
   const handOver = (act: (turns: Turns) => ChatTurn | Promise<ChatTurn>) => {
-    const signal = stopSignalOf(chat);
+    const signal = getStopSignal(chat);
     return chat.storage.whenReady(() =>
       turns()
-        .then((loaded) => (signal.aborted ? notSent(toError(signal.reason)) : act(loaded)))
-        .catch((cause) => notSent(toError(cause))),
+        .then((loaded) => (signal.aborted ? createUnsentTurn(toError(signal.reason)) : act(loaded)))
+        .catch((cause) => createUnsentTurn(toError(cause))),
     );
   };
   return {
     send: (content, { images = [] } = {}) => handOver(({ send }) => send({ content, images })),
     edit: (messageId, content, { images } = {}) =>
       handOver(({ send }) => send({ content, images, versionOf: messageId })),
-    retry: () => handOver(({ again }) => again(lastMessage(chat)?.id)),
-    regenerate: (messageId) => handOver(({ again }) => again(placeOfVersion(chat.thread, messageId).below)),
+    retry: () => handOver(({ again }) => again(getLastMessage(chat)?.id)),
+    regenerate: (messageId) => handOver(({ again }) => again(findVersionPoint(chat.thread, messageId).below)),
     approve: (id) => handOver(({ react }) => react(id, { approved: true })),
     deny: (id, denied = "the user did not allow the call") => handOver(({ react }) => react(id, { denied })),
     addToolOutput: (id, output) => handOver(({ react }) => react(id, { output })),
     stop() {
       // gives what waits back at once, also where the code is still loading
-      chat.stopping?.abort(stopped());
+      chat.stopping?.abort(createStoppedError());
       chat.stopping = undefined;
-      chat.storage.stop(stopped());
+      chat.storage.stop(createStoppedError());
       turns()
         .then(({ stop }) => stop())
         .catch(verbs.stop);

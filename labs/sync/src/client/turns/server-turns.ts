@@ -4,16 +4,16 @@ import type { ChatMessage, ChatTurn } from "@sluice/stores";
 import {
   addQuestion,
   addVersion,
-  answersAround,
   BUSY,
   type Chat,
-  isServing,
-  lastMessage,
-  notSent,
-  type Place,
+  createUnsentTurn,
+  findResponsesAround,
+  getLastMessage,
+  getStopSignal,
+  type InsertionPoint,
+  isServerWorking,
   type QueuedMessage,
   type ReadOptions,
-  stopSignalOf,
 } from "@sluice/stores/internal";
 import { claim, isUnknown, sendTurn, stopTurn } from "./server-requests.js";
 import { answerFor, endOf } from "./turn-answers.js";
@@ -42,18 +42,22 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   async function ask({ content, images, versionOf }: QueuedMessage, signal: AbortSignal): Promise<ChatTurn> {
     const { model } = read();
     // a branch that another device adds meanwhile does not replace this one
-    thread.choose(lastMessage(chat)?.id);
-    let place: Place;
+    thread.choose(getLastMessage(chat)?.id);
+    let place: InsertionPoint;
     try {
       place = await (versionOf === undefined
-        ? addQuestion(thread, { content, images: images ?? [], below: lastMessage(chat)?.id, model }, signal)
+        ? addQuestion(
+            thread,
+            { content, images: images ?? [], below: getLastMessage(chat)?.id, model },
+            signal,
+          )
         : addVersion(thread, versionOf, { content, images, model }, signal));
     } catch (cause) {
-      return notSent(toError(cause));
+      return createUnsentTurn(toError(cause));
     }
     const id = place.below as string;
-    const { message } = thread.node(id) as { readonly message: ChatMessage };
-    const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
+    const { message } = thread.get(id) as { readonly message: ChatMessage };
+    const asked = { message: { ...message, branches: undefined }, parent: thread.getParent(id) ?? null };
     const turn = await handOver({ id, ...asked }, id, signal);
     const isBack = turn.error === signal.reason || isRefused(turn.error);
     if (turn.outcome === "not-sent" && isBack && !turn.messages.length) thread.remove(id);
@@ -63,26 +67,27 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
 
   /** Requests an answer below a message that is there. */
   async function again(below: string | undefined): Promise<ChatTurn> {
-    const last = lastMessage(chat);
+    const last = getLastMessage(chat);
     const isRetry = last?.id === below;
-    if (below === undefined || !last || (isRetry && last.outcome === "complete")) return notSent(nothing());
-    const known = answersAround(thread, last).length;
+    if (below === undefined || !last || (isRetry && last.outcome === "complete"))
+      return createUnsentTurn(nothing());
+    const known = findResponsesAround(thread, last).length;
     return await whenFree((signal) => {
       // what it waited for may be the answer
-      const isWhole = thread.node(below)?.message.outcome === "complete";
-      const isAnswered = isWhole || answersAround(thread, last).length > known;
-      return isRetry && isAnswered ? notSent(nothing()) : askBelow(below, signal);
+      const isWhole = thread.get(below)?.message.outcome === "complete";
+      const isAnswered = isWhole || findResponsesAround(thread, last).length > known;
+      return isRetry && isAnswered ? createUnsentTurn(nothing()) : askBelow(below, signal);
     });
   }
 
   function askBelow(below: string, signal: AbortSignal): Promise<ChatTurn> {
-    const message = thread.node(below)?.message;
+    const message = thread.get(below)?.message;
     const isQuestion = message?.role === "user";
     // a question that never arrived goes along
     const asked = isQuestion
       ? {
           message: { ...message, branches: undefined, error: undefined },
-          parent: thread.parentOf(below) ?? null,
+          parent: thread.getParent(below) ?? null,
         }
       : { parent: below };
     return handOver({ id: turnIdBelow(thread, below), ...asked }, below, signal);
@@ -90,12 +95,15 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
 
   /** Begins a turn as soon as the chat is free. It counts as busy in the same moment: a second click finds it so. */
   async function whenFree(begin: (signal: AbortSignal) => ChatTurn | Promise<ChatTurn>): Promise<ChatTurn> {
-    const signal = stopSignalOf(chat);
+    const signal = getStopSignal(chat);
     if (!enter()) {
       const { whenBusy = "reject" } = read();
-      if (whenBusy === "reject") return notSent(new ConfigurationError(BUSY));
+      if (whenBusy === "reject") return createUnsentTurn(new ConfigurationError(BUSY));
       if (whenBusy === "replace") await stopTurn(chat);
-      const refused = await until(chat, () => enter() || undefined, signal).then(() => undefined, notSent);
+      const refused = await until(chat, () => enter() || undefined, signal).then(
+        () => undefined,
+        createUnsentTurn,
+      );
       if (refused) return refused;
     }
     try {
@@ -107,7 +115,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   }
 
   function enter(): boolean {
-    if (isServing(chat)) return false;
+    if (isServerWorking(chat)) return false;
     chat.handedOver = (chat.handedOver ?? 0) + 1;
     return true;
   }
@@ -117,9 +125,9 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     below: string,
     signal: AbortSignal,
   ): Promise<ChatTurn> {
-    const asked = { below, before: lastMessage(chat), questionBefore: thread.node(below)?.message };
+    const asked = { below, before: getLastMessage(chat), questionBefore: thread.get(below)?.message };
     // a repeated answer comes beside the one that is repeated
-    thread.choose(asked.questionBefore?.role === "user" ? below : thread.parentOf(below));
+    thread.choose(asked.questionBefore?.role === "user" ? below : thread.getParent(below));
     const answer = answerFor(thread, below, show);
     let hasArrived = false;
     chat.error = undefined;
@@ -149,19 +157,19 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
 
   /** Makes the turn of a verb that failed. The server may have begun what no answer came to. */
   function failed(error: Error, below?: string, hasArrived = false): ChatTurn {
-    if (!hasArrived && !isUnknown(error)) return notSent(error);
-    const { message } = thread.node(below) ?? {};
+    if (!hasArrived && !isUnknown(error)) return createUnsentTurn(error);
+    const { message } = thread.get(below) ?? {};
     const outcome = isAbort(error) ? "truncated" : "error";
     return { messages: message?.role === "user" ? [message] : [], outcome, error };
   }
 
   /** Answers a call that waits. The first answer of all devices counts. */
   async function react(toolCallId: string, reaction: Reaction): Promise<ChatTurn> {
-    const message = lastMessage(chat);
+    const message = getLastMessage(chat);
     const call = message?.toolCalls?.find(({ id }) => id === toolCallId);
     const state = "output" in reaction ? "needs-output" : "needs-approval";
     if (!message || call?.state !== state)
-      return notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`));
+      return createUnsentTurn(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`));
     let hasArrived = false;
     try {
       await claim(chat, `/reaction/${message.id}/${toolCallId}`, reaction);

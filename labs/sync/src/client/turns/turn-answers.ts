@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatTurn } from "@sluice/stores";
-import { answersAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/stores/internal";
+import { findResponsesAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
 
@@ -14,14 +14,14 @@ export function answerFor(
   show: (id: string) => void,
 ): () => string | undefined {
   const answers = () => {
-    const { message } = thread.node(below) ?? {};
-    return message ? answersAround(thread, message).map(({ id }) => id) : [];
+    const { message } = thread.get(below) ?? {};
+    return message ? findResponsesAround(thread, message).map(({ id }) => id) : [];
   };
   const known = answers();
   let found: string | undefined;
   return () => {
     // the server may take one back for an earlier one that has more
-    if (found !== undefined && thread.node(found)) return found;
+    if (found !== undefined && thread.get(found)) return found;
     found = answers().findLast((id) => !known.includes(id));
     if (found !== undefined) show(found);
     return found;
@@ -42,7 +42,7 @@ export function endOf(
   thread: Thread,
   { below, before, questionBefore, answer }: AskedBelow,
 ): ChatTurn | undefined {
-  const question = thread.node(below)?.message;
+  const question = thread.get(below)?.message;
   if (!question) return { messages: [], outcome: "stopped" };
   const found = answer === undefined ? pathFrom(thread, below) : [question, ...pathFrom(thread, answer)];
   const path = turnIn(found);
@@ -52,7 +52,7 @@ export function endOf(
     return endWith(messages, "not-sent", question.error);
   if (!last || last === before || last.role !== "assistant" || !last.outcome) return undefined;
   const { toolCalls = [], outcome, error } = last;
-  const node = thread.node(last.id);
+  const node = thread.get(last.id);
   if (node?.isStopped && outcome === "tool-calls") return { messages, outcome: "stopped" };
   const isWaiting = toolCalls.some(isPending) && !toolCalls.some((call) => isOpen(call) && !isPending(call));
   if (!node || !isBetweenSteps(node) || isWaiting)
@@ -80,7 +80,7 @@ function endWith(
 function pathFrom(thread: Thread, id: string): readonly ChatMessage[] {
   const at = thread.path.findIndex((message) => message.id === id);
   if (at >= 0) return thread.path.slice(at);
-  const newest = thread.versionsBelow(id).at(-1);
-  const { message } = thread.node(id) ?? {};
+  const newest = thread.listVersions(id).at(-1);
+  const { message } = thread.get(id) ?? {};
   return message ? [message, ...(newest === undefined ? [] : pathFrom(thread, newest))] : [];
 }

@@ -1,5 +1,5 @@
 import { createRandomId, hashToId, OWN } from "@sluice/core/internal";
-import { answersAround, type Thread } from "@sluice/stores/internal";
+import { findResponsesAround, type Thread } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
 
@@ -12,10 +12,10 @@ const taken = new WeakMap<Thread, Set<string>>();
  * page asks for after the server has taken such a turn is another one.
  */
 export function turnIdBelow(thread: Thread, below: string): string {
-  const node = thread.node(below);
+  const node = thread.get(below);
   // an id that the app gives may be that of a later message, too
   if (!node || !OWN.test(below)) return createRandomId();
-  const answers = answersAround(thread, node.message).length;
+  const answers = findResponsesAround(thread, node.message).length;
   const isUntouched = node.message.role === "user" && node.revision + answers === 0;
   // a question that may have arrived is the turn that it began
   const id = isUntouched ? below : hashToId(`turn ${below} ${node.revision} ${answers}`);

@@ -47,10 +47,16 @@ const END = "choices.finish_reason";
 const CONTENT = "choices.delta.content";
 const UNEXPECTED = "chat.stream.unexpected-type";
 
-const outcomes = new Map<string | null, Outcome>([
+/** Outcomes of a `finish_reason` in lower case. Some gateways send the words of another API. */
+const outcomes = new Map<string | undefined, Outcome>([
   ["length", "length"],
+  ["max_tokens", "length"],
+  ["max_output_tokens", "length"],
+  ["model_length", "length"],
   ["content_filter", "content-filter"],
+  ["safety", "content-filter"],
   ["tool_calls", "tool-calls"],
+  ["tool_use", "tool-calls"],
   ["function_call", "tool-calls"],
   ["insufficient_system_resource", "insufficient-resource"],
 ]);
@@ -123,13 +129,14 @@ export function createResponseReader(
       if (isMissingCalls())
         warn({
           path: END,
-          message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
+          message: `is ${finishReason}, and the response has no tool call: nothing is called`,
           rule: "chat.stream.calls-missing",
         });
       if (finishReason === null)
         warn({
           path: END,
-          message: "did not come, though the answer has ended: a part of it may be missing, and no tool runs",
+          message:
+            "did not come, though the response has ended: a part of it may be missing, and no tool runs",
           rule: "chat.unconfirmed",
         });
       emit({ type: "finish", finishReason, outcome: findOutcome() });
@@ -165,7 +172,7 @@ export function createResponseReader(
 
   /** Returns true if the finish reason announced tool calls, but none came. */
   function isMissingCalls(): boolean {
-    return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
+    return calls.count === 0 && outcomes.get(finishReason?.toLowerCase()) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
@@ -173,7 +180,7 @@ export function createResponseReader(
     if (isMissingCalls()) return content.hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
-    return outcomes.get(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
+    return outcomes.get(finishReason.toLowerCase()) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
   function readUsage(value: unknown): ChatUsage | undefined {

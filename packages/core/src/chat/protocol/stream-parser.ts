@@ -204,7 +204,7 @@ export function createStreamParser(
   /** Ends a whole response. */
   function endAs(type: "done" | "cut"): void {
     const { problem } = answer;
-    if (problem) return endBroken(`the answer can't be read: ${problem}`);
+    if (problem) return endBroken(`the response can't be read: ${problem}`);
     close(type);
   }
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { AnyEvent } from "@sluice/worker-proxy";
+import type { ProxyEvent } from "@sluice/worker-proxy";
 import { Counter, Histogram, register } from "prom-client";
 
 const counter = (name: string, help: string, labelNames: string[]) => new Counter({ name, help, labelNames });
@@ -15,7 +15,7 @@ const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte
 const duration = histogram("sluice_request_seconds", "Time to the end of an answer");
 
 /** Returns an `onEvent` that counts. `models` are labels. Other models are `other`: a user can send any text. */
-export function countEvents(models: readonly string[]): (event: AnyEvent) => void {
+export function countEvents(models: readonly string[]): (event: ProxyEvent) => void {
   return (event) => {
     const { outcome, usage, durationMs = 0 } = event;
     const model =

@@ -8,7 +8,7 @@ import {
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import { type AnyEvent, checkGateway, createProxy, type Payable, pollCache } from "@sluice/worker-proxy";
+import { checkGateway, createProxy, type Payable, type ProxyEvent, pollCache } from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -50,7 +50,7 @@ const countEvent = countEvents(Object.keys({ ...models, ...media }));
 const reserveTokens = maxTokens();
 
 /** Writes one line for each request and each job: no text of a chat, no key, no token. */
-function onEvent(event: AnyEvent): void {
+function onEvent(event: ProxyEvent): void {
   console.log(JSON.stringify(event));
   countEvent(event);
 }
@@ -96,7 +96,7 @@ export const proxy = createProxy<Env>({
         : [],
     }),
     fileStore<Env>({
-      bucket,
+      bucket: () => bucket,
       secret: (env) => env.PROXY_SECRET,
       ...(APP_URL && { publicURL: `${APP_URL}/api` }),
       // copies outlive the gateway's links; in development they come from the emulator on this machine

@@ -1,19 +1,17 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { ownId, Refusal, readBody, tenancyOf } from "@sluice/worker-proxy/internal";
-import { linkFile } from "../describe-file.js";
-import { findFileId } from "../links.js";
-import { findFiles } from "../readings.js";
-import { refuseFile } from "../refusals.js";
-import type { Store } from "../store.js";
-import type { FileRow } from "../tables.js";
+import { linkFile } from "../files/describe-file.js";
+import { findFileId } from "../files/links.js";
+import { findFiles } from "../files/readings.js";
+import { refuseFile } from "../files/refusals.js";
+import type { Store } from "../files/store.js";
+import type { FileRow } from "../files/tables.js";
 import { nameAddress, nameLastFrame, nameVideo } from "./results.js";
 
 /** Most files that one request may name. */
 const MAX_NAMES = 100;
 /** The largest body: addresses are signed, and long. */
 const MAX_BYTES = 262_144;
-/** The longest time for it to arrive, in milliseconds. */
-const BODY_MS = 30_000;
 
 /** A file that a request names: by the id of its task, or by an address that the page has had. */
 interface Named {
@@ -29,7 +27,7 @@ interface Named {
 export function createArchiveLinks<Env>(store: Store<Env>) {
   return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
     const { env, user } = admitted;
-    const { tasks, urls } = await readNames(admitted.request);
+    const { tasks, urls } = await readNames(admitted.request, store.server.settings.way.timeout.bodyMs);
     const files = await store.open(env, user.id);
     const secrets = await store.server.settings.read.secrets(env);
     const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
@@ -67,10 +65,10 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
 }
 
 /** @throws {Refusal} 411 without a length, 408 for a body that is late, 400 for one that is too long, is no JSON or names no files */
-async function readNames(request: Request): Promise<Record<"tasks" | "urls", readonly string[]>> {
+async function readNames(request: Request, ms: number): Promise<Record<"tasks" | "urls", readonly string[]>> {
   const isJSON = request.headers.get("content-type")?.split(";")[0] === "application/json";
   if (isJSON && !request.headers.has("content-length")) throw refuseFile("length_required");
-  const body = await readBody(request, { maxBytes: MAX_BYTES, ms: BODY_MS }).catch((error: unknown) => {
+  const body = await readBody(request, { maxBytes: MAX_BYTES, ms }).catch((error: unknown) => {
     if (error instanceof Refusal && error.reason !== "body_timeout") return undefined;
     throw error;
   });

@@ -1,7 +1,7 @@
 import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
 import { logCause } from "@sluice/worker-proxy/internal";
 import type { EndContext, EndedTask } from "../../videos/end-handler.js";
-import type { Store } from "../store.js";
+import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
 import { reportCopy } from "./report.js";
 import { findImages, findVideos, type ResultFile } from "./results.js";

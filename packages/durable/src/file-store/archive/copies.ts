@@ -1,7 +1,7 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
-import { LOST_COPY_MS } from "../removal.js";
-import { addUser, COPY, COPY_COLUMNS, type CopyRow, sweepBy } from "../tables.js";
+import { LOST_COPY_MS } from "../files/removal.js";
+import { addUser, COPY, type CopyRow, selectCopies, sweepBy } from "../files/tables.js";
 
 /** A file of the gateway that is to be copied. */
 export type NewCopy = {
@@ -30,13 +30,10 @@ export const addCopies = operation(
   },
 );
 
-async function addCopy({ key, now, query }: Transaction, copy: NewCopy, maxFiles: number): Promise<boolean> {
+async function addCopy(transaction: Transaction, copy: NewCopy, maxFiles: number): Promise<boolean> {
+  const { key, now, query } = transaction;
   const { source, id, url, taskId } = copy;
-  const [known] = await query<CopyRow>(
-    `SELECT ${COPY_COLUMNS} FROM file_copies WHERE key = ? AND source = ?`,
-    key,
-    source,
-  );
+  const known = await findCopy(transaction, source);
   // a copy that waits is fetched from its newest address: the gateway signs them anew
   if (known && known.nextAt !== null && known.url !== "" && known.url !== url)
     await query("UPDATE file_copies SET url = ? WHERE key = ? AND source = ?", url, key, source);
@@ -81,17 +78,11 @@ export const beginCopy = operation(
       if (user) await scheduleCopy(transaction, userId);
       return undefined;
     }
-    const [due] = await query<CopyRow>(
-      `SELECT ${COPY_COLUMNS} FROM file_copies WHERE key = ? AND next_at <= ? ORDER BY next_at LIMIT 1`,
-      key,
-      now,
-    );
+    const [due] = await selectCopies(transaction, "next_at <= ? ORDER BY next_at LIMIT 1", now);
     if (due) {
       await query(
         "UPDATE file_copies SET attempts = attempts + 1, next_at = ? WHERE key = ? AND source = ?",
-        now + ms,
-        key,
-        due.source,
+        ...[now + ms, key, due.source],
       );
       await query(
         "UPDATE file_users SET copy_run = ?, copy_source = ?, copying_until = ? WHERE key = ?",
@@ -133,17 +124,12 @@ export const endCopy = operation("files/end-copy", async (transaction, end: Copy
   const [user] = await query("SELECT key FROM file_users WHERE key = ? AND copy_run = ?", key, run);
   if (copy && !user) return "overtaken";
   if (copy && copy.nextAt !== null) {
-    const forgetAt = now + end.rememberMs;
-    await (isOver
-      ? query(
-          "UPDATE file_copies SET url = '', next_at = NULL, forget_at = ?, attempts = ? WHERE key = ? AND source = ?",
-          ...[forgetAt, end.attempts, key, source],
-        )
-      : query(
-          "UPDATE file_copies SET next_at = ?, attempts = ? WHERE key = ? AND source = ?",
-          ...[now + retryMs, end.attempts, key, source],
-        ));
-    if (isOver) {
+    const forgetAt = isOver ? now + end.rememberMs : null;
+    await query(
+      "UPDATE file_copies SET url = ?, next_at = ?, forget_at = ?, attempts = ? WHERE key = ? AND source = ?",
+      ...[isOver ? "" : copy.url, isOver ? null : now + retryMs, forgetAt, end.attempts, key, source],
+    );
+    if (forgetAt !== null) {
       await query("UPDATE file_users SET copies = copies - 1 WHERE key = ?", key);
       await sweepBy(transaction, forgetAt, userId);
     }
@@ -155,13 +141,8 @@ export const endCopy = operation("files/end-copy", async (transaction, end: Copy
 });
 
 /** Reads a copy of the key. */
-async function findCopy({ key, query }: Transaction, source: string): Promise<CopyRow | undefined> {
-  const [copy] = await query<CopyRow>(
-    `SELECT ${COPY_COLUMNS} FROM file_copies WHERE key = ? AND source = ?`,
-    key,
-    source,
-  );
-  return copy;
+async function findCopy(transaction: Transaction, source: string): Promise<CopyRow | undefined> {
+  return (await selectCopies(transaction, "source = ?", source))[0];
 }
 
 /** Schedules the next attempt, behind the one that runs. */

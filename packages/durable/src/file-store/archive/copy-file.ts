@@ -1,15 +1,15 @@
 import { limited } from "@sluice/worker-proxy/internal";
-import { toBucketKey } from "../bucket-files.js";
-import { openFile } from "../file-body.js";
-import { findType, HEAD_BYTES } from "../file-type.js";
-import { type ArchiveSettings, COPY_MS, MARGIN_MS, PART_BYTES, readHosts } from "../options.js";
-import { beginUpload } from "../parts.js";
-import { readFile } from "../readings.js";
-import { callStorage, refuseFile } from "../refusals.js";
-import { growSpace, reserve } from "../reserve.js";
-import { checkFound, type Store, type UserFiles } from "../store.js";
-import { finishFile, putWhole } from "../store-bytes.js";
-import type { CopyRow, FileRow } from "../tables.js";
+import { toBucketKey } from "../files/bucket-files.js";
+import { openFile } from "../files/file-body.js";
+import { findType, HEAD_BYTES } from "../files/file-type.js";
+import { type ArchiveSettings, COPY_MS, MARGIN_MS, PART_BYTES, readHosts } from "../files/options.js";
+import { beginUpload } from "../files/parts.js";
+import { readFile } from "../files/readings.js";
+import { callStorage, refuseFile } from "../files/refusals.js";
+import { growSpace, reserve } from "../files/reserve.js";
+import { checkFound, type Store, type UserFiles } from "../files/store.js";
+import { finishFile, putWhole } from "../files/store-bytes.js";
+import type { CopyRow, FileRow } from "../files/tables.js";
 import { cutParts } from "./cut-parts.js";
 import { fetchSource } from "./source.js";
 

@@ -1,8 +1,8 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
 import { logCause, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
-import { COPY_MS, MARGIN_MS } from "../options.js";
-import type { Store, UserFiles } from "../store.js";
-import { COPY, type CopyRow, type UserInput } from "../tables.js";
+import { COPY_MS, MARGIN_MS } from "../files/options.js";
+import type { Store, UserFiles } from "../files/store.js";
+import { COPY, type CopyRow, type UserInput } from "../files/tables.js";
 import { beginCopy, endCopy } from "./copies.js";
 import { copyFile, MAX_ATTEMPTS } from "./copy-file.js";
 import { reportCopy } from "./report.js";

@@ -1,4 +1,4 @@
-import { refuseFile } from "../refusals.js";
+import { refuseFile } from "../files/refusals.js";
 
 /**
  * Cuts a body into parts of one size; the last one may be shorter. One part is in memory at a time.

@@ -1,6 +1,6 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { hashOf, logError } from "@sluice/worker-proxy/internal";
-import type { Store } from "../store.js";
+import type { Store } from "../files/store.js";
 
 /** The copy that an event is about. */
 interface Subject {

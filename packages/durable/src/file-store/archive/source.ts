@@ -1,5 +1,5 @@
 import { isPublic } from "@sluice/worker-proxy/internal";
-import { refuseFile } from "../refusals.js";
+import { refuseFile } from "../files/refusals.js";
 
 /** The most redirects from a file's address. */
 const MAX_REDIRECTS = 3;

@@ -2,12 +2,12 @@ import { isRecord, yieldToHost } from "@sluice/core/internal";
 import { readLater } from "../../storage/recovery.js";
 import { waitForStorage } from "../../storage/wait.js";
 import { prepareLocks } from "../../tabs/locks.js";
-import { joinCopies } from "../join.js";
-import { isInFlight, isUnderWay, LEAF, nodesIn } from "../records.js";
-import { isServers, type PlacedMessage } from "../tree.js";
-import type { OtherDevices } from "./other-devices.js";
-import type { OtherTabs } from "./other-tabs.js";
-import { type KeptThread, report } from "./parts.js";
+import { mergeCopies } from "../merge-copies.js";
+import { isInFlight, isUnfinished, LEAF, parseNodes } from "../records.js";
+import { isFromServer, type MessageNode } from "../tree.js";
+import type { DeviceCoordination } from "./device-coordination.js";
+import { reportFailure, type StoredThread } from "./stored-thread.js";
+import type { TabCoordination } from "./tab-coordination.js";
 import type { WorkLocks } from "./work-locks.js";
 import type { ThreadWriter } from "./writing.js";
 
@@ -17,40 +17,43 @@ type Records = ReadonlyMap<string, unknown>;
 export interface ThreadReader {
   /** Reads the thread, then merges the changes of other tabs, until `close`. */
   readonly restore: () => Promise<void>;
-  /** Reads the thread if it could not be read before. */
+  /** Reads the thread if an earlier read failed. */
   readonly readAgain: () => void;
-  /** Reads what other tabs have written. The lock of `id` is held, so that nothing is on its way to its record. */
+  /** Reads the records of other tabs. The caller holds the lock of `id`, so that its record does not change. */
   readonly refresh: (id?: string) => Promise<void>;
   readonly close: () => void;
 }
 
 /** Creates the reader of a thread. */
 export function createThreadReader(
-  kept: KeptThread,
+  stored: StoredThread,
   writer: ThreadWriter,
-  tabs: OtherTabs,
-  { areSeen, merging }: Pick<WorkLocks, "areSeen"> & Partial<Pick<OtherDevices, "merging">>,
+  tabs: TabCoordination,
+  {
+    areVisible,
+    merge: mergeByDevices,
+  }: Pick<WorkLocks, "areVisible"> & Partial<Pick<DeviceCoordination, "merge">>,
 ): ThreadReader {
-  const { client, storage, collection, thread, initial, onMerge } = kept;
+  const { client, storage, collection, thread, initial, onMerge } = stored;
   const { queue, removed, drop } = writer;
-  /** Keys of records that were in the storage once. Those that other tabs only passed may never have been. */
-  const stored = new Set<string>();
-  /** Ids that other tabs have removed since a read began; undefined while nothing is read. */
+  /** Keys of records that the storage had at some time. Records that other tabs only broadcast may be missing in it. */
+  const storedKeys = new Set<string>();
+  /** Ids that other tabs have removed since a read began; undefined while no read is in flight. */
   let removedMeanwhile: Set<string> | undefined;
-  /** The same for each `refresh` that is under way. */
+  /** The same set for each `refresh` in flight. */
   const refreshes = new Set<Set<string>>();
-  /** Until the thread was read, each write that succeeds reads it again. */
+  /** Until the thread is read, each successful write tries to read it again. */
   let isRead = false;
   let open = new AbortController();
   return {
     restore() {
       open = new AbortController();
       const { signal } = open;
-      // the lock of the first turn has to be held before another tab reads that the turn is in flight
+      // this tab must hold the lock of its first turn before another tab reads that the turn is in flight
       prepareLocks(client);
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-      // before the watch: a storage that sends what it has at the end of the page listens behind this
-      listen?.("pagehide", writer.leave, { signal });
+      // added before `watch`, so that a storage that sends its records at page unload runs after this listener
+      listen?.("pagehide", writer.writeOnUnload, { signal });
       signal.addEventListener("abort", storage.watch(collection, merge));
       const reading = read(signal);
       reading.catch(() => void readLater(client, () => (isRead ? Promise.resolve() : read(signal)), signal));
@@ -59,20 +62,20 @@ export function createThreadReader(
     readAgain,
     async refresh(id) {
       try {
-        if (!isRead || !areSeen()) return;
-        const records = await readWhatStays();
-        queue.forgetUnless(records);
+        if (!isRead || !areVisible()) return;
+        const records = await readRemaining();
+        queue.dropMissing(records);
         merge(records);
-        // the lock may come before the notice of the removal
-        if (id !== undefined && stored.has(id) && !records.has(id)) drop(id);
+        // the lock may arrive before the change event of the removal
+        if (id !== undefined && storedKeys.has(id) && !records.has(id)) drop(id);
       } catch (error) {
-        report(kept, error);
+        reportFailure(stored, error);
       }
     },
     close: () => open.abort(),
   };
 
-  /** Reads the thread after a write: a storage that takes a record can perhaps be read by now. */
+  /** Reads the thread after a successful write, because the storage may be readable by now. */
   function readAgain(): void {
     if (!isRead && !removedMeanwhile) void read(open.signal).catch(() => {});
   }
@@ -84,20 +87,20 @@ export function createThreadReader(
     });
   }
 
-  /** Tries again once: a browser that closed its database opens it again. */
+  /** Reads the thread. Tries twice, because a browser that closed its database opens it again. */
   async function load(signal: AbortSignal): Promise<void> {
     const records = await readAll().catch(() => yieldToHost().then(readAll));
-    const found = nodesIn(records, kept.device);
-    for (const { message } of found) stored.add(message.id);
-    const settled = await Promise.all(found.map(tabs.settleUnlessHeld));
+    const found = parseNodes(records, stored.device);
+    for (const { message } of found) storedKeys.add(message.id);
+    const ended = await Promise.all(found.map(tabs.endUnlessLocked));
     if (signal.aborted) return;
-    const nodes = settled.filter(isThere);
+    const nodes = ended.filter(isPresent);
     showStored(nodes, records.get(LEAF));
-    merged(nodes, records);
+    handleMerge(nodes, records);
   }
 
-  /** Reads the records, without those that other tabs have removed meanwhile: the storage may have read them before. */
-  async function readWhatStays(): Promise<Records> {
+  /** Reads the records, without records that other tabs remove during the read. */
+  async function readRemaining(): Promise<Records> {
     const gone = new Set<string>();
     refreshes.add(gone);
     try {
@@ -112,87 +115,88 @@ export function createThreadReader(
     return storage.read(collection);
   }
 
-  /** Shows what is stored. A first read replaces the initial messages, or stores them where nothing was stored. */
-  function showStored(nodes: readonly PlacedMessage[], leaf: unknown): void {
+  /** Shows the stored messages. The first read replaces the initial messages, or stores them if nothing was stored. */
+  function showStored(nodes: readonly MessageNode[], leaf: unknown): void {
     const last = thread.path.at(-1)?.id;
     if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
-    thread.merge(nodes, join);
+    thread.merge(nodes, mergeCopy);
     if (typeof leaf === "string") thread.choose(leaf);
-    // the storage may have been late, and a new turn may have begun
+    // a new turn may have begun while the storage was slow
     thread.choose(last);
     thread.origin = undefined;
-    void writer.written();
+    void writer.writeAll();
     if (!isRead && nodes.length === 0) for (const id of initial) writer.mark(id);
     isRead = true;
   }
 
-  function join(local: PlacedMessage, copy: PlacedMessage): ReturnType<typeof joinCopies> {
-    return joinCopies(local, copy, kept.device);
+  function mergeCopy(local: MessageNode, copy: MessageNode): ReturnType<typeof mergeCopies> {
+    return mergeCopies(local, copy, stored.device);
   }
 
   function merge(changes: Records): void {
     for (const [key, record] of changes) {
-      if (record === undefined) removedElsewhere(key);
+      if (record === undefined) handleRemoval(key);
       else {
         const isPassed = isRecord(record) && record["isPassed"] === true;
-        // a lock of devices is free only when the records of its holder can be read: what is passed is stored by then
-        if (!isPassed || kept.device !== undefined) stored.add(key);
+        // a device releases its lock after its records can be read, so that a broadcast record is stored by then
+        if (!isPassed || stored.device !== undefined) storedKeys.add(key);
         if (!isPassed) removeAgain(key);
       }
       for (const gone of [removedMeanwhile, ...refreshes])
         gone?.[record === undefined ? "add" : "delete"](key);
     }
-    // an answer in flight is shown only where other tabs can notice that its tab was closed
-    const nodes = nodesIn(changes, kept.device).filter(
+    // a response in flight is shown only if other tabs can notice that its tab was closed
+    const nodes = parseNodes(changes, stored.device).filter(
       (node) =>
-        isThere(node) && (!isInFlight(node.message) || ((areSeen() || isServers(node)) && !isOutrun(node))),
+        isPresent(node) &&
+        (!isInFlight(node.message) || ((areVisible() || isFromServer(node)) && !isOutdated(node))),
     );
-    const mergeAll = () => thread.merge(nodes, join);
-    if (merging) merging(nodes, mergeAll);
+    const mergeAll = () => thread.merge(nodes, mergeCopy);
+    if (mergeByDevices) mergeByDevices(nodes, mergeAll);
     else mergeAll();
-    merged(nodes, changes);
+    handleMerge(nodes, changes);
     readAgain();
   }
 
-  function merged(nodes: readonly PlacedMessage[], records: Records): void {
-    // the record of a message that was sent is removed with the same write
-    kept.queue.prune();
+  function handleMerge(nodes: readonly MessageNode[], records: Records): void {
+    // the record of a sent message is removed with the same write
+    stored.queue.prune();
     tabs.watchEnds(nodes, open.signal);
     tabs.watchQueued(queue.merge(records), open.signal);
     onMerge();
   }
 
-  /** False for a message that was removed after its record was read: here, or in another tab during the read. */
-  function isThere({ message: { id } }: PlacedMessage): boolean {
+  /** Returns false for a message that was removed here, or in another tab during the read. */
+  function isPresent({ message: { id } }: MessageNode): boolean {
     return !removed.has(id) && !removedMeanwhile?.has(id);
   }
 
   /**
-   * Removes a message that another tab has removed. The last write of this tab may have come after that, and the other
-   * tab may be closed: what this tab has written, it removes from the storage once more.
+   * Removes a message that another tab has removed. If this tab has written it, the last write may have come after the
+   * removal, and the other tab may be closed. So this tab removes its record from the storage again.
    */
-  function removedElsewhere(id: string): void {
+  function handleRemoval(id: string): void {
     if (writer.own.has(id) && !initial.includes(id)) thread.remove(id);
     else drop(id);
   }
 
   /**
-   * Removes a message once more that this tab has removed: the last write of a closed tab has brought it back. The
-   * messages that a chat begins with stay, because they have the same ids in each new tab.
+   * Removes a message again that this tab has removed, because a late write of a closed tab has restored it. Initial
+   * messages stay, because they have the same ids in each new tab.
    */
   function removeAgain(key: string): void {
-    if (removed.has(key) && !key.startsWith("/") && !initial.includes(key)) writer.changed(key);
+    if (removed.has(key) && !key.startsWith("/") && !initial.includes(key)) writer.noteChange(key);
   }
 
   /**
-   * True for an older copy of an answer in flight, because posts overtake writes. True also for a copy in flight of an
-   * answer that is complete here. It was stored when the complete one could not be: the tabs would read it to its end
-   * in turn, for ever.
+   * Returns true for an older copy of a response in flight, because broadcasts overtake writes. Also returns true for a
+   * copy in flight of a response that is complete here: if the complete copy can't be stored, the tabs would otherwise
+   * read the response again and again.
    */
-  function isOutrun({ message, revision }: PlacedMessage): boolean {
-    const known = thread.node(message.id);
-    return isUnderWay(known?.message)
-      ? (known as PlacedMessage).revision >= revision
-      : isUnderWay(message) && known?.message.outcome === "complete";
+  function isOutdated({ message, revision }: MessageNode): boolean {
+    const known = thread.get(message.id);
+    return isUnfinished(known?.message)
+      ? (known as MessageNode).revision >= revision
+      : isUnfinished(message) && known?.message.outcome === "complete";
   }
 }

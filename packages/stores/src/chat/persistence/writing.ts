@@ -2,60 +2,62 @@ import { callAfter, reportStorageFailure } from "@sluice/core/internal";
 import { createRecordWriter, type RecordWriter } from "../../storage/record-writer.js";
 import { QUEUED } from "../message.js";
 import { createQueueRecords, type QueueRecords } from "../queue-records.js";
-import { isUnderWay, LEAF, recordOf } from "../records.js";
-import type { ThreadKeeper } from "./keeper.js";
-import { type KeptThread, report } from "./parts.js";
+import { isUnfinished, LEAF, toRecord } from "../records.js";
+import { reportFailure, type StoredThread } from "./stored-thread.js";
+import type { ThreadRecords } from "./thread-records.js";
 
-/** Time between two writes of an answer in flight, in milliseconds. */
+/** Time between two writes of a response in flight, in milliseconds. */
 const LIVE_WRITE_MS = 1000;
-/** Time between two posts of an answer in flight to the other tabs, in milliseconds. */
-const LIVE_POST_MS = 100;
+/** Time between two broadcasts of a response in flight to the other tabs, in milliseconds. */
+const LIVE_BROADCAST_MS = 100;
 
 /** Writes the messages of one thread. */
-export interface ThreadWriter extends Pick<RecordWriter, "mark" | "unsaved">, Pick<ThreadKeeper, "changed"> {
+export interface ThreadWriter
+  extends Pick<RecordWriter, "mark" | "unsaved">,
+    Pick<ThreadRecords, "noteChange"> {
   readonly queue: QueueRecords;
-  /** Ids of messages that this tab has removed. A slow storage may still return them. */
+  /** Ids of messages that this tab has removed. A slow storage may still return their records. */
   readonly removed: ReadonlySet<string>;
   /** Writes all pending changes; resolves when the storage has them, or has failed. */
-  readonly written: () => Promise<void>;
-  /** Writes all pending changes; resolves when the storage has taken the last change of a record, however late that is. */
-  readonly taken: (key: string) => Promise<void>;
-  /** Ids of messages that this tab has written, or has begun to write. */
+  readonly writeAll: () => Promise<void>;
+  /** Writes all pending changes; resolves when the storage has the last change of the record, without a time limit. */
+  readonly waitUntilStored: (key: string) => Promise<void>;
+  /** Ids of messages that this tab has written or begun to write. */
   readonly own: ReadonlySet<string>;
-  /** Removes a message that is not in the storage. Nothing is written. */
+  /** Removes a message that the storage does not have. Writes nothing. */
   readonly drop: (id: string) => void;
-  /** Writes all at once: the page may be closed now. */
-  readonly leave: () => void;
-  /** Writes all pending changes, and posts nothing more. */
+  /** Writes all pending changes at once, because the page may be closed. */
+  readonly writeOnUnload: () => void;
+  /** Writes all pending changes and ends the broadcasts. */
   readonly close: () => void;
 }
 
-/** Creates the writer of a thread. `onWritten` is called when the storage has taken records. */
-export function createThreadWriter(kept: KeptThread, onWritten: () => void): ThreadWriter {
-  const { client, storage, collection, thread, store } = kept;
-  const queue = createQueueRecords(kept.queue, changed);
-  /** Records of queued messages that have changed. A chat that is closed lets go of its queue, and not of the records. */
+/** Creates the writer of a thread. `onWritten` is called when the storage has written records. */
+export function createThreadWriter(stored: StoredThread, onWritten: () => void): ThreadWriter {
+  const { client, storage, collection, thread, store } = stored;
+  const queue = createQueueRecords(stored.queue, noteChange);
+  /** Changed records of queued messages. A close of the chat empties its queue, but not this map. */
   const queued = new Map<string, unknown>();
   const removed = new Set<string>();
   const own = new Set<string>();
-  /** Waits for the storage to take a record, by its key. */
+  /** Functions that end a wait for a record's write, by key. */
   const waiting = new Map<string, () => void>();
   let isWriteQueued = false;
-  /** Id of the last kept answer that was written. */
+  /** Id of the last resumable stream that was written. */
   let streamId: string | undefined;
   let nextWrite: AbortController | undefined;
-  let nextPost: AbortController | undefined;
+  let nextBroadcast: AbortController | undefined;
   const writer = createRecordWriter({
     client,
     storage,
     collection,
-    recordOf(id) {
+    createRecord(id) {
       if (id === LEAF) return thread.path.at(-1)?.id;
       if (id.startsWith(QUEUED)) return queued.get(id);
       noteRemoval(id);
-      const node = thread.node(id);
+      const node = thread.get(id);
       if (node) own.add(id);
-      return node && recordOf(node, kept.device);
+      return node && toRecord(node, stored.device);
     },
     onFailure(error, keys) {
       const ids = keys.filter((key) => key !== LEAF);
@@ -76,10 +78,10 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
     own,
     unsaved: writer.unsaved,
     mark: writer.mark,
-    changed,
-    written,
-    async taken(key) {
-      await written();
+    noteChange,
+    writeAll,
+    async waitUntilStored(key) {
+      await writeAll();
       await new Promise<void>((resolve) => {
         waiting.set(key, resolve);
         endWaits();
@@ -91,66 +93,66 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
       removed.delete(id);
       writer.unmark(id);
     },
-    leave() {
-      // text that has come and is not shown yet is added to the thread
+    writeOnUnload() {
+      // adds text to the thread that has arrived and is not shown yet
       store.flush();
       prepareWrite();
-      writer.leave();
+      writer.writeOnUnload();
     },
     close() {
-      void written();
-      nextPost?.abort();
+      void writeAll();
+      nextBroadcast?.abort();
     },
   };
 
-  function changed(id: string, message?: Parameters<ThreadKeeper["changed"]>[1]): void {
-    // now: a write that has begun takes what is marked meanwhile
+  function noteChange(id: string, message?: Parameters<ThreadRecords["noteChange"]>[1]): void {
+    // created now, because a write in progress includes records that are marked meanwhile
     if (id.startsWith(QUEUED)) {
       if (!queue.isReady(id)) return;
-      queued.set(id, queue.recordOf(id));
+      queued.set(id, queue.createRecord(id));
     }
-    // now: a copy that another tab sends before the next write must not bring it back
+    // noted now, because a copy of another tab must not restore the message before the next write
     else removed[thread.has(id) ? "delete" : "add"](id);
     writer.mark(id);
-    if (!isUnderWay(message)) return writeSoon();
-    // a page that is killed now leaves the id behind, and a reload continues the answer
+    if (!isUnfinished(message)) return writeSoon();
+    // written soon, so that a reload can continue the response if the page is killed now
     if (message?.streamId !== undefined && message.streamId !== streamId) {
       streamId = message.streamId;
       writeSoon();
     }
-    nextWrite ??= later(LIVE_WRITE_MS, written);
-    nextPost ??= later(LIVE_POST_MS, () => post(id));
+    nextWrite ??= startTimer(LIVE_WRITE_MS, writeAll);
+    nextBroadcast ??= startTimer(LIVE_BROADCAST_MS, () => broadcast(id));
   }
 
-  function later(ms: number, act: () => unknown): AbortController {
+  function startTimer(ms: number, act: () => unknown): AbortController {
     const timer = new AbortController();
     callAfter(client.clock, ms, timer.signal, act);
     return timer;
   }
 
-  /** Shows the growth of an answer in the other tabs, between two writes. */
-  function post(id: string): void {
-    nextPost = undefined;
-    const node = thread.node(id);
-    if (!node || !isUnderWay(node.message)) return;
+  /** Broadcasts a response in flight to the other tabs, between two writes. */
+  function broadcast(id: string): void {
+    nextBroadcast = undefined;
+    const node = thread.get(id);
+    if (!node || !isUnfinished(node.message)) return;
     try {
-      storage.pass?.(collection, new Map([[id, { ...recordOf(node, kept.device), isPassed: true }]]));
+      storage.pass?.(collection, new Map([[id, { ...toRecord(node, stored.device), isPassed: true }]]));
     } catch (error) {
-      report(kept, error);
+      reportFailure(stored, error);
     }
   }
 
-  /** Writes what changes in this task at once. */
+  /** Writes all changes of the current task together. */
   function writeSoon(): void {
     if (isWriteQueued) return;
     isWriteQueued = true;
     queueMicrotask(() => {
       isWriteQueued = false;
-      void written();
+      void writeAll();
     });
   }
 
-  function written(): Promise<void> {
+  function writeAll(): Promise<void> {
     prepareWrite();
     return writer.write();
   }
@@ -172,6 +174,6 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
   }
 
   function noteRemoval(id: string): void {
-    removed[thread.node(id) ? "delete" : "add"](id);
+    removed[thread.get(id) ? "delete" : "add"](id);
   }
 }

@@ -1,0 +1,110 @@
+import { Refusal } from "@sluice/worker-proxy/internal";
+import { openFixedPipe } from "../../buckets/fixed-pipe.js";
+import { type Bytes, HEAD_BYTES } from "./file-type.js";
+import { refuseFile } from "./refusals.js";
+
+/** The bytes of a file as they arrive. They are passed on in pieces: only the first bytes are held in memory. */
+export interface FileBody {
+  /** The size that its sender announced, in bytes. What is longer or shorter does not arrive. */
+  readonly length: number;
+  /** Reads the first bytes, which stay part of the content. */
+  head(): Promise<Bytes>;
+  /**
+   * Gives the whole content to `store`, as a stream of known length.
+   *
+   * @throws {Refusal} 400 `upload_cut` where it ends early or takes too long, 503 where `store` fails; a refusal of `store` as it is
+   */
+  through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
+  /** Cancels what was not read. */
+  cancel(): void;
+}
+
+/**
+ * Opens the body of an upload.
+ *
+ * @param signal ends its arrival
+ * @throws {Refusal} 415 for another content type or an encoding, 411 without a length, 413 for an empty file
+ */
+export function openUpload({ body, headers }: Request, signal: AbortSignal): FileBody {
+  // a type that pages may send without a preflight would get around CORS
+  const isBytes = headers.get("content-type") === "application/octet-stream";
+  if (!isBytes || headers.has("content-encoding")) throw refuseFile("upload_type");
+  const length = Number(headers.get("content-length") ?? Number.NaN);
+  if (!body || !Number.isSafeInteger(length) || length < 1) throw refuseFile("length_required");
+  return openFile(body, length, signal);
+}
+
+/** Opens a file of known length. `signal` ends its arrival, from its first byte on. */
+export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  return { length, head, through, cancel };
+
+  async function head(): Promise<Uint8Array<ArrayBuffer>> {
+    const reader = body.getReader();
+    // ends a read that waits
+    const stop = () => void reader.cancel(signal.reason).catch(() => {});
+    signal.addEventListener("abort", stop);
+    let size = 0;
+    try {
+      while (!signal.aborted && size < Math.min(HEAD_BYTES, length)) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        pieces.push(value as Uint8Array<ArrayBuffer>);
+        size += value.byteLength;
+      }
+      signal.throwIfAborted();
+    } catch (cause) {
+      throw refuseFile("upload_cut", { cause });
+    } finally {
+      signal.removeEventListener("abort", stop);
+      reader.releaseLock();
+    }
+    return joined(pieces, size);
+  }
+
+  async function through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
+    const { readable, writable } = openFixedPipe(length);
+    let isStoreGone = false;
+    const feeding = feed(writable).then(
+      () => undefined,
+      (cause: unknown) => (isStoreGone ? undefined : refuseFile("upload_cut", { cause })),
+    );
+    try {
+      return await store(readable);
+    } catch (cause) {
+      // a file that breaks off ends the feeding at about the time at which the store fails by it
+      await new Promise((resolve) => setTimeout(resolve));
+      // a store that fails first ends it, too
+      isStoreGone = !signal.aborted;
+      readable.cancel().catch(() => {});
+      if (cause instanceof Refusal) throw cause;
+      throw (
+        (await feeding) ?? refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause })
+      );
+    }
+  }
+
+  async function feed(writable: WritableStream<Uint8Array>): Promise<void> {
+    const writer = writable.getWriter();
+    for (const piece of pieces.splice(0)) await writer.write(piece);
+    writer.releaseLock();
+    await body.pipeTo(writable, { signal });
+  }
+
+  function cancel(): void {
+    // of a body that is read to its end, or broken, there is nothing left
+    body.cancel().catch(() => {});
+  }
+}
+
+function joined(pieces: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8Array<ArrayBuffer> {
+  const [first = new Uint8Array(0), ...more] = pieces;
+  if (more.length === 0) return first;
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.byteLength;
+  }
+  return all;
+}

@@ -1,0 +1,104 @@
+import { operation } from "../../host/define.js";
+import { type FileRow, findFile, sweepBy, updateFile } from "./tables.js";
+
+const IS_OPEN = " AND state = 'open'";
+
+/** A request for the part at an offset. */
+export type ClaimInput = {
+  readonly id: string;
+  readonly from: number;
+  /** Names the request. */
+  readonly claim: string;
+  /** Milliseconds for which the claim is valid: a sender that disappears blocks nothing longer. */
+  readonly ms: number;
+};
+
+/** The file, and true where the request may store its part. */
+export interface Claimed {
+  readonly file?: FileRow | undefined;
+  readonly isClaimed: boolean;
+}
+
+/** Claims the part at the end of what is stored. One request at a time stores a part, so that the bucket has no more than is counted. */
+export const claimPart = operation(
+  "files/claim",
+  async (transaction, { id, from, claim, ms }: ClaimInput): Promise<Claimed> => {
+    const { now } = transaction;
+    const file = await findFile(transaction, id);
+    if (!file || file.state === "removed" || file.dueAt <= now) return { isClaimed: false };
+    const isFree = file.claimedUntil <= now || file.claim === claim;
+    if (file.state !== "open" || file.received !== from || file.uploadId === null || !isFree)
+      return { file, isClaimed: false };
+    const claimed = await updateFile(transaction, id, ["claim = ?, claimed_until = ?", claim, now + ms]);
+    return { file: claimed, isClaimed: true };
+  },
+);
+
+/** Gives up a claim whose part was not stored. */
+export const releaseClaim = operation(
+  "files/unclaim",
+  async (transaction, { id, claim }: { readonly id: string; readonly claim: string }): Promise<void> => {
+    const file = await findFile(transaction, id);
+    if (file?.claim === claim) await updateFile(transaction, id, ["claimed_until = 0"], IS_OPEN);
+  },
+);
+
+/** Stores the id of the multipart upload, before it has a part: whatever happens, it can be found and aborted. */
+export const beginUpload = operation(
+  "files/begin",
+  (transaction, { id, uploadId }: { readonly id: string; readonly uploadId: string }) =>
+    updateFile(transaction, id, ["upload_id = ?", uploadId], IS_OPEN),
+);
+
+/** A part that the bucket has stored. */
+export type NewPart = {
+  readonly id: string;
+  readonly userId: string;
+  readonly claim: string;
+  readonly number: number;
+  readonly etag: string;
+  readonly from: number;
+  readonly to: number;
+  /** Milliseconds until which the next part must be stored. */
+  readonly ttlMs: number;
+};
+
+/** Adds a part. A request that has lost its claim adds nothing. */
+export const addPart = operation(
+  "files/part",
+  async (transaction, part: NewPart): Promise<FileRow | undefined> => {
+    const { key, now, query } = transaction;
+    const { id, claim, from, to } = part;
+    const file = await findFile(transaction, id);
+    if (file?.state !== "open") return file?.state === "whole" ? file : undefined;
+    if (file.claim !== claim || file.received !== from) return file;
+    await query(
+      `INSERT INTO file_parts (key, id, number, etag) VALUES (?, ?, ?, ?)
+      ON CONFLICT (key, id, number) DO UPDATE SET etag = excluded.etag`,
+      ...[key, id, part.number, part.etag],
+    );
+    // the claim of the last part is valid until the parts are put together
+    const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
+    const change = "received = ?, due_at = ?, claimed_until = ?";
+    const added = await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
+    // the space of an upload that stands still is free again by then
+    await sweepBy(transaction, now + part.ttlMs, part.userId);
+    return added;
+  },
+);
+
+/** Completes a file that the bucket has whole. Returns undefined where it was removed meanwhile. */
+export const completeFile = operation(
+  "files/whole",
+  async (
+    transaction,
+    { id, retentionMs }: { readonly id: string; readonly retentionMs: number },
+  ): Promise<FileRow | undefined> => {
+    const { key, now, query } = transaction;
+    const change = "state = 'whole', received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?";
+    const whole = await updateFile(transaction, id, [change, now + retentionMs], IS_OPEN);
+    if (whole) await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
+    const file = whole ?? (await findFile(transaction, id));
+    return file?.state === "whole" ? file : undefined;
+  },
+);

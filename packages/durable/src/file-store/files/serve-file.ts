@@ -1,0 +1,96 @@
+import type { AdmittedRequest } from "@sluice/worker-proxy";
+import type { Bucket, StoredFile } from "../../buckets/bucket.js";
+import { toBucketKey } from "./bucket-files.js";
+import { type FileType, fileTypes } from "./file-type.js";
+import type { Links } from "./links.js";
+import { callStorage, refuseFile } from "./refusals.js";
+
+/**
+ * Serves a link to everyone who has it: the gateway has no sign-in.
+ *
+ * @throws {Refusal} 404 for a link that was not made here, has expired, or whose file is gone
+ */
+export async function serveFile<Env>(
+  { request, sentId = "" }: AdmittedRequest<Env>,
+  { bucket, links }: { readonly bucket: Bucket; readonly links: Links },
+): Promise<Response> {
+  const known = await links.verify(sentId);
+  if (!known) throw refuseFile("file_not_found");
+  const key = toBucketKey(known.id);
+  const isHead = request.method === "HEAD";
+  // decided here: the bucket gives the whole file for some of them, and fails at others
+  const isAsked = isHead || DECIDED.some((name) => request.headers.has(name));
+  const meta = isAsked ? await callStorage(() => bucket.head(key)) : undefined;
+  if (meta === null) throw refuseFile("file_not_found");
+  const unmet = meta && findUnmet(request.headers, meta.httpEtag);
+  if (unmet)
+    return new Response(null, { status: unmet, headers: createHeaders(known.id, meta, known.expiresAt) });
+  const part = meta && !isHead ? readRange(request.headers, meta) : undefined;
+  const range = new Headers(part && { range: `bytes=${part.first}-${part.last}` });
+  const file = isHead ? meta : await callStorage(() => bucket.get(key, { range }));
+  if (!file) throw refuseFile("file_not_found");
+  const { size } = file;
+  const headers = createHeaders(known.id, file, known.expiresAt);
+  const body = file.body ?? null;
+  if (!part) return new Response(body, { headers: { ...headers, "content-length": String(size) } });
+  const { first, last } = part;
+  const said = {
+    "content-length": String(last - first + 1),
+    "content-range": `bytes ${first}-${last}/${size}`,
+  };
+  return new Response(body, { status: 206, headers: { ...headers, ...said } });
+}
+
+/** Headers by which a request may get something else than the whole file. */
+const DECIDED = ["range", "if-match", "if-none-match"];
+
+const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+const TAGS = new RegExp(`^(?:\\*|${TAG.source}(?:[ \\t]*,[ \\t]*${TAG.source})*)$`);
+
+/** Returns the status of a request whose condition does not hold. A condition that is no list of tags is none. */
+function findUnmet(headers: Headers, etag: string): 304 | 412 | undefined {
+  const tagsIn = (name: string) => {
+    const text = headers.get(name) ?? "";
+    return TAGS.test(text) ? text : undefined;
+  };
+  const has = (text: string, isEqual: (tag: string) => boolean) =>
+    text === "*" || (text.match(TAG) ?? []).some(isEqual);
+  const match = tagsIn("if-match");
+  if (match !== undefined && !has(match, (tag) => tag === etag)) return 412;
+  const none = tagsIn("if-none-match");
+  if (none !== undefined && has(none, (tag) => tag.replace(/^W\//, "") === etag)) return 304;
+  return undefined;
+}
+
+/**
+ * Returns the part of a file that a request asks for; undefined for the whole file. Several ranges, another unit and what
+ * is no range count as none, as RFC 9110 allows.
+ *
+ * @throws {Refusal} 416 for a range that lies beyond the end
+ */
+function readRange(headers: Headers, { size, httpEtag }: StoredFile) {
+  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/i.exec(headers.get("range") ?? "") ?? [];
+  if ((from === "" && to === "") || (headers.get("if-range") ?? httpEtag) !== httpEtag) return undefined;
+  if (from !== "" && to !== "" && Number(to) < Number(from)) return undefined;
+  const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
+  if (first <= last) return { first, last };
+  throw refuseFile("range", { headers: { "content-range": `bytes */${size}` } });
+}
+
+function createHeaders(id: string, { httpEtag, httpMetadata }: StoredFile, expiresAt: number) {
+  const type = httpMetadata?.contentType ?? "";
+  const extension = Object.hasOwn(fileTypes, type) ? fileTypes[type as FileType] : "bin";
+  const isShown = /^(?:image|video|audio)\//.test(type);
+  const seconds = Math.max(0, Math.floor((expiresAt - Date.now()) / 1000));
+  return {
+    "content-type": extension === "bin" ? "application/octet-stream" : type,
+    "content-disposition": `${isShown ? "inline" : "attachment"}; filename="${id.slice(0, 8)}.${extension}"`,
+    // whatever a browser may take it for, it runs nothing
+    "content-security-policy": "default-src 'none'; sandbox",
+    "cross-origin-resource-policy": "cross-origin",
+    "cache-control": `private, max-age=${seconds}, immutable`,
+    "accept-ranges": "bytes",
+    etag: httpEtag,
+  };
+}

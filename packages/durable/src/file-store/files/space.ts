@@ -1,0 +1,96 @@
+import { operation } from "../../host/define.js";
+import { addUser, type FileRow, findFile, selectFiles, sweepBy, updateFile } from "./tables.js";
+
+/** A file whose space is to be reserved. */
+export type NewFile = {
+  readonly id: string;
+  readonly userId: string;
+  readonly bytes: number;
+  readonly type: string;
+  /** The hash of the gateway's file; null for an upload. */
+  readonly source: string | null;
+  readonly taskId: string | null;
+  /** The request or attempt that stores it. */
+  readonly claim: string;
+  /** Milliseconds for which that may take, and after which the space is free again. */
+  readonly holdMs: number;
+  /** Unix milliseconds at which it began: what began before an erasure stores nothing. */
+  readonly startedAt: number;
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+};
+
+/** The row of a file, or the bound that it would pass. */
+export interface Reserved {
+  readonly file?: FileRow;
+  readonly full?: "bytes" | "files" | "erased" | undefined;
+}
+
+/**
+ * Reserves the whole size of a file in the space of its user, by one conditional update. Returns the earlier copy where there
+ * is one of the same source.
+ */
+export const reserveSpace = operation(
+  "files/reserve",
+  async (transaction, input: NewFile): Promise<Reserved> => {
+    const { key, now, query } = transaction;
+    const { id, source, bytes, maxBytes, maxFiles, startedAt } = input;
+    const known = (await findFile(transaction, id)) ?? (await findCopy());
+    if (known) return { file: known };
+    await addUser(transaction);
+    const [counted] = await query(
+      `UPDATE file_users SET files = files + 1, bytes = bytes + ?
+      WHERE key = ? AND files < ? AND bytes + ? <= ? AND erased_at <= ? RETURNING key`,
+      ...[bytes, key, maxFiles, bytes, maxBytes, startedAt],
+    );
+    if (!counted) return { full: await findBound() };
+    const dueAt = now + input.holdMs;
+    await query(
+      `INSERT INTO files (key, id, state, bytes, counted, received, type, is_copy, source, task_id, upload_id, claim,
+      claimed_until, due_at, removals) VALUES (?, ?, 'open', ?, ?, 0, ?, ?, ?, ?, NULL, ?, ?, ?, 0)`,
+      ...[key, id, bytes, bytes, input.type, source === null ? 0 : 1],
+      ...[source, input.taskId, input.claim, dueAt, dueAt],
+    );
+    await sweepBy(transaction, dueAt, input.userId);
+    return { file: (await findFile(transaction, id)) as FileRow };
+
+    async function findCopy(): Promise<FileRow | undefined> {
+      if (source === null) return undefined;
+      const [copy] = await selectFiles(transaction, "source = ?", source);
+      if (!copy || copy.dueAt > now) return copy;
+      // an expired copy that is about to be deleted can't serve as the new one
+      await updateFile(transaction, copy.id, ["source = NULL"]);
+      return undefined;
+    }
+
+    async function findBound(): Promise<Reserved["full"]> {
+      const [sums] = await query<{ files: number; erasedAt: number }>(
+        'SELECT files, erased_at AS "erasedAt" FROM file_users WHERE key = ?',
+        key,
+      );
+      if (Number(sums?.erasedAt) > startedAt) return "erased";
+      return Number(sums?.files) >= maxFiles ? "files" : "bytes";
+    }
+  },
+);
+
+/** The new size of a file whose end is not known yet. */
+export type Growth = { readonly id: string; readonly bytes: number; readonly maxBytes: number };
+
+/** Reserves the space of a file up to a size, by one conditional update. */
+export const growFile = operation("files/grow", async (transaction, input: Growth): Promise<Reserved> => {
+  const { key, query } = transaction;
+  const { id, bytes, maxBytes } = input;
+  const file = await findFile(transaction, id);
+  if (file?.state !== "open") return {};
+  const more = bytes - file.bytes;
+  if (more > 0) {
+    const [counted] = await query(
+      "UPDATE file_users SET bytes = bytes + ? WHERE key = ? AND bytes + ? <= ? RETURNING key",
+      ...[more, key, more, maxBytes],
+    );
+    if (!counted) return { full: "bytes" };
+    await updateFile(transaction, id, ["bytes = ?, counted = ?", bytes, bytes]);
+  }
+  return { file: { ...file, bytes } };
+});

@@ -1,0 +1,137 @@
+import { limited } from "@sluice/worker-proxy/internal";
+import type { UploadedPart } from "../../buckets/bucket.js";
+import { toBucketKey } from "./bucket-files.js";
+import { type FileBody, openUpload } from "./file-body.js";
+import { MARGIN_MS, PART_BYTES, UPLOAD_MS } from "./options.js";
+import { addPart, beginUpload, completeFile } from "./parts.js";
+import { readFile, readParts } from "./readings.js";
+import { callStorage, refuseFile } from "./refusals.js";
+import { reserve } from "./reserve.js";
+import { checkFound, type Store, type UserFiles } from "./store.js";
+import type { FileRow } from "./tables.js";
+
+type Settings = Pick<
+  Store<never>["settings"],
+  "retentionMs" | "uploadTtlMs" | "maxBytesPerUser" | "maxFilesPerUser"
+>;
+
+/** A file that a request begins. */
+interface BegunFile extends Pick<FileRow, "id" | "bytes" | "type"> {
+  /** Unix milliseconds at which the request arrived. */
+  readonly startedAt: number;
+}
+
+/** Time for one part: after a lost part there is time for another attempt before the upload ends. */
+export function getPartMs({ uploadTtlMs }: Pick<Settings, "uploadTtlMs">): number {
+  return Math.min(UPLOAD_MS, Math.ceil(uploadTtlMs / 2));
+}
+
+/** Stores the first bytes of a file once their space is reserved. What was reserved is given back if that fails. */
+export async function storeFile(
+  files: UserFiles,
+  body: FileBody,
+  file: BegunFile,
+  settings: Settings,
+): Promise<FileRow> {
+  const claim = crypto.randomUUID();
+  const holdMs = UPLOAD_MS + MARGIN_MS;
+  await reserve(files, { ...file, source: null, taskId: null, claim, holdMs }, body.length, settings);
+  try {
+    if (file.bytes === body.length) return await putWhole(files, body, file, settings.retentionMs);
+    return await putFirst(files, body, { ...file, claim }, settings);
+  } catch (error) {
+    await files.discard(file.id);
+    throw error;
+  }
+}
+
+/** Stores a file whose whole body is there. @throws {Refusal} 404 where it was removed meanwhile */
+export async function putWhole(
+  files: UserFiles,
+  body: FileBody,
+  { id, type }: Pick<FileRow, "id" | "type">,
+  retentionMs: number,
+): Promise<FileRow> {
+  const options = { httpMetadata: { contentType: type } };
+  await body.through((content) => files.bucket.put(toBucketKey(id), content, options));
+  return await finishFile(files, id, retentionMs);
+}
+
+async function putFirst(
+  files: UserFiles,
+  body: FileBody,
+  { id, type, claim }: Pick<FileRow, "id" | "type" | "claim">,
+  { uploadTtlMs: ttlMs }: Settings,
+): Promise<FileRow> {
+  const options = { httpMetadata: { contentType: type } };
+  const upload = await callStorage(() => files.bucket.createMultipartUpload(toBucketKey(id), options));
+  // before it has a part: whatever happens, its parts can be found. R2 ends an empty one after 7 days
+  checkFound(await files.run(beginUpload, { id, uploadId: upload.uploadId }));
+  const { etag } = await body.through((content) => sendPart(files, id, () => upload.uploadPart(1, content)));
+  const part = { id, userId: files.userId, claim, number: 1, etag, from: 0, to: PART_BYTES, ttlMs };
+  return checkFound(await files.run(addPart, part));
+}
+
+/** Stores the part that a request has claimed. */
+export async function storePart(
+  files: UserFiles,
+  request: Request,
+  row: FileRow,
+  settings: Settings,
+): Promise<FileRow> {
+  const { id, received: from, claim, uploadId, bytes } = row;
+  const to = Math.min(bytes, from + PART_BYTES);
+  return await limited(getPartMs(settings), async (signal) => {
+    const body = openUpload(request, signal);
+    try {
+      if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });
+      await files.hold(row, to);
+      const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
+      // a part that is stored and has no row is replaced by the next attempt
+      const number = from / PART_BYTES + 1;
+      const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
+      const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
+      const part = { id, userId: files.userId, claim, number, etag, from, to };
+      return checkFound(await files.run(addPart, { ...part, ttlMs: settings.uploadTtlMs }));
+    } finally {
+      body.cancel();
+    }
+  });
+}
+
+/** Puts the parts together. Where an earlier request did so and was cut before it could store it, the file is there. */
+export async function joinParts(
+  files: UserFiles,
+  { id, bytes, uploadId }: FileRow,
+  { retentionMs }: Settings,
+): Promise<FileRow> {
+  const parts = await files.run(readParts, { id });
+  const list = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
+  const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
+  await callStorage(async () => {
+    try {
+      await upload.complete(list);
+    } catch (error) {
+      const file = await files.bucket.head(toBucketKey(id));
+      if (file?.size !== bytes) await checkOvertaken(files, id, error);
+    }
+  });
+  return await finishFile(files, id, retentionMs);
+}
+
+/** Completes the row of a file. A file that was removed while it was stored is deleted. @throws {Refusal} 404 then */
+export async function finishFile(files: UserFiles, id: string, retentionMs: number): Promise<FileRow> {
+  const whole = await files.run(completeFile, { id, retentionMs });
+  if (!whole) await files.discard(id);
+  return checkFound(whole);
+}
+
+/** Sends a part. @throws {Refusal} 404 or 409 where the upload has ended without it; else the error of the bucket */
+function sendPart(files: UserFiles, id: string, send: () => Promise<UploadedPart>): Promise<UploadedPart> {
+  return send().catch((error: unknown) => checkOvertaken(files, id, error));
+}
+
+async function checkOvertaken(files: UserFiles, id: string, error: unknown): Promise<never> {
+  const { state, received } = checkFound(await files.run(readFile, { id, now: Date.now() }));
+  throw state === "whole" ? refuseFile("upload_offset", { what: received }) : error;
+}

@@ -1,0 +1,110 @@
+import type { Transaction } from "@sluice/worker-proxy";
+import { operation } from "../../host/define.js";
+
+/** Most expired rows that a reservation deletes; one that finds no space deletes {@link MANY}. */
+const FEW = 5;
+const MANY = 500;
+
+/** Space that a file takes among all users. */
+export type Hold = {
+  readonly id: string;
+  /** The bytes that it holds from now on: those in the bucket, and the part that is about to be stored. */
+  readonly bytes: number;
+  /** Its whole size. It must fit as well, and is not held. */
+  readonly wholeBytes: number;
+  readonly isCopy: boolean;
+  /** Milliseconds after which the space is free again, although nothing has released it. */
+  readonly endsInMs: number;
+  readonly maxBytes: number;
+  /** The part of `maxBytes` that uploads may take; the rest is for copies. */
+  readonly maxUploadBytes: number;
+};
+
+/**
+ * Reserves space among all users, by one conditional update. An upload holds what it has stored and its next part: one that
+ * declares a large size and sends nothing takes no space of others. Returns false where there is no space.
+ */
+export const holdSpace = operation("files/hold", async (transaction, hold: Hold): Promise<boolean> => {
+  const { key, now, query } = transaction;
+  await query(
+    "INSERT INTO file_totals (key, bytes, upload_bytes) VALUES (?, 0, 0) ON CONFLICT (key) DO NOTHING",
+    key,
+  );
+  await releaseExpired(transaction, FEW);
+  const [known] = await query<{ bytes: number }>(
+    "SELECT bytes FROM file_holds WHERE key = ? AND id = ?",
+    key,
+    hold.id,
+  );
+  const held = known?.bytes ?? 0;
+  const bytes = Math.max(held, hold.bytes);
+  if (bytes > held && !(await addToSums(transaction, hold, held))) {
+    await releaseExpired(transaction, MANY);
+    if (!(await addToSums(transaction, hold, held))) return false;
+  }
+  await query(
+    `INSERT INTO file_holds (key, id, bytes, upload_bytes, ends_at) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (key, id) DO UPDATE SET bytes = excluded.bytes, upload_bytes = excluded.upload_bytes,
+        ends_at = excluded.ends_at`,
+    ...[key, hold.id, bytes, hold.isCopy ? 0 : bytes, now + hold.endsInMs],
+  );
+  return true;
+});
+
+async function addToSums({ key, query }: Transaction, hold: Hold, held: number): Promise<boolean> {
+  const more = hold.bytes - held;
+  const rest = Math.max(hold.bytes, hold.wholeBytes) - held;
+  const ofUploads = hold.isCopy ? [0, 0] : [more, rest];
+  // a copy has no bound but that of all
+  const maxUploadBytes = hold.isCopy ? Number.MAX_SAFE_INTEGER : hold.maxUploadBytes;
+  const [row] = await query(
+    `UPDATE file_totals SET bytes = bytes + ?, upload_bytes = upload_bytes + ?
+      WHERE key = ? AND bytes + ? <= ? AND upload_bytes + ? <= ? RETURNING key`,
+    ...[more, ofUploads[0] ?? 0, key, rest, hold.maxBytes, ofUploads[1] ?? 0, maxUploadBytes],
+  );
+  return row !== undefined;
+}
+
+/** Gives back the space of files that the bucket has deleted. */
+export const releaseSpace = operation(
+  "files/release-space",
+  async (transaction, { ids }: { readonly ids: readonly string[] }): Promise<void> => {
+    await release(transaction, ids);
+  },
+);
+
+/** Gives back the space of files that should have been deleted long ago. */
+async function releaseExpired(transaction: Transaction, limit: number): Promise<void> {
+  const { key, now, query } = transaction;
+  const expired = await query<{ id: string }>(
+    "SELECT id FROM file_holds WHERE key = ? AND ends_at <= ? LIMIT ?",
+    key,
+    now,
+    limit,
+  );
+  await release(
+    transaction,
+    expired.map(({ id }) => id),
+  );
+}
+
+async function release({ key, query }: Transaction, ids: readonly string[]): Promise<void> {
+  let bytes = 0;
+  let uploadBytes = 0;
+  for (const id of ids) {
+    const [held] = await query<{ bytes: number; uploadBytes: number }>(
+      'DELETE FROM file_holds WHERE key = ? AND id = ? RETURNING bytes, upload_bytes AS "uploadBytes"',
+      key,
+      id,
+    );
+    bytes += held?.bytes ?? 0;
+    uploadBytes += held?.uploadBytes ?? 0;
+  }
+  if (bytes > 0)
+    await query(
+      "UPDATE file_totals SET bytes = bytes - ?, upload_bytes = upload_bytes - ? WHERE key = ?",
+      bytes,
+      uploadBytes,
+      key,
+    );
+}

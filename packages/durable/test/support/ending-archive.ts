@@ -1,0 +1,151 @@
+import { copyFileSync, existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { hashOf, serverOf } from "@sluice/worker-proxy/internal";
+import { onTestFinished, vi } from "vitest";
+import type { Bucket, MultipartUpload } from "../../src/buckets/bucket.js";
+import { TOTAL_KEY } from "../../src/file-store/files/tables.js";
+import { reading } from "../../src/host/define.js";
+import { openArchive } from "./file-archive.js";
+import { createMemoryBucket } from "./memory-bucket.js";
+
+type Given = NonNullable<Parameters<typeof openArchive>[0]>;
+
+const { exec } = DatabaseSync.prototype;
+
+/** A call of the bucket that can fail. */
+export type FaultyCall = "put" | "delete" | "abort" | "uploadPart" | "complete";
+
+/** The rows of a user, and of all users. */
+const readRows = reading("tests/file-rows", async ({ key, query }) => {
+  const [sums] = await query<{ bytes: number; copies: number }>(
+    "SELECT bytes, copies FROM file_users WHERE key = ?",
+    key,
+  );
+  const ids = await query<{ id: string }>("SELECT id FROM files WHERE key = ? AND counted > 0", key);
+  const [total] = await query<{ bytes: number }>("SELECT bytes FROM file_totals WHERE key = ?", key);
+  return {
+    bytes: sums?.bytes ?? 0,
+    waiting: sums?.copies ?? 0,
+    ids: ids.map(({ id }) => id),
+    total: total?.bytes ?? 0,
+  };
+});
+
+/**
+ * An archive whose process can end at each commit of its database, and before and after each call of its bucket and of the
+ * hosts of results. The next process begins with the file of the database as it was then.
+ */
+export async function openEndingArchive(given: Given = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const memory = createMemoryBucket();
+  const faulty = new Set<FaultyCall>();
+  let process = 0;
+  let steps = 0;
+  let endsAt = Number.POSITIVE_INFINITY;
+  const getFile = () => join(folder, `${process}.db`);
+
+  const spy = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
+    exec.call(this, sql);
+    if (sql === "COMMIT" && this.location() === getFile()) countStep();
+  });
+  onTestFinished(() => spy.mockRestore());
+
+  function countStep(): void {
+    steps += 1;
+    if (steps !== endsAt) return;
+    endsAt = Number.POSITIVE_INFINITY;
+    const left = getFile();
+    process += 1;
+    for (const part of ["", "-wal"]) if (existsSync(left + part)) copyFileSync(left + part, getFile() + part);
+  }
+
+  /** Makes a call of a process; it never returns where the process ends. */
+  async function call<T>(mine: number, work: () => Promise<T>, name?: FaultyCall): Promise<T> {
+    const live = async () => {
+      if (mine === process) countStep();
+      if (mine !== process) await new Promise(() => {});
+    };
+    await live();
+    if (name && faulty.has(name)) throw new Error(`the bucket refused ${name}`);
+    const result = await work();
+    await live();
+    return result;
+  }
+
+  function createBucket(mine: number): Bucket {
+    const { bucket } = memory;
+    const openUpload = (upload: MultipartUpload): MultipartUpload => ({
+      uploadId: upload.uploadId,
+      uploadPart: (...part) => call(mine, () => upload.uploadPart(...part), "uploadPart"),
+      complete: (list) => call(mine, () => upload.complete(list), "complete"),
+      abort: () => call(mine, () => upload.abort(), "abort"),
+    });
+    return {
+      put: (...file) => call(mine, () => bucket.put(...file), "put"),
+      get: (...file) => bucket.get(...file),
+      head: (...file) => bucket.head(...file),
+      delete: (keys) => call(mine, () => bucket.delete(keys), "delete"),
+      createMultipartUpload: async (...file) =>
+        openUpload(await call(mine, () => bucket.createMultipartUpload(...file))),
+      resumeMultipartUpload: (...file) => openUpload(bucket.resumeMultipartUpload(...file)),
+    };
+  }
+
+  const archive = openArchive({ ...given, file: getFile(), bucket: createBucket(process) });
+  const fetched = globalThis.fetch;
+  vi.stubGlobal("fetch", (...request: Parameters<typeof fetch>) => call(process, () => fetched(...request)));
+  let store = archive.files;
+  const stores = [store];
+
+  /** Lets timers ring until some work is done, or its process has ended. */
+  async function drive<T>(work: Promise<T>, hasEnded = () => false): Promise<T | undefined> {
+    let isDone = false;
+    const end = () => {
+      isDone = true;
+    };
+    work.then(end, end);
+    while (!isDone && !hasEnded()) {
+      await vi.advanceTimersByTimeAsync(20);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return hasEnded() ? undefined : await work;
+  }
+
+  return {
+    ...archive,
+    drive,
+    faulty,
+    keys: memory.keys,
+    countBytes: memory.countBytes,
+    countUploads: memory.countUploads,
+    /** Ends all processes. */
+    close: () => drive(Promise.all(stores.map((one) => one.close()))),
+    get store() {
+      return store;
+    },
+    /** The events of all processes. */
+    events: () => stores.flatMap((one) => one.jobEvents()),
+    /** Does some work in a process that ends at a step of it. Returns false where it took fewer steps. */
+    async endIn(count: number, work: () => Promise<unknown>): Promise<boolean> {
+      const mine = process;
+      steps = 0;
+      endsAt = count;
+      await drive(work(), () => mine !== process);
+      endsAt = Number.POSITIVE_INFINITY;
+      if (mine === process) return false;
+      void store.close().catch(() => {});
+      store = archive.open({ file: getFile(), bucket: createBucket(process) });
+      stores.push(store);
+      return true;
+    },
+    /** Reads the rows of a user; of all users without one. */
+    async readRows(user?: string) {
+      const key = user === undefined ? TOTAL_KEY : `user:${await hashOf(user)}`;
+      return await serverOf(store.proxy).host({}).run(key, readRows, null);
+    },
+  };
+}

@@ -1,0 +1,218 @@
+import { copyFileSync, existsSync } from "node:fs";
+import { type BoundHost, createProxy, type JobEvent, type ProxyPlugin } from "@sluice/worker-proxy";
+import { onTestFinished } from "vitest";
+import { asked } from "../../../worker-proxy/test/support/in-process.js";
+import type { Random } from "../../../worker-proxy/test/support/random.js";
+import type { DeadLetter } from "../../src/dead-letters/dead-letter-rows.js";
+import { listDeadLetters, resendDeadLetter } from "../../src/dead-letters/dead-letters.js";
+import { reading } from "../../src/host/define.js";
+import { nodeHost } from "../../src/host/node.js";
+import type { EndedTask } from "../../src/videos/end-handler.js";
+import { videoWatch } from "../../src/videos/video-watch.js";
+import { webhook } from "../../src/webhooks/webhook.js";
+import { openFile } from "./database-file.js";
+import { type SimulatedGateway, simulateGateway } from "./simulated-gateway.js";
+
+export const USER = "ann";
+const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
+
+interface Webhook {
+  readonly id: string;
+  readonly type: string;
+  readonly task: string;
+  readonly hasFile: boolean;
+  /** True if the app responded with 2xx. */
+  readonly isAccepted: boolean;
+}
+
+/** One process of the proxy. */
+interface Process {
+  readonly plugin: ProxyPlugin<unknown>;
+  ask(more: Parameters<typeof asked>[0]): Promise<Response>;
+  /** Ends as a crash does: what it does from now on reaches no row, no app and no gateway. Returns the file it leaves. */
+  end(): string;
+  close(): Promise<void>;
+  /** Number of rows in a table. */
+  count(table: string): Promise<number>;
+  listLetters(): Promise<readonly DeadLetter[]>;
+  /** Sends all dead letters again. Returns their number. */
+  resend(): Promise<number>;
+  exportUser(): Promise<readonly unknown[]>;
+}
+
+/** A proxy with a watch whose process can end at any operation, and whose operations fail. */
+export async function simulateWatch(random: Random) {
+  const first = await openFile();
+  const events: JobEvent[] = [];
+  const webhooks: Webhook[] = [];
+  /** Ids of the ends that the function of the app has got. */
+  const booked: string[] = [];
+  const gateways = new Map<string, SimulatedGateway>();
+  const simulation = {
+    events,
+    webhooks,
+    booked,
+    /** Events of ends that the gateway has not shown. */
+    lies: [] as string[],
+    /** True while operations fail, and the app does. */
+    isFaulty: true,
+    /** Number of operations until the process ends. */
+    crashIn: Number.POSITIVE_INFINITY,
+    crashes: 0,
+    /** Operations that failed, or whose commit was lost. */
+    faults: 0,
+    gateways,
+    current: undefined as unknown as Process,
+    /** Resolves when the process has ended, and the next one has begun. */
+    crash,
+  };
+  simulation.current = start(first);
+  return simulation;
+
+  function start(file: string): Process {
+    let isGone = false;
+    const host = nodeHost({ file, env: {} });
+    let bound!: BoundHost;
+    const plugin = videoWatch({ onEnd: [createHook(() => isGone), bookVideo] });
+    const proxy = createProxy({
+      baseURL: "https://gateway.example",
+      apiKey: () => "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg",
+      authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+      origins: [],
+      models: ["beta3.0-video"],
+      routes: ["videos"],
+      secret: () => "a secret of the proxy's own, 32 and more",
+      plugins: [plugin],
+      host: {
+        open(setup) {
+          const bind = host.open(setup as never);
+          bound = bind({});
+          const { run } = bound;
+          bound.run = async (key, step, input) => runStep(() => run(key, step, input), step.name, input);
+          return bind;
+        },
+      },
+      onEvent: (event) => {
+        if (!isGone && (event as { kind: string }).kind !== "request") noteEvent(event as never);
+      },
+      fetch: async (request) => {
+        if (isGone) return new Promise(() => {});
+        if (request.method === "POST") return createTask();
+        const id = new URL(request.url).pathname.split("/").at(-1) ?? "";
+        return (gateways.get(id) as SimulatedGateway).respond();
+      },
+    });
+    const close = () => host.close(0);
+    onTestFinished(close);
+    const ask = (more: Parameters<typeof asked>[0]) =>
+      proxy.fetch(asked({ method: "GET", headers: { authorization: USER }, ...more }), {});
+    return { plugin, ask, close, end, count, listLetters, resend, exportUser };
+
+    function end(): string {
+      isGone = true;
+      for (const gateway of gateways.values()) gateway.noteLost();
+      const next = `${first}.${simulation.crashes}`;
+      // at once: nothing is written in between
+      for (const part of ["", "-wal"]) if (existsSync(file + part)) copyFileSync(file + part, next + part);
+      return next;
+    }
+
+    async function runStep<Output>(
+      run: () => Promise<Output>,
+      name: string,
+      input: unknown,
+    ): Promise<Output> {
+      const gateway = name === "videos.applyPoll" ? gateways.get((input as { id: string }).id) : undefined;
+      if (isGone) return new Promise(() => {});
+      simulation.crashIn -= 1;
+      if (simulation.crashIn <= 0) {
+        simulation.crashIn = Number.POSITIVE_INFINITY;
+        void crash();
+        return new Promise(() => {});
+      }
+      const isWrite = !/read|list|find|test/i.test(name);
+      const isFault = simulation.isFaulty && isWrite && random.rarely(0.05);
+      const isStored = !isFault || random.rarely(0.5);
+      const output = isStored ? await run() : undefined;
+      if (isStored) gateway?.noteStored();
+      else gateway?.noteLost();
+      if (!isFault) return output as Output;
+      simulation.faults += 1;
+      throw new Error(`the database is gone, ${isStored ? "after" : "before"} the commit`);
+    }
+
+    async function count(table: string): Promise<number> {
+      const rows = reading("test.count", (reader) =>
+        reader.query<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`),
+      );
+      return (await bound.run("test", rows, null))[0]?.count ?? 0;
+    }
+
+    async function listLetters() {
+      return (await listDeadLetters(proxy, {})).deadLetters;
+    }
+
+    async function resend(): Promise<number> {
+      const letters = await listLetters();
+      for (const { id } of letters) await resendDeadLetter(proxy, {}, id);
+      return letters.length;
+    }
+
+    async function exportUser(): Promise<readonly unknown[]> {
+      return (await plugin.userData?.exportUser({}, USER)) as readonly unknown[];
+    }
+  }
+
+  async function crash(): Promise<void> {
+    simulation.crashes += 1;
+    const { current } = simulation;
+    const next = current.end();
+    simulation.current = start(next);
+    await current.close().catch(() => {});
+  }
+
+  function noteEvent(event: JobEvent): void {
+    events.push(event);
+    const { kind, outcome, code, taskId = "" } = event;
+    const { last, mayBeAbsent = false } = gateways.get(taskId) ?? {};
+    if (kind !== "watch") return;
+    const isTrue =
+      (code !== "task_not_found" || mayBeAbsent) &&
+      (outcome !== "complete" || last === "SUCCESS") &&
+      (outcome !== "failed" || (last === "FAILURE" && code === "task_failed"));
+    if (!isTrue) simulation.lies.push(`${outcome} ${code}`);
+  }
+
+  function createTask(): Response {
+    const id = `t-${gateways.size + 1}`;
+    gateways.set(id, simulateGateway(random));
+    return Response.json({ id, status: "queued" });
+  }
+
+  function createHook(isGone: () => boolean) {
+    return webhook({
+      url: "https://app.example/hook",
+      secret: () => SECRET,
+      async fetch(request) {
+        if (isGone()) return new Promise(() => {});
+        const status = simulation.isFaulty ? random.one([204, 204, 204, 500, 503, 410, 404]) : 204;
+        const body = (await request.json()) as { type: string; data: { id: string } };
+        webhooks.push({
+          id: request.headers.get("webhook-id") ?? "",
+          type: body.type,
+          task: body.data.id,
+          hasFile: JSON.stringify(body).includes('"result_url":"https:'),
+          isAccepted: status < 300,
+        });
+        return new Response(null, { status });
+      },
+    });
+  }
+
+  async function bookVideo({ id }: EndedTask): Promise<void> {
+    if (simulation.isFaulty && random.rarely(0.4)) throw new Error("a mistake of the app");
+    booked.push(id);
+  }
+}
+
+export type SimulatedWatch = Awaited<ReturnType<typeof simulateWatch>>;

@@ -1,0 +1,165 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env as bindings } from "cloudflare:workers";
+import { hashOf, serverOf } from "@sluice/worker-proxy/internal";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openRandom } from "../../worker-proxy/test/support/random.js";
+import {
+  addDeadLetter,
+  DEAD_LETTERS_KEY,
+  listLetters,
+  removeDeadLetter,
+} from "../src/dead-letters/dead-letter-rows.js";
+import { listDeadLetters, resendDeadLetter } from "../src/dead-letters/dead-letters.js";
+import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
+import { gateway, refusal, task } from "./support/durable-gateway.js";
+
+/* Watched videos in Durable Objects, which are evicted, and whose alarms ring when a test lets their time come. */
+
+const env = bindings as unknown as CountedEnv;
+const { COUNTED } = bindings as unknown as { readonly COUNTED: TestNamespace };
+const START = Date.UTC(2041, 0, 1);
+const DAY = 86_400_000;
+
+let user = "";
+let users = 0;
+const webhooks: { readonly id: string; readonly type: string; readonly status: number }[] = [];
+const app = { next: () => 204 };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: START + ++users * 400 * DAY });
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const status = app.next();
+    const { type } = (await request.json()) as { type: string };
+    webhooks.push({ id: request.headers.get("webhook-id") ?? "", type, status });
+    return new Response(null, { status });
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const findObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashOf(user)}`));
+const video = () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" });
+
+function ask(path: string, body?: object): Promise<Response> {
+  const headers = { authorization: user, "content-type": "application/json" };
+  const init = body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers };
+  return proxy.fetch(new Request(`https://proxy.example${path}`, init), env);
+}
+
+/** Creates a task. Returns its path. */
+async function create(): Promise<string> {
+  const response = await ask("/v1/video/generations", {
+    model: "beta3.0-video",
+    input: { prompt: "a bird" },
+  });
+  const { id } = (await response.json()) as { id: string };
+  return `/v1/video/generations/${id}`;
+}
+
+/** Lets the time of the next alarm come, if it is near, and its jobs end. */
+async function ring(withinMs = DAY): Promise<boolean> {
+  const object = await findObject();
+  const at = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+  if (at === null || at - Date.now() > withinMs) return false;
+  vi.setSystemTime(Math.max(Date.now(), at));
+  await runDurableObjectAlarm(object);
+  const countRunning = () =>
+    runInDurableObject(
+      object,
+      (_, { storage }) => storage.sql.exec("SELECT id FROM timers WHERE run IS NOT NULL").toArray().length,
+    );
+  await expect.poll(countRunning).toBe(0);
+  return true;
+}
+
+test("case 129: whenever objects are evicted, and whatever gateway and app do, an end is told by one id", async () => {
+  for (let seed = 1; seed <= 6; seed += 1) {
+    const { below, one, rarely } = openRandom(seed);
+    vi.setSystemTime(Date.now() + 30 * DAY);
+    user = `evicted-${seed}`;
+    webhooks.length = 0;
+    let isOver = false;
+    app.next = () => one([204, 204, 500, 503, 410, 404]);
+    gateway.answers(({ method }) => {
+      if (method === "POST") return Response.json({ id: `t-${seed}`, status: "queued" });
+      if (rarely(0.4)) return refusal(one([404, 400, 401, 500, 503]));
+      return isOver ? video() : task(one(["QUEUED", "IN_PROGRESS"]));
+    });
+    const path = await create();
+    for (let step = 0; step < 20; step += 1) {
+      if (step === 6) isOver = true;
+      const act = below(5);
+      // an object that is not in memory can't be evicted
+      if (act === 0) await evictDurableObject(await findObject()).catch(() => {});
+      if (act === 1) await (await ask(path)).text();
+      if (act === 2) vi.setSystemTime(Date.now() + below(120_000));
+      if (rarely(0.7)) await ring();
+    }
+    gateway.next = video;
+    app.next = () => 204;
+    await ask(path);
+    for (let rings = 0; rings < 60 && (await ring()); rings += 1);
+    for (const letter of (await listDeadLetters(proxy, env)).deadLetters)
+      expect(await resendDeadLetter(proxy, env, letter.id), `seed ${seed}`).toBe(true);
+    for (let rings = 0; rings < 60 && (await ring()); rings += 1);
+    expect(await (await ask(path)).text(), `seed ${seed}`).toContain("SUCCESS");
+    const told = webhooks.filter(({ type }) => type === "video.succeeded");
+    expect(new Set(told.map(({ id }) => id)).size, `seed ${seed}`).toBe(1);
+    expect(
+      told.some(({ status }) => status === 204),
+      `seed ${seed}`,
+    ).toBe(true);
+  }
+});
+
+test.each([0, 1000, 9_990])(
+  "case 130: a dead letter reads and writes a few rows beside %i",
+  async (stored) => {
+    const host = serverOf<CountedEnv>(proxy).host(env);
+    const letter = (id: string) => ({
+      ...{
+        id,
+        handler: "webhook",
+        userId: "ann",
+        taskId: "t",
+        attempts: 9,
+        cause: "no",
+        failedAt: Date.now(),
+      },
+    });
+    const add = (id: string) =>
+      host.run(DEAD_LETTERS_KEY, addDeadLetter, { letter: letter(id), userKey: "u" });
+    await add("first");
+    const object = COUNTED.get(COUNTED.idFromName(DEAD_LETTERS_KEY));
+    await runInDurableObject(object, (_, { storage }) => {
+      storage.sql.exec("DELETE FROM dead_letters WHERE id LIKE 'x%'");
+      storage.sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO dead_letters (key, id, user_key, failed_at, letter)
+        SELECT ?2, 'x' || i, 'many', ?3, '{}' FROM n WHERE ?1 > 0`,
+        ...[stored, DEAD_LETTERS_KEY, Date.now()],
+      );
+      storage.sql.exec("UPDATE dead_letter_counts SET letters = (SELECT COUNT(*) FROM dead_letters)");
+    });
+    const measure = async (act: () => Promise<unknown>) => {
+      Object.assign(used, { read: 0, written: 0 });
+      await act();
+      return { read: used.read, written: used.written };
+    };
+    const added = await measure(() => add("new"));
+    const listed = await measure(() => host.run(DEAD_LETTERS_KEY, listLetters, { failedAt: 0, id: "" }));
+    const removed = await measure(() =>
+      host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id: "new", failedAt: Date.now() }),
+    );
+    expect(added.read).toBeLessThanOrEqual(12);
+    expect(added.written).toBeLessThanOrEqual(10);
+    expect(listed.read).toBeLessThanOrEqual(210);
+    expect(listed.written).toBe(0);
+    expect(removed.read).toBeLessThanOrEqual(8);
+    expect(removed.written).toBeLessThanOrEqual(6);
+  },
+);

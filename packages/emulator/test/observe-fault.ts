@@ -1,0 +1,124 @@
+import {
+  type AnyGatewayError,
+  type ChatResult,
+  type Client,
+  completeChat,
+  createVideoTask,
+  generateImages,
+  isGatewayError,
+  type RequestOptions,
+  streamChat,
+  watchVideoTask,
+} from "@sluice/core";
+import type { FaultCase, FaultOutcome } from "@sluice/emulator/faults";
+
+/* What Sluice makes of a fault, in the words of its file. */
+
+const chat = {
+  model: "delta-5.3",
+  messages: [{ role: "user", content: "How deep is the Elbe?" }],
+} as const;
+const image = { model: "gamma-image-5-0-260128", prompt: "A lock on a canal" } as const;
+const video = {
+  model: "beta3.0-video",
+  input: { prompt: "A lock on a canal" },
+  parameters: { resolution: "720P", duration: 5 },
+} as const;
+
+const operations: Readonly<
+  Record<FaultCase["operation"], (client: Client, options: RequestOptions<true>) => Promise<FaultOutcome>>
+> = {
+  "stream-chat": async (client, options) => describeResult(await streamChat(client, chat, options).result()),
+  "complete-chat": async (client, options) => describeResult(await completeChat(client, chat, options)),
+  "generate-images": async (client, options) => {
+    const { images } = await generateImages(client, image, options);
+    return { outcome: "complete", urls: images.map((one) => ("url" in one ? (one.url ?? null) : null)) };
+  },
+  "watch-video": async (client, options) => {
+    const handle = await createVideoTask(client, video, options);
+    const { url } = await watchVideoTask(client, handle).result();
+    return { outcome: "complete", urls: [url] };
+  },
+};
+
+/** Runs the operation of a fault with Sluice, whose `baseURL` is the fault. */
+export async function observeFault(
+  client: Client,
+  { operation }: FaultCase,
+  options: RequestOptions<true> = {},
+): Promise<FaultOutcome> {
+  try {
+    return await operations[operation](client, options);
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    return describeError(error);
+  }
+}
+
+/** Returns true if an outcome has every field of a right outcome. */
+export function matches(seen: FaultOutcome, right: FaultOutcome): boolean {
+  const { words, lesser: _, ...exact } = right;
+  if (words !== undefined && !seen.words?.includes(words)) return false;
+  return Object.entries(exact).every(
+    ([field, value]) => JSON.stringify(seen[field as keyof FaultOutcome]) === JSON.stringify(value),
+  );
+}
+
+function describeResult({ outcome, message, toolCalls, usage }: ChatResult): FaultOutcome {
+  return {
+    outcome: outcome as FaultOutcome["outcome"],
+    text: message.content ?? "",
+    ...(message.reasoning_content && { reasoning: message.reasoning_content }),
+    toolCalls: listRunnable(outcome, toolCalls),
+    ...(usage && { totalTokens: usage.total_tokens }),
+  };
+}
+
+/** Returns the calls that the stores would run: none of a response that is not whole, or that has a broken call. */
+function listRunnable(
+  outcome: string,
+  calls: ChatResult["toolCalls"],
+): NonNullable<FaultOutcome["toolCalls"]> {
+  const read = calls.map(({ name, arguments: given, input }) => ({
+    name,
+    arguments: given.trim() === "" ? {} : input,
+  }));
+  const isRunnable = outcome === "tool-calls" && read.every((call) => call.arguments !== undefined);
+  return isRunnable ? read : [];
+}
+
+function describeError(error: AnyGatewayError): FaultOutcome {
+  const kind = findKind(error);
+  const partial =
+    "partial" in error ? (error.partial as { readonly content?: string | null } | undefined) : undefined;
+  return {
+    outcome: kind === "truncated" ? "truncated" : "error",
+    error: kind,
+    ...(error.billing && { billing: error.billing }),
+    words: error.message,
+    text: partial?.content ?? "",
+    toolCalls: [],
+  };
+}
+
+function findKind(error: AnyGatewayError): NonNullable<FaultOutcome["error"]> {
+  switch (error.name) {
+    case "APIError":
+      if (error.reason === "wrong-address") return "wrong-address";
+      return error.status >= 400 && error.status < 500 && error.status !== 408 ? "refused" : "server";
+    case "StreamError":
+      return error.reason === "server-error"
+        ? "server"
+        : error.reason === "malformed"
+          ? "malformed"
+          : "truncated";
+    case "ResponseError":
+      return "malformed";
+    case "TimeoutError":
+      return "timeout";
+    case "TaskError":
+      return error.reason === "no-result" ? "no-result" : "task-failed";
+    default:
+      return "connection";
+  }
+}

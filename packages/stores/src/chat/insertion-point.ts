@@ -1,0 +1,152 @@
+import { ConfigurationError, ValidationError } from "@sluice/core";
+import { createRandomId } from "@sluice/core/internal";
+import type { ImageInput } from "./attachments.js";
+import { type ChatMessage, closeToolCalls, isContinued, isOpen, isPending } from "./message.js";
+import type { Thread } from "./thread.js";
+
+/** Point of a thread at which a turn begins. */
+export interface InsertionPoint {
+  /** Id of the message that the turn follows; undefined before the first message. */
+  readonly below: string | undefined;
+  /** Ids of the messages added for the turn. */
+  readonly added: readonly string[];
+  /** Idempotency key of the first request: the key of the lost request that the turn repeats, or of a new version. */
+  readonly idempotencyKey?: string | undefined;
+  /** The response that the turn repeats, if a proxy may still store it. It is read before a new request. */
+  readonly stored?: ChatMessage | undefined;
+}
+
+/**
+ * Finds the insertion point of a turn and adds its question there. Throws synchronously, without a change, if the thread
+ * lacks such a point. Rejects if the question cannot be added, and when the signal aborts.
+ */
+export type FindInsertionPoint = (signal: AbortSignal) => InsertionPoint | Promise<InsertionPoint>;
+
+interface Question {
+  /** Id of the message. @default a new id */
+  readonly id?: string | undefined;
+  readonly content: string;
+  readonly images: readonly ImageInput[];
+  readonly below: string | undefined;
+  readonly model: string;
+}
+
+/** Adds a question below a message. Without images it is added synchronously, so that the next frame shows it. */
+export function addQuestion(
+  thread: Thread,
+  question: Question,
+  signal: AbortSignal,
+): InsertionPoint | Promise<InsertionPoint> {
+  const { id = createRandomId(), content, images, below, model } = question;
+  assertContent(content, images);
+  return images.length > 0 ? addWithImages() : add({});
+
+  async function addWithImages(): Promise<InsertionPoint> {
+    // loaded with the first image, because most chats send none
+    const { readImageURLs } = await import("./attachments.js");
+    const urls = await readImageURLs(images, model, signal);
+    signal.throwIfAborted();
+    return add({ images: urls });
+  }
+
+  function add(fields: { images?: readonly string[] }): InsertionPoint {
+    closeLastCalls(thread, CONTINUED);
+    thread.add({ id, role: "user", content, ...fields, createdAt: Date.now() }, below);
+    return { below: id, added: [id] };
+  }
+}
+
+/**
+ * Checks that a question has text or images.
+ *
+ * @throws {ValidationError} if it has neither
+ */
+export function assertContent(content: string, images: readonly ImageInput[]): void {
+  if (typeof content === "string" && (content.trim() !== "" || images.length > 0)) return;
+  const message = "must be text that is not empty, unless there are images";
+  throw new ValidationError([{ path: "content", message, rule: "chat.content" }]);
+}
+
+/** Adds another version of a question, by default with the same images. */
+export function addVersion(
+  thread: Thread,
+  messageId: string,
+  version: Omit<Question, "images" | "below"> & { readonly images: readonly ImageInput[] | undefined },
+  signal: AbortSignal,
+): InsertionPoint | Promise<InsertionPoint> {
+  const node = thread.get(messageId);
+  if (node?.message.role !== "user") throw createUnknownIdError(messageId, "message of the user");
+  const images = version.images ?? node.message.images ?? [];
+  return addQuestion(thread, { ...version, images, below: thread.getParent(messageId) }, signal);
+}
+
+/**
+ * Finds the insertion point of a retry: `last` failed, was stopped, or called tools. Responses with tool calls stay, with
+ * their results.
+ */
+export function findRetryPoint(thread: Thread, last: ChatMessage | undefined): InsertionPoint {
+  if (!last || last.role === "system" || last.outcome === "complete")
+    throw new ConfigurationError(
+      "there is nothing to retry: the last response is complete; regenerate() requests another version",
+    );
+  if (isContinued(last)) {
+    const { error: _, ...response } = closeToolCalls(last, CONTINUED);
+    thread.put({ ...response, outcome: "tool-calls" });
+  }
+  const below = findRetryParent(thread, last);
+  // if the failed response is not shown, the newest response at that point is repeated
+  const failed = below === last.id ? findResponsesAround(thread, last).at(-1) : last;
+  return {
+    below,
+    added: [],
+    idempotencyKey: failed?.idempotencyKey,
+    stored: failed?.streamId ? failed : undefined,
+  };
+}
+
+/**
+ * Returns the responses below `last`, and the responses that a retry of it replaces by another version. Another tab that
+ * continues or retries adds one.
+ */
+export function findResponsesAround(thread: Thread, last: ChatMessage): readonly ChatMessage[] {
+  const parents = [last.id, findRetryParent(thread, last)];
+  const ids = thread.listIds().filter((id) => parents.includes(thread.getParent(id)));
+  return ids.flatMap((id) => thread.get(id)?.message ?? []).filter(({ role }) => role === "assistant");
+}
+
+function findRetryParent(thread: Thread, last: ChatMessage): string | undefined {
+  return last.role === "user" || isContinued(last) ? last.id : thread.getParent(last.id);
+}
+
+/** Finds the insertion point of another version of the response `messageId`, or of the last turn. */
+export function findVersionPoint(thread: Thread, messageId: string | undefined): InsertionPoint {
+  if (messageId === undefined) {
+    const question = thread.path.findLast(({ role }) => role === "user");
+    if (!question) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
+    return { below: question.id, added: [], idempotencyKey: createRandomId() };
+  }
+  const node = thread.get(messageId);
+  if (node?.message.role !== "assistant") throw createUnknownIdError(messageId, "response");
+  return { below: thread.getParent(messageId), added: [], idempotencyKey: createRandomId() };
+}
+
+const CONTINUED = "the user went on without the call";
+
+/** Closes the open tool calls of the last shown message. */
+export function closeLastCalls(thread: Thread, reason: string): void {
+  const last = thread.path.at(-1);
+  if (last?.toolCalls?.some(isOpen)) thread.put(closeToolCalls(last, reason));
+}
+
+/**
+ * Closes the pending calls above the last shown message. Another tab continued the thread before it knew them, and no
+ * method reaches them.
+ */
+export function closeSkippedCalls(thread: Thread): void {
+  for (const message of thread.path.slice(0, -1))
+    if (message.toolCalls?.some(isPending)) thread.put(closeToolCalls(message, CONTINUED, isPending));
+}
+
+function createUnknownIdError(messageId: string, kind: string): ConfigurationError {
+  return new ConfigurationError(`messageId: there is no ${kind} with the id "${messageId}" in this chat`);
+}

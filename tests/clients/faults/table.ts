@@ -1,0 +1,22 @@
+import { parseArgs } from "node:util";
+import { fillGuide, readGuide, writeGuide } from "./guide.ts";
+import { readChatFaults, readResults, storeResults } from "./results.ts";
+import { isReader, runAll, runFaults } from "./run.ts";
+
+/*
+ * Writes the results of docs/guides/faults.md:
+ *
+ *   node tests/clients/faults/table.ts                   as they are stored
+ *   node tests/clients/faults/table.ts --run             after it has run all clients, in two minutes
+ *   node tests/clients/faults/table.ts --client openai   prints the verdicts of one client, and writes nothing
+ */
+
+const { values } = parseArgs({ options: { run: { type: "boolean" }, client: { type: "string" } } });
+const { run, client } = values;
+if (client === undefined) {
+  if (run) storeResults(await runAll());
+  writeGuide(fillGuide(readGuide(), readResults(), readChatFaults()));
+} else if (isReader(client)) console.log(JSON.stringify(await runFaults(client)));
+else throw new Error(`There is no client ${client}.`);
+// the timers of clients that hang
+process.exit();

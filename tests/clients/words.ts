@@ -1,0 +1,16 @@
+/** Returns all that an error tells its user: its own message, and those of the errors in it. */
+export function wordsOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return String(error);
+  const {
+    message,
+    cause,
+    error: inner,
+    errors,
+    httpResponse,
+    responseBody,
+  } = error as Record<string, unknown>;
+  const inside = [cause, httpResponse, responseBody, ...(Array.isArray(errors) ? errors : [])]
+    .filter(Boolean)
+    .map(wordsOf);
+  return [String(message ?? JSON.stringify(inner ?? error)), ...inside].join("; ");
+}
