@@ -2,23 +2,15 @@ import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-p
 import {
   checkedType,
   hashOf,
-  holdsKey,
   isUnconnected,
   JSON_CHARACTERS,
-  logError,
   markKept,
-  outcomeOf,
-  parsed,
-  Refusal,
-  readText,
-  usageOf,
+  type Refusal,
 } from "@sluice/worker-proxy/internal";
-import { createJobs } from "../jobs/jobs.js";
+import { createJobs, readKey } from "../jobs/jobs.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
-import { jobRefusal } from "../jobs/refusals.js";
-import { headOf } from "../jobs/run.js";
-import type { Ending, Sending } from "../jobs/sending.js";
-import type { JobServer } from "../jobs/server.js";
+import { headOf, jobRefusal } from "../jobs/refusals.js";
+import { readWhole, type Sending } from "../jobs/sending.js";
 
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
@@ -34,7 +26,6 @@ export interface IdempotencyOptions {
 
 /** The groups of routes that create something. */
 const CREATES = ["images", "videos", "assets", "epsilon"];
-const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Sends a request that creates something once for its `idempotency-key`: an image, a video, an asset or an epsilon task.
@@ -66,7 +57,10 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     isFromStart: true,
     maxBytes,
     lostCode: "request_lost",
-    respond: readCreated,
+    respond(sending, response) {
+      checkedType(response, false);
+      return readWhole(sending, response, JSON_CHARACTERS);
+    },
     storeFailure({ live }, refusal) {
       live.head = headOf(refusal);
     },
@@ -80,16 +74,15 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     userData: jobs.userData,
     send(admitted) {
-      const key = admitted.request.headers.get("idempotency-key");
       // with an id it is a poll or a lookup, which costs nothing
       const isCreate = CREATES.includes(admitted.route) && admitted.id === undefined;
-      return isCreate && key !== null ? send(admitted as AdmittedRequest<unknown>, key) : undefined;
+      const hasKey = admitted.request.headers.has("idempotency-key");
+      return isCreate && hasKey ? send(admitted as AdmittedRequest<unknown>) : undefined;
     },
   };
 
-  async function send(admitted: AdmittedRequest<unknown>, key: string): Promise<Response> {
-    if (!KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
-    const id = await hashOf(key);
+  async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
+    const id = await hashOf(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
     const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
     const { status, headers, type } = head;
@@ -97,28 +90,6 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
       isReplayed,
     });
   }
-}
-
-/** Reads the gateway's response. It is stored as it came. */
-async function readCreated(
-  { live, call, status, headers, keys }: Sending,
-  response: Response,
-  server: JobServer,
-): Promise<Ending> {
-  checkedType(response, false);
-  const { chunkMs } = server.settings.way.timeout;
-  const text = await readText({ response, call }, JSON_CHARACTERS, chunkMs);
-  const json = parsed(text);
-  call.close(true);
-  const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
-  if (holdsKey(text, keys)) {
-    live.head = headOf(new Refusal("upstream_type"));
-    return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
-  }
-  if (!live.setText(text, { status, headers, type: "application/json" }))
-    logError(`idempotency: a response of ${text.length} characters is not stored; see maxBytes`);
-  const outcome = paid.callOutcome === "refused" ? "failed" : "complete";
-  return { state: "complete", outcome, ...paid };
 }
 
 /** Returns true if the gateway said that it did nothing, or was not reached. 408 is the end of a wait. */

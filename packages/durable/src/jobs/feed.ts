@@ -1,7 +1,6 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import type { Changes } from "./changes.js";
 import { type Part, readRow } from "./parts.js";
-import type { Readers } from "./readers.js";
+import type { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import type { JobStore } from "./store.js";
 import type { PartRow } from "./table.js";

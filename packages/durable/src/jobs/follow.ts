@@ -1,4 +1,4 @@
-import type { HostContext, Source } from "@sluice/worker-proxy";
+import type { Source } from "@sluice/worker-proxy";
 import { errorBody, type Refusal } from "@sluice/worker-proxy/internal";
 import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
@@ -6,9 +6,10 @@ import { findLive } from "./live.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
-import { openRowFeed, type Tend } from "./row-feed.js";
+import { openRowFeed } from "./row-feed.js";
 import { isOpen, type ResponseHead, type StoredRefusal } from "./states.js";
 import type { JobStore } from "./store.js";
+import type { Tend } from "./tend.js";
 
 /** A reader of a job. */
 export type Follow = {
@@ -47,15 +48,10 @@ export function errorLines(refusal: Refusal): string {
 }
 
 /** Creates the source of the responses of a store. */
-export function createFollow(
-  store: JobStore,
-  isStream: boolean,
-  createTend: (context: HostContext) => Tend,
-): Source<Follow> {
+export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
   return source(`${store.options.kind}.follow`, (context, input) => {
     const feed =
-      findLive(context, store, input.id, input.owner) ??
-      openRowFeed(context, store, input.id, createTend(context));
+      findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
     const reader = feed.readers.join();
     const chunks = follow(feed, reader, input, isStream);
     const end = chunks.return.bind(chunks);

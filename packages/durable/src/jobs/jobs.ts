@@ -14,16 +14,15 @@ import type { ListedJob } from "./readings.js";
 import { jobRefusal } from "./refusals.js";
 import { createRun, type RunOptions } from "./run.js";
 import type { JobRequest } from "./sending.js";
-import type { JobServer } from "./server.js";
 import type { JobDetails, StopReason } from "./states.js";
 import { createJobStore, type JobStore, type StoreOptions, type TendInput } from "./store.js";
 import { JOB_TABLES } from "./table.js";
-import { tendJob } from "./tend.js";
+import { type JobServer, type Tend, type TendContext, tendJob } from "./tend.js";
 import { createUserData } from "./user-data.js";
 import { userKey } from "./user-key.js";
 
 /** Options of the jobs of a plugin. */
-export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store"> {
+export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store" | "tend"> {
   readonly eventKind: JobEvent["kind"];
   /** True if the responses are event streams. */
   readonly isStream: boolean;
@@ -73,17 +72,11 @@ export function createJobs(options: JobsOptions): Jobs {
     if (!connected) throw new Error(`${kind}: the plugin belongs to no proxy`);
     return connected;
   };
-  const tending = job(`${kind}.tend`, 20, async (context, { id }: TendInput) =>
-    tendJob(context, { store, eventKind }, getServer(), id),
-  );
+  const tend: Tend = (context, id) => tendJob(context, { store, eventKind }, getServer(), id);
+  const tending = job(`${kind}.tend`, 20, (context, { id }: TendInput) => tend(context, id));
   const store: JobStore = createJobStore({ ...options, tendJob: tending });
-  const run = createRun({ ...options, store }, getServer);
-  const follow = createFollow(
-    store,
-    isStream,
-    (context) => (id) => tendJob(context, { store, eventKind }, getServer(), id),
-  );
-  const users = createUserData({ store, eventKind, follow, getServer });
+  const run = createRun({ ...options, store, tend }, getServer);
+  const follow = createFollow(store, isStream, tend);
   return {
     store,
     storage: {
@@ -92,39 +85,43 @@ export function createJobs(options: JobsOptions): Jobs {
       jobs: [tending, run] as never,
       sources: [follow] as never,
     },
-    userData: users.userData,
-    list: users.list,
+    userData: createUserData({ store, follow, tend, open }),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = serverIn(server) as unknown as JobServer;
     },
     send,
     async open({ env, user, request }, input) {
-      return openResponse(getServer().host(env), await userKey(user.id), follow, input, request.signal);
+      const { host, key } = await open(env, user.id);
+      return openResponse(host, key, follow, input, request.signal);
     },
     async stop(env, userId, id, reason) {
-      return getServer()
-        .host(env)
-        .run(await userKey(userId), store.stop, { id, reason });
+      const { host, key } = await open(env, userId);
+      return host.run(key, store.stop, { id, reason });
     },
     async readEndCode(env, userId, id) {
-      const status = await getServer()
-        .host(env)
-        .run(await userKey(userId), store.status, { id });
-      return status?.code;
+      const { host, key } = await open(env, userId);
+      return (await host.run(key, store.status, { id }))?.code;
+    },
+    async list(env, userId, after) {
+      const { host, key } = await open(env, userId);
+      return host.run(key, store.list, { after });
     },
   };
 
+  async function open(env: unknown, userId: string): Promise<TendContext> {
+    return { host: getServer().host(env), key: await userKey(userId), env };
+  }
+
   async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<SentResponse> {
     const { env, user, path, body, request } = admitted;
-    const server = getServer();
-    const host = server.host(env);
     const { id, maxOpen = null } = toSend;
     // the proxy's own name for the user differs after a change of its secret
-    const [key, fingerprint] = await Promise.all([
-      userKey(user.id),
+    const [context, fingerprint] = await Promise.all([
+      open(env, user.id),
       hashOf(JSON.stringify([path, { ...body, user_id: undefined }])),
     ]);
+    const { host, key } = context;
     for (let claims = 0; claims < MAX_CLAIMS; claims += 1) {
       const job = readRequest(admitted, toSend);
       const { owner, details } = job;
@@ -133,7 +130,7 @@ export function createJobs(options: JobsOptions): Jobs {
       if (claimed === "different") throw jobRefusal("idempotency_mismatch");
       if (claimed === "full") throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
       if (claimed === "stale") {
-        await settleStale(server, { host, key, env }, id);
+        await settleStale(context, id);
         continue;
       }
       if (claimed === "claimed") {
@@ -154,30 +151,34 @@ export function createJobs(options: JobsOptions): Jobs {
     throw jobRefusal("job_unavailable");
   }
 
-  async function settleStale(
-    server: JobServer,
-    context: Parameters<typeof tendJob>[0],
-    id: string,
-  ): Promise<void> {
+  async function settleStale(context: TendContext, id: string): Promise<void> {
     try {
-      await tendJob(context, { store, eventKind }, server, id);
+      await tend(context, id);
     } catch (cause) {
       throw new Refusal("budget_unavailable", { problem: `${kind}: a lost job could not be settled`, cause });
     }
   }
 }
 
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** Returns the key of a request; null if it has none. @throws {Refusal} */
+export function readKey({ headers }: Request): string | null {
+  const key = headers.get("idempotency-key");
+  if (key !== null && !KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
+  return key;
+}
+
 /** Returns the part of an admitted request that its job needs. */
 function readRequest(admitted: AdmittedRequest<unknown>, { id, eventId }: JobToSend): JobRequest {
   const { user, route, path, model, body = {}, headers = {} } = admitted;
   const requestId = headers["x-request-id"];
-  const known = { ...(model !== undefined && { model }) };
   const details: JobDetails = {
     eventId,
     user: user.id,
     startedAt: Date.now(),
     ...(requestId !== undefined && { requestId }),
-    ...known,
+    ...(model !== undefined && { model }),
   };
-  return { id, owner: crypto.randomUUID(), details, user, route, path, headers, body, ...known };
+  return { id, owner: crypto.randomUUID(), details, user, route, path, headers, body };
 }

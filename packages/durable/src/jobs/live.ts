@@ -1,8 +1,7 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { Changes } from "./changes.js";
 import { type Feed, RowPages } from "./feed.js";
 import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
-import { Readers } from "./readers.js";
+import { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
 import type { JobStore } from "./store.js";

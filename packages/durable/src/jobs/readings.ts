@@ -1,4 +1,4 @@
-import type { Reader, Reading } from "@sluice/worker-proxy";
+import type { Reader } from "@sluice/worker-proxy";
 import { reading } from "../host/define.js";
 import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
 import type { TendInput } from "./store.js";
@@ -32,31 +32,25 @@ export interface OwnerNews {
   readonly read_until: number;
 }
 
-/** Reads of jobs. */
-export interface JobReadings {
-  readonly status: Reading<TendInput, JobStatus | null>;
-  /** The parts behind an event: up to five. */
-  readonly parts: Reading<TendInput & { readonly after: number }, readonly PartRow[]>;
-  /** Jobs that run and are to stop, or have readers in other places. */
-  readonly news: Reading<null, readonly OwnerNews[]>;
-  /** Up to 100 jobs behind an id, in the order of ids. */
-  readonly list: Reading<{ readonly after: string }, readonly ListedJob[]>;
-}
-
 const STATUS = "id, state, code, head, last_id, is_whole, alive_until, expires_at";
 
 /** Creates the reads of the jobs of a plugin. */
-export function createReadings(kind: string): JobReadings {
+export function createReadings(kind: string) {
   return {
-    status: reading(`${kind}.status`, async (reader: Reader, { id }: TendInput) => {
-      const [row] = await reader.query<JobRow>(
-        `SELECT ${STATUS} FROM jobs WHERE ${ONE}`,
-        reader.key,
-        kind,
-        id,
-      );
-      return row ? readStatus(row) : null;
-    }),
+    /** Null if there is no such job. */
+    status: reading(
+      `${kind}.status`,
+      async (reader: Reader, { id }: TendInput): Promise<JobStatus | null> => {
+        const [row] = await reader.query<JobRow>(
+          `SELECT ${STATUS} FROM jobs WHERE ${ONE}`,
+          reader.key,
+          kind,
+          id,
+        );
+        return row ? readStatus(row) : null;
+      },
+    ),
+    /** The parts behind an event: up to five. */
     parts: reading(
       `${kind}.parts`,
       async (reader: Reader, { id, after }: TendInput & { readonly after: number }) => {
@@ -74,6 +68,7 @@ export function createReadings(kind: string): JobReadings {
         return [...first, ...more];
       },
     ),
+    /** Jobs that run and are to stop, or have readers in other places. */
     news: reading(`${kind}.news`, (reader: Reader) =>
       reader.query<OwnerNews>(
         `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL
@@ -81,6 +76,7 @@ export function createReadings(kind: string): JobReadings {
         ...[reader.key, kind],
       ),
     ),
+    /** Up to 100 jobs behind an id, in the order of ids. */
     list: reading(`${kind}.list`, async (reader: Reader, { after }: { readonly after: string }) => {
       const rows = await reader.query<JobRow>(
         `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,

@@ -1,5 +1,5 @@
 import { type Details, Refusal, textOf } from "@sluice/worker-proxy/internal";
-import type { StoredRefusal } from "./states.js";
+import type { ResponseHead, StoredRefusal } from "./states.js";
 
 /** Refusals of jobs: status, message, and the code if it is not the name. */
 const refusals = {
@@ -33,4 +33,10 @@ export function storeRefusal(refusal: Refusal): StoredRefusal {
 /** Returns a refusal that was stored. */
 export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusal): Refusal {
   return new Refusal("said", { said, param, budget, ...(headers && { headers }) });
+}
+
+/** Returns the head of a response that is a refusal. */
+export function headOf(refusal: Refusal): ResponseHead {
+  const { status } = textOf(refusal);
+  return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
 }

@@ -1,19 +1,16 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { Changes } from "./changes.js";
 import { type Feed, RowPages } from "./feed.js";
 import type { Part } from "./parts.js";
-import { Readers } from "./readers.js";
+import { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { isOpen } from "./states.js";
 import type { JobStore } from "./store.js";
+import type { Tend } from "./tend.js";
 
 /** Interval in which rows are read again without a notification, which may be lost, in milliseconds. */
 const LOOK_MS = 2000;
 /** Number of looks between two notes that somebody reads. */
 const LOOKS_PER_NOTE = 5;
-
-/** Settles a job whose owner is gone. */
-export type Tend = (id: string) => Promise<void>;
 
 /** A response that another place owns, or that has ended: its rows. */
 export class RowFeed implements Feed {
@@ -99,7 +96,7 @@ export class RowFeed implements Feed {
     const { host, key } = this.#context;
     try {
       const { isLost } = await host.run(key, this.#store.attend, { id: this.#id });
-      if (isLost) await this.#tend(this.#id);
+      if (isLost) await this.#tend(this.#context, this.#id);
     } catch {
       // the next look tries again
     }

@@ -3,22 +3,22 @@ import { openCall, type Refusal, refusalIn, textOf, within } from "@sluice/worke
 import { job } from "../host/define.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
-import { storeRefusal } from "./refusals.js";
+import { headOf } from "./refusals.js";
 import { type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
-import { type EventEnd, type JobServer, logJob, reportJob } from "./server.js";
-import type { ResponseHead, StopReason } from "./states.js";
+import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
-import { tendJob } from "./tend.js";
+import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./tend.js";
 
 /** The rules by which a plugin sends its requests. */
 export interface RunOptions {
   readonly store: JobStore;
+  readonly tend: Tend;
   readonly eventKind: JobEvent["kind"];
   /** Size of the largest response that is stored, in bytes. */
   readonly maxBytes: number;
   readonly idleTimeoutMs?: number | undefined;
   /** Reads the gateway's response into `live`. @throws {Refusal} */
-  respond(sending: Sending, response: Response, server: JobServer): Promise<Ending>;
+  respond(sending: Sending, response: Response): Promise<Ending>;
   /** Stores a failure after which the request is not sent again. @returns the code of the end */
   storeFailure(sending: Sending, refusal: Refusal): void;
   /** Returns true if the gateway did nothing: the request may be sent again. */
@@ -50,9 +50,10 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
       report: (error) => void logJob(server, `${kind}: a response could not be stored`, error, context.env),
     });
     const known = { isSent: false, status: 0, headers: {}, keys: [] };
-    const sending: Sending = { context, request, live, owner, call, asked: { known: {} }, ...known };
+    const asked = { known: {} };
+    const sending: Sending = { options, server, context, request, live, owner, call, asked, ...known };
     try {
-      await runJob(sending, options, server);
+      await runJob(sending);
     } catch (error) {
       // a fault of this code or of the meter's: its row is settled as lost once its time is over
       live.finish("lost", store.options.lostCode);
@@ -65,32 +66,24 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
   });
 }
 
-async function runJob(sending: Sending, options: RunOptions, server: JobServer): Promise<void> {
-  const { store } = options;
+async function runJob(sending: Sending): Promise<void> {
   let ending: Ending;
   try {
-    const gateway = await reserve(sending, store, server);
-    const response = await send(sending, store, server, gateway);
-    ending = await options.respond(sending, response, server);
+    const response = await send(sending, await reserve(sending));
+    ending = await sending.options.respond(sending, response);
   } catch (error) {
-    return await fail(sending, options, server, refusalIn(error));
+    return await fail(sending, refusalIn(error));
   }
   const { gaveUp } = sending.owner;
-  if (gaveUp) return await giveUp(sending, options, server, gaveUp, ending);
-  await finish(sending, options, server, ending);
+  await (gaveUp ? giveUp(sending, gaveUp, ending) : finish(sending, ending));
 }
 
 /**
  * Settles the reservation of a job, stores its end and reports it, each once. A meter that is slow settles later: the readers
  * of a stream wait for its end.
  */
-async function finish(
-  sending: Sending,
-  { store, eventKind }: RunOptions,
-  server: JobServer,
-  ending: Ending,
-): Promise<void> {
-  const { context, owner, account, asked, request } = sending;
+async function finish(sending: Sending, ending: Ending): Promise<void> {
+  const { context, owner, account, asked, request, options, server } = sending;
   const { state, code, callOutcome, usage, outcome, bytes } = ending;
   const paid = account?.close(callOutcome, usage);
   const payment = { reserved: paid?.reserved, spent: paid?.spent };
@@ -98,59 +91,44 @@ async function finish(
   const dropped = await owner.end({ state, code, payment, isSettled });
   if (dropped) {
     const requestId = sending.headers["x-request-id"];
-    report(sending, server, eventKind, {
-      outcome,
-      code,
-      usage,
-      bytes,
-      requestId,
-      ...asked.known,
-      ...payment,
-    });
+    report(sending, { outcome, code, usage, bytes, requestId, ...asked.known, ...payment });
   }
   for (const eventId of dropped ?? []) {
     const details = { eventId, user: request.user.id, startedAt: Date.now() };
     const end = { outcome: "dropped", code: "too_many_kept" } as const;
-    reportJob(server, eventKind, details, end, context.env);
+    reportJob(server, options.eventKind, details, end, context.env);
   }
   if (isSettled || !(await paid?.settled)) return;
   const { id, owner: name } = request;
   // without it a timer settles once more, which changes nothing
-  await context.host.run(context.key, store.settled, { id, owner: name }).catch(() => {});
+  await context.host.run(context.key, options.store.settled, { id, owner: name }).catch(() => {});
 }
 
 const notSettled = Promise.resolve(false);
 
-async function fail(
-  sending: Sending,
-  options: RunOptions,
-  server: JobServer,
-  refusal: Refusal,
-): Promise<void> {
-  const { call, owner, context, asked, isSent } = sending;
+async function fail(sending: Sending, refusal: Refusal): Promise<void> {
+  const { call, owner, context, asked, isSent, options, server } = sending;
   call.close();
   const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
-  if (owner.gaveUp) return await giveUp(sending, options, server, owner.gaveUp, { callOutcome: outcome });
+  if (owner.gaveUp) return await giveUp(sending, owner.gaveUp, { callOutcome: outcome });
   const { status, code } = textOf(refusal);
   if (status >= 500)
     await logJob(server, `${options.store.options.kind}: ${status} ${code}`, refusal, context.env);
   const jobOutcome = status < 500 ? "refused" : "failed";
   if (options.isFree(sending, refusal, outcome))
-    return await free(sending, options, server, refusal, { outcome: jobOutcome, callOutcome: outcome });
+    return await free(sending, refusal, { outcome: jobOutcome, callOutcome: outcome });
   options.storeFailure(sending, refusal);
   const ending = { state: "failed", outcome: jobOutcome, code, callOutcome: outcome } as const;
-  await finish(sending, options, server, { ...ending, ...asked.known });
+  await finish(sending, { ...ending, ...asked.known });
 }
 
 /** Ends a job of which nothing stays: its id is free again. */
 async function free(
   sending: Sending,
-  options: RunOptions,
-  server: JobServer,
   refusal: Refusal,
   end: Pick<Ending, "outcome" | "callOutcome">,
 ): Promise<void> {
-  const { account, owner, live, asked, ticket, request, context } = sending;
+  const { account, owner, live, asked, ticket, request, context, options, server } = sending;
   const { code, status } = textOf(refusal);
   const paid = account?.close(end.callOutcome);
   // a meter that refuses has reserved nothing; one that failed may have
@@ -159,23 +137,22 @@ async function free(
   live.head = headOf(refusal);
   live.finish("refused", code);
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
-  if (isFreed)
-    report(sending, server, options.eventKind, { outcome: end.outcome, code, ...asked.known, ...amounts });
+  if (isFreed) report(sending, { outcome: end.outcome, code, ...asked.known, ...amounts });
   if (!isSettled)
-    await tendJob(context, options, server, request.id).catch((error) =>
-      logJob(server, "plugins: a reservation could not be settled; it is tried again", error, context.env),
-    );
+    await options
+      .tend(context, request.id)
+      .catch((error) =>
+        logJob(server, "plugins: a reservation could not be settled; it is tried again", error, context.env),
+      );
 }
 
 /** Ends a job that was told to stop, or that another place has settled. */
 async function giveUp(
   sending: Sending,
-  options: RunOptions,
-  server: JobServer,
   reason: GiveUp,
   known: Pick<Ending, "callOutcome" | "usage" | "bytes">,
 ): Promise<void> {
-  const { account, live, isSent } = sending;
+  const { account, live, isSent, options } = sending;
   const callOutcome = isSent ? known.callOutcome : "not_reached";
   if (reason === "lost") {
     // the other place has settled and reported it
@@ -184,17 +161,10 @@ async function giveUp(
   }
   const stopped = options.stop(sending, reason);
   const outcome = reason === "orphaned" ? "orphaned" : "stopped";
-  if (typeof stopped !== "string")
-    return await free(sending, options, server, stopped, { outcome, callOutcome });
-  await finish(sending, options, server, { ...known, state: "stopped", outcome, code: stopped, callOutcome });
+  if (typeof stopped !== "string") return await free(sending, stopped, { outcome, callOutcome });
+  await finish(sending, { ...known, state: "stopped", outcome, code: stopped, callOutcome });
 }
 
-function report(sending: Sending, server: JobServer, kind: JobEvent["kind"], end: EventEnd): void {
-  reportJob(server, kind, sending.request.details, end, sending.context.env);
-}
-
-/** Returns the head of a response that is a refusal. */
-export function headOf(refusal: Refusal): ResponseHead {
-  const { status } = textOf(refusal);
-  return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
+function report({ server, options, request, context }: Sending, end: EventEnd): void {
+  reportJob(server, options.eventKind, request.details, end, context.env);
 }

@@ -6,17 +6,24 @@ import {
   type Call,
   decided,
   type Gateway,
+  holdsKey,
   isCredential,
+  logError,
   openAccount,
+  outcomeOf,
+  parsed,
   passedHeadersOf,
+  Refusal,
+  readText,
   refusalOf,
+  usageOf,
 } from "@sluice/worker-proxy/internal";
 import type { LiveJob } from "./live.js";
 import type { JobOwner } from "./owner.js";
-import { jobRefusal } from "./refusals.js";
-import type { JobServer } from "./server.js";
+import { headOf, jobRefusal } from "./refusals.js";
+import type { RunOptions } from "./run.js";
 import type { JobDetails, JobState } from "./states.js";
-import type { JobStore } from "./store.js";
+import type { JobServer } from "./tend.js";
 
 /** A request that a job sends to the gateway. It is JSON. */
 export interface JobRequest {
@@ -26,13 +33,14 @@ export interface JobRequest {
   readonly user: User;
   readonly route: string;
   readonly path: string;
-  readonly model?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 /** A request on its way, and what is known of it so far. */
 export interface Sending {
+  readonly options: RunOptions;
+  readonly server: JobServer;
   readonly context: JobContext;
   readonly request: JobRequest;
   readonly live: LiveJob;
@@ -65,8 +73,9 @@ export interface Ending {
 }
 
 /** Reserves the most that a request can cost. Its ticket is stored before, so that a crash leaves nothing reserved. */
-export async function reserve(sending: Sending, store: JobStore, server: JobServer): Promise<Gateway> {
-  const { context, request } = sending;
+export async function reserve(sending: Sending): Promise<Gateway> {
+  const { context, request, options, server } = sending;
+  const { store } = options;
   const { way } = server.settings;
   const gateway = await way.open(context.env, "jobs.invalid");
   const credentials = Object.entries(request.headers).flatMap(([name, value]) =>
@@ -74,7 +83,8 @@ export async function reserve(sending: Sending, store: JobStore, server: JobServ
   );
   sending.keys = [...gateway.apiKeys, ...credentials];
   if (!way.meter) return gateway;
-  const { id, owner, user, model, body, route } = request;
+  const { id, owner, user, details, body, route } = request;
+  const { model } = details;
   const keepTicket = async (ticket: string, reserved: number) => {
     sending.ticket = ticket;
     const input = { id, owner, ticket, payment: { reserved } };
@@ -92,18 +102,13 @@ export async function reserve(sending: Sending, store: JobStore, server: JobServ
  *
  * @throws {Refusal} for a response that is no success, and if there is none
  */
-export async function send(
-  sending: Sending,
-  store: JobStore,
-  server: JobServer,
-  gateway: Gateway,
-): Promise<Response> {
-  const { context, request, owner, account, call, asked } = sending;
+export async function send(sending: Sending, gateway: Gateway): Promise<Response> {
+  const { context, request, owner, account, call, asked, server } = sending;
   const payment = { reserved: account?.reserved };
   const input = { id: request.id, owner: request.owner, ticket: account?.ticket ?? null, payment };
   owner.note(
     await decided("plugins: the database", "extension_unavailable", () =>
-      context.host.run(context.key, store.send, input),
+      context.host.run(context.key, sending.options.store.send, input),
     ),
   );
   if (owner.gaveUp) throw jobRefusal("stream_stopped");
@@ -115,4 +120,25 @@ export async function send(
   if (!response.ok)
     throw await refusalOf({ response, call }, sending.keys, server.settings.way.timeout.chunkMs);
   return response;
+}
+
+/** Stores a response of JSON as it came. */
+export async function readWhole(
+  { options, server, call, live, keys, status, headers }: Sending,
+  response: Response,
+  maxCharacters: number,
+): Promise<Ending> {
+  const text = await readText({ response, call }, maxCharacters, server.settings.way.timeout.chunkMs);
+  const json = parsed(text);
+  call.close(true);
+  const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
+  if (holdsKey(text, keys)) {
+    live.head = headOf(new Refusal("upstream_type"));
+    return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
+  }
+  if (!live.setText(text, { status, headers, type: "application/json" }))
+    logError(
+      `${options.store.options.kind}: a response of ${text.length} characters is not stored; see maxBytes`,
+    );
+  return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
 }

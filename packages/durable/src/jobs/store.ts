@@ -1,11 +1,11 @@
-import type { Job, Operation, Reading, Transaction } from "@sluice/worker-proxy";
+import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
 import { operation } from "../host/define.js";
-import { type Claim, type Claimed, createClaim } from "./claim.js";
-import { createEnd, createFree, type End, type Free } from "./end.js";
-import { createReadings, type JobReadings } from "./readings.js";
+import { createClaim } from "./claim.js";
+import { createEnd, createFree } from "./end.js";
+import { createReadings } from "./readings.js";
 import { ALIVE_MS, ATTEND_MS, isOpen, type Payment, type StopReason } from "./states.js";
 import { type JobRow, MINE, ONE, type PartRow } from "./table.js";
-import { createErase, createSettled, createTend, type Erased, type Tended } from "./tending.js";
+import { createErase, createSettled, createTend } from "./tending.js";
 
 /** Options of a store of jobs. */
 export interface StoreOptions {
@@ -32,21 +32,7 @@ export interface StoreContext extends StoreOptions {
 }
 
 /** The operations on the jobs of one plugin: one row for each job. */
-export interface JobStore extends JobReadings {
-  readonly options: StoreOptions;
-  readonly claim: Operation<Claim, Claimed>;
-  readonly keepTicket: Operation<Ticket, boolean>;
-  readonly send: Operation<Ticket, Owned>;
-  readonly append: Operation<Append, Owned>;
-  readonly end: Operation<End, { readonly isEnded: boolean; readonly dropped: readonly string[] }>;
-  readonly free: Operation<Free, boolean>;
-  readonly stop: Operation<Stop, boolean>;
-  readonly attend: Operation<TendInput, { readonly isLost: boolean }>;
-  readonly tend: Operation<TendInput & { readonly by: string }, Tended>;
-  readonly settled: Operation<Owner, null>;
-  readonly erase: Operation<null, Erased>;
-  readonly operations: readonly (Operation<never, unknown> | Reading<never, unknown>)[];
-}
+export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The owner of a job. */
 export type Owner = {
@@ -85,7 +71,7 @@ type Stop = {
 };
 
 /** Creates the operations on the jobs of a plugin. */
-export function createJobStore(context: StoreContext): JobStore {
+export function createJobStore(context: StoreContext) {
   const { kind } = context;
   const readings = createReadings(kind);
   const operations = {
@@ -128,10 +114,10 @@ export function createJobStore(context: StoreContext): JobStore {
     erase: createErase(context),
   };
   return {
-    options: context,
+    options: context as StoreOptions,
     ...readings,
     ...operations,
-    operations: [...Object.values(readings), ...Object.values(operations)] as never,
+    operations: [...Object.values(readings), ...Object.values(operations)] as StoredPart["operations"],
   };
 }
 

@@ -1,12 +1,9 @@
-import type { JobEvent, Source, UserData } from "@sluice/worker-proxy";
-import { limited } from "@sluice/worker-proxy/internal";
+import type { Source, UserData } from "@sluice/worker-proxy";
+import { within } from "@sluice/worker-proxy/internal";
 import type { Follow } from "./follow.js";
 import { awaitEnd } from "./open-response.js";
-import type { ListedJob } from "./readings.js";
-import type { JobServer } from "./server.js";
 import type { JobStore } from "./store.js";
-import { type TendContext, tendJob } from "./tend.js";
-import { userKey } from "./user-key.js";
+import type { Tend, TendContext } from "./tend.js";
 
 /** A response in an export. */
 export interface ExportedJob {
@@ -24,9 +21,10 @@ export interface ExportedJob {
 
 interface UserDataOptions {
   readonly store: JobStore;
-  readonly eventKind: JobEvent["kind"];
   readonly follow: Source<Follow>;
-  readonly getServer: () => JobServer;
+  readonly tend: Tend;
+  /** Opens the rows of a user. */
+  open(env: unknown, userId: string): Promise<TendContext>;
 }
 
 /** Most characters of the responses in one export. */
@@ -35,50 +33,33 @@ const EXPORT_CHARACTERS = 4 * 1024 * 1024;
 const STOP_MS = 30_000;
 
 /** Creates the access to the jobs of a user, for the operator. */
-export function createUserData(options: UserDataOptions) {
-  const { store, getServer } = options;
-  const { kind } = store.options;
-  const userData: UserData<unknown> = {
-    name: kind,
+export function createUserData(options: UserDataOptions): UserData<unknown> {
+  const { store, open } = options;
+  return {
+    name: store.options.kind,
     eraseUser: async (env, userId) => eraseJobs(await open(env, userId), options),
     exportUser: async (env, userId) => exportJobs(await open(env, userId), store),
   };
-  return { userData, list };
-
-  async function open(env: unknown, userId: string): Promise<TendContext> {
-    return { host: getServer().host(env), key: await userKey(userId), env };
-  }
-
-  async function list(env: unknown, userId: string, after: string): Promise<readonly ListedJob[]> {
-    const { host, key } = await open(env, userId);
-    return host.run(key, store.list, { after });
-  }
 }
 
 /** Stops what runs, and deletes everything. What can't be settled stays until it is, without its response. */
 async function eraseJobs(context: TendContext, options: UserDataOptions): Promise<void> {
-  const { store, follow } = options;
+  const { store, follow, tend } = options;
   const { host, key } = context;
-  const server = options.getServer();
   const unsettled = new Set<string>();
   for (;;) {
     const erased = await host.run(key, store.erase, null);
     for (const id of erased.unsettled) unsettled.add(id);
     for (const id of erased.open) {
       // one that was lost has no owner that could stop it
-      await tendJob(context, options, server, id);
-      await limited(STOP_MS, (signal) => raceSignal(signal, awaitEnd(host, key, follow, id)));
+      await tend(context, id);
+      const ended = awaitEnd(host, key, follow, id).then(() => true);
+      if (!(await within(STOP_MS, ended)))
+        throw new Error(`${store.options.kind}: a request took longer than ${STOP_MS} ms to stop`);
     }
     if (erased.open.length === 0 && !erased.hasMore) break;
   }
-  for (const id of unsettled) await tendJob(context, options, server, id);
-}
-
-function raceSignal(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-    work.then(resolve, reject);
-  });
+  for (const id of unsettled) await tend(context, id);
 }
 
 async function exportJobs({ host, key }: TendContext, store: JobStore): Promise<readonly ExportedJob[]> {

@@ -1,52 +1,24 @@
 import type { CallOutcome } from "@sluice/worker-proxy";
-import {
-  checkedType,
-  holdsKey,
-  logError,
-  outcomeOf,
-  parsed,
-  Refusal,
-  readAnswer,
-  readText,
-  type StreamEnd,
-  usageOf,
-} from "@sluice/worker-proxy/internal";
+import { checkedType, type Refusal, readAnswer, type StreamEnd } from "@sluice/worker-proxy/internal";
 import { errorLines } from "../jobs/follow.js";
 import { makeEventParts } from "../jobs/parts.js";
-import { headOf } from "../jobs/run.js";
-import type { Ending, Sending } from "../jobs/sending.js";
-import type { JobServer } from "../jobs/server.js";
+import { headOf } from "../jobs/refusals.js";
+import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 
 /** Larger than any response that is no stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const EVENTS = "text/event-stream";
 
 /** Reads the gateway's response: its events as they come, or JSON in their place. */
-export async function respond(sending: Sending, response: Response, server: JobServer): Promise<Ending> {
+export async function respond(sending: Sending, response: Response): Promise<Ending> {
   const { type, body } = checkedType(response, true);
-  const { chunkMs } = server.settings.way.timeout;
-  if (type === EVENTS) return await readStream(sending, body, chunkMs);
-  const { call, live, keys, status, headers } = sending;
-  const text = await readText({ response, call }, JSON_CHARACTERS, chunkMs);
-  const json = parsed(text);
-  call.close(true);
-  const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
-  if (holdsKey(text, keys)) {
-    live.head = headOf(new Refusal("upstream_type"));
-    return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
-  }
-  if (!live.setText(text, { status, headers, type: "application/json" }))
-    logError("resumableStreams: JSON in the place of a stream is not stored; see maxBytes");
-  return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
+  if (type === EVENTS) return await readStream(sending, body);
+  return await readWhole(sending, response, JSON_CHARACTERS);
 }
 
 /** Stores the events as they come. The gateway has to wait while too many wait for their rows. */
-async function readStream(
-  sending: Sending,
-  body: ReadableStream<Uint8Array>,
-  stallMs: number,
-): Promise<Ending> {
-  const { call, owner, keys, request, headers } = sending;
+async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): Promise<Ending> {
+  const { call, owner, keys, request, headers, server } = sending;
   let events: string[] = [];
   owner.begin({ status: 200, headers, type: EVENTS });
   const add = () => {
@@ -61,7 +33,7 @@ async function readStream(
       {
         keys,
         choices: Number(request.body["n"] ?? 1),
-        stallMs,
+        stallMs: server.settings.way.timeout.chunkMs,
         onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
         onPass: add,
         onEnd: resolve,

@@ -1,7 +1,7 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
 import { checkSignal } from "../host/check-signal.js";
-import { createJobs } from "../jobs/jobs.js";
+import { createJobs, readKey } from "../jobs/jobs.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { createStreamOperations } from "./operations.js";
@@ -19,7 +19,6 @@ export interface ResumableStreamsOptions {
   readonly maxPerUser?: number;
 }
 
-const KEY = /^[\x21-\x7e]{1,255}$/;
 const PATH = "/v1/chat/streams/{id}";
 
 /**
@@ -91,8 +90,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     checkSignal();
     const { request, user, env, isPublic = false } = admitted;
-    const key = request.headers.get("idempotency-key");
-    if (key !== null && !KEY.test(key)) throw jobRefusal("idempotency_key_invalid");
+    const key = readKey(request);
     const id = key === null ? makeId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
     const sent = await jobs.send(admitted, { id, eventId: id, maxOpen: isPublic ? undefined : maxOpen });
     const { head, body, isReplayed } = sent;

@@ -8,7 +8,7 @@ import { openTCPProxy } from "./tcp-proxy.js";
  * Proxies on one Postgres, as processes have them: each with a network of its own, which a test cuts.
  */
 
-export { RESERVED };
+export { RESERVED, sharedOptions };
 
 interface Given extends Partial<ProxyOptions<unknown>> {
   readonly server: PostgresServer;
