@@ -44,7 +44,7 @@ test("case 119: no order of faults, silences, readers, repeats, stops and crashe
         await process.host.silenceOwners(user);
       },
       async passTime() {
-        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
+        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
       },
     }).catch((error: Error) => {
       error.message = `seed ${SEED + run}: ${error.message}`;

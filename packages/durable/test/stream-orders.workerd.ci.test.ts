@@ -13,6 +13,8 @@ const openObject = async (user: string) => STORED.get(STORED.idFromName(`user:${
 
 /** Ends the object of a user as a crash does, and lets its jobs have been silent for too long. */
 async function lose(user: string): Promise<void> {
+  // workerd itself ends if an object is aborted while its streams are canceled
+  await new Promise((resolve) => setTimeout(resolve, 50));
   const abort = (_: unknown, state: object) => (state as { abort(reason: string): void }).abort("lost");
   await runInDurableObject(await openObject(user), abort).catch(() => {});
   await runInDurableObject(await openObject(user), (_, { storage }) => {
@@ -22,7 +24,7 @@ async function lose(user: string): Promise<void> {
 
 test("case 119: no order of faults, silences, readers, repeats, stops and crashes in a Durable Object loses an event, lies about an end, or keeps a place or money", async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  for (let run = 0; run < runsOf(12, 0.1); run += 1) {
+  for (let run = 0; run < runsOf(8, 0.1); run += 1) {
     const random = openRandom(SEED + run);
     const orders = openOrderGateway(random);
     gateway.answers((request) => orders.respond(request));
@@ -33,7 +35,7 @@ test("case 119: no order of faults, silences, readers, repeats, stops and crashe
       send: (request) => proxy.fetch(request, env as unknown as StoredEnv) as Promise<Response>,
       lose: () => lose(user),
       async passTime() {
-        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
+        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
         await runDurableObjectAlarm(await openObject(user));
       },
     }).catch((error: Error) => {
