@@ -1,5 +1,6 @@
 import type { User } from "@sluice/worker-proxy";
 import { ensure, hashOf } from "@sluice/worker-proxy/internal";
+import { createUserKey } from "../host/user-key.js";
 import { checkAmount } from "./amounts.js";
 
 /** The user whose budgets are read, and the environment of the request. */
@@ -84,11 +85,6 @@ export function checkLimits<Env>(limits: BudgetLimits<Env>): readonly Rule<Env>[
 /** Returns the most that can be spent from one key of a limit. */
 export function readLimit<Env>({ name, limit }: Rule<Env>, reader: BudgetReader<Env>): number {
   return checkAmount(typeof limit === "function" ? limit(reader) : limit, `limits.${name}`);
-}
-
-/** Returns the key of the rows of one user. A hash: platforms show keys in their dashboards. */
-export async function createUserKey(userId: string): Promise<string> {
-  return `user:${await hashOf(userId)}`;
 }
 
 /** The rows of a limit: a key of the host, and the name below it. */

@@ -1,6 +1,7 @@
 import type { BoundHost, UserData } from "@sluice/worker-proxy";
+import { createUserKey } from "../host/user-key.js";
 import type { LimitAccess } from "./limit-access.js";
-import { type BudgetReader, createUserKey, findPlaces, isOwn, type Rule } from "./limits.js";
+import { type BudgetReader, findPlaces, isOwn, type Rule } from "./limits.js";
 import { erase, list } from "./operations.js";
 import { type ReserveOptions, run } from "./reservations.js";
 import type { NamedSums } from "./tables.js";

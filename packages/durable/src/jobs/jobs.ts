@@ -8,6 +8,7 @@ import type {
 } from "@sluice/worker-proxy";
 import { ensure, hashOf, Refusal, serverIn, tooMany } from "@sluice/worker-proxy/internal";
 import { job } from "../host/define.js";
+import { createUserKey } from "../host/user-key.js";
 import { createFollow, type Follow } from "./follow.js";
 import { type OpenedResponse, openResponse } from "./open-response.js";
 import type { ListedJob } from "./readings.js";
@@ -19,7 +20,6 @@ import { createJobStore, type JobStore, type StoreOptions, type TendInput } from
 import { JOB_TABLES } from "./table.js";
 import { type JobServer, type Tend, type TendContext, tendJob } from "./tend.js";
 import { createUserData } from "./user-data.js";
-import { userKey } from "./user-key.js";
 
 /** Options of the jobs of a plugin. */
 export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store" | "tend"> {
@@ -110,7 +110,7 @@ export function createJobs(options: JobsOptions): Jobs {
   };
 
   async function open(env: unknown, userId: string): Promise<TendContext> {
-    return { host: getServer().host(env), key: await userKey(userId), env };
+    return { host: getServer().host(env), key: await createUserKey(userId), env };
   }
 
   async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<SentResponse> {

@@ -1,7 +1,7 @@
 import type { AdmittedRequest, Source } from "@sluice/worker-proxy";
 import { limited, Refusal } from "@sluice/worker-proxy/internal";
 import { checkSignal } from "../host/check-signal.js";
-import { userKey } from "../jobs/user-key.js";
+import { createUserKey } from "../host/user-key.js";
 import { renameTask } from "./end-handler.js";
 import { type Follow, openBody } from "./follow.js";
 import { pollTask, type WatchParts } from "./jobs.js";
@@ -32,7 +32,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
     checkSignal();
     const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
     const host = server().host(env);
-    const key = await userKey(user.id);
+    const key = await createUserKey(user.id);
     const asked = { id, userId: user.id, rules, firstPollInMs: 0, maxOpen: getMaxOpen(admitted) };
     const opened = await host.run(key, openWatch, asked);
     if ("refused" in opened) throw createWatchRefusal(opened.refused, TOO_MANY);
@@ -46,7 +46,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
     await server()
       .host(env)
-      .run(await userKey(user.id), markRemoved, { id });
+      .run(await createUserKey(user.id), markRemoved, { id });
     return new Response(null, { status: 204 });
   }
 
@@ -58,7 +58,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
   async function servePoll(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { env, user, id = "", sentId = id } = admitted;
     const host = server().host(env);
-    const key = await userKey(user.id);
+    const key = await createUserKey(user.id);
     let task = await host.run(key, findWatch, { id });
     if (!task || needsReader(task)) {
       const asked = {
@@ -98,7 +98,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
     const start = async () =>
       server()
         .host(env)
-        .run(await userKey(user.id), startWatch, {
+        .run(await createUserKey(user.id), startWatch, {
           ...{ id, userId: user.id, rules, created, random: Math.random() },
           maxOpen: getMaxOpen(admitted),
           envelope: readTask(receipt)?.envelope ?? null,

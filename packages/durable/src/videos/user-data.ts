@@ -1,6 +1,6 @@
 import type { AdminOperation, UserData } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
-import { userKey } from "../jobs/user-key.js";
+import { createUserKey } from "../host/user-key.js";
 import { DEAD_LETTERS_KEY, removeLettersOfUser } from "./dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";
 import { pollAgain } from "./polls.js";
@@ -18,7 +18,7 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
     async eraseUser(env, userId) {
       const server = parts.server();
       const host = server.host(env);
-      const key = await userKey(userId);
+      const key = await createUserKey(userId);
       for (let isDone = false; !isDone; ) {
         const erased = await host.run(key, eraseWatches, null);
         for (const task of erased.stopped)
@@ -30,7 +30,7 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
     },
     async exportUser(env, userId) {
       const host = parts.server().host(env);
-      const key = await userKey(userId);
+      const key = await createUserKey(userId);
       const all: unknown[] = [];
       let characters = 0;
       for (let after = "", isDone = false; !isDone; ) {
@@ -53,7 +53,7 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
     {
       name: "watches/list",
       async run(env, { user, cursor }) {
-        const key = await userKey(readText("user", user));
+        const key = await createUserKey(readText("user", user));
         const after = cursor === undefined ? "" : readText("cursor", cursor);
         const tasks = await open(env).run(key, listWatches, { after });
         const last = tasks.length === PAGE ? tasks.at(-1) : undefined;
@@ -66,7 +66,7 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
       name: "watches/poll",
       async run(env, { user, id: given }) {
         const host = open(env);
-        const key = await userKey(readText("user", user));
+        const key = await createUserKey(readText("user", user));
         const id = readText("id", given);
         await host.run(key, pollAgain, { id });
         await pollTask(parts, { host, key, env }, id);

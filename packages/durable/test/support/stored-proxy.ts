@@ -15,7 +15,7 @@ import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import type { ClosableHost } from "../../src/host/closable.js";
 import { operation, reading } from "../../src/host/define.js";
-import { userKey } from "../../src/jobs/user-key.js";
+import { createUserKey } from "../../src/host/user-key.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
@@ -172,7 +172,7 @@ function watchHost(host: ClosableHost) {
       const silence = operation("test.silence", (tx) =>
         tx.query("UPDATE jobs SET alive_until = 0 WHERE key = ? AND expires_at IS NULL", tx.key),
       );
-      await bound?.run(await userKey(userId), silence, null);
+      await bound?.run(await createUserKey(userId), silence, null);
     },
     /** Number of rows in a table. */
     async count(table: string): Promise<number | undefined> {

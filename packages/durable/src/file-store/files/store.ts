@@ -1,6 +1,7 @@
 import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
-import { ensure, hashOf, readBinding, readOption, type Server } from "@sluice/worker-proxy/internal";
+import { ensure, readBinding, readOption, type Server } from "@sluice/worker-proxy/internal";
 import type { Bucket } from "../../buckets/bucket.js";
+import { createUserKey } from "../../host/user-key.js";
 import { deleteFromBucket, type StoredName } from "./bucket-files.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings, STORES_MS } from "./options.js";
@@ -62,11 +63,6 @@ export interface Store<Env> {
   open(env: Env, userId: string, host?: BoundHost): Promise<UserFiles>;
 }
 
-/** Returns the key of a user's rows. An id may be longer than a key, and have any letters. */
-async function toUserKey(userId: string): Promise<string> {
-  return `user:${await hashOf(userId)}`;
-}
-
 /** Makes a store of options. */
 export function createStore<Env>(settings: FileSettings<Env>): Store<Env> {
   let server: Server<Env> | undefined;
@@ -86,7 +82,7 @@ export function createStore<Env>(settings: FileSettings<Env>): Store<Env> {
     async open(env, userId, host = store.server.host(env)) {
       const bucket = await store.readBucket(env);
       const links = await store.readLinks(env);
-      const key = await toUserKey(userId);
+      const key = await createUserKey(userId);
       const run: UserFiles["run"] = (operation, input) => callStorage(() => host.run(key, operation, input));
       const user = { userId, settings, bucket, links, run };
       return { ...user, ...openSpace(host, user) };
