@@ -53,8 +53,9 @@ interface Received {
  *
  * @example
  * ```ts
- * const sendMail: EndHandler<Env> = async ({ userId, state, id }, { env, signal }) => {
- *   await fetch(env.MAIL_URL, { method: "POST", body: JSON.stringify({ userId, state, id }), signal });
+ * const sendMail: EndHandler<Env> = async ({ userId, state, id }, { signal }) => {
+ *   const body = JSON.stringify({ userId, state, id });
+ *   await fetch("https://mail.example.com/send", { method: "POST", body, signal });
  * };
  * videoWatch<Env>({ onEnd: [sendMail] });
  * ```
