@@ -6,7 +6,7 @@ import type { JobStore } from "./store.js";
 import type { Tend, TendContext } from "./tend.js";
 
 /** A response in an export. */
-export interface ExportedJob {
+interface ExportedJob {
   readonly id: string;
   readonly state: string;
   readonly code?: string | undefined;
