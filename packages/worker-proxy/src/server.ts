@@ -34,7 +34,8 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
     report: (subject, error, env) => void logCause(subject, error, { env, log }),
   };
   ensure(!host || !hosts.has(host), "host: belongs to one proxy; make another one");
-  let bound: ReturnType<NonNullable<typeof host>["open"]> | undefined;
+  const bound = host?.open(setup);
+  if (host) hosts.add(host);
   const server: Server<Env> = {
     settings,
     setup,
@@ -48,9 +49,6 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
     },
   };
   for (const plugin of plugins) plugin.connect?.(server);
-  // last: its timers run jobs of the plugins, and a plugin that refuses leaves no open database
-  bound = host?.open(setup);
-  if (host) hosts.add(host);
   return server;
 }
 

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import { Listeners } from "./listeners.js";
-import { createListener, ignore, type PostgresConnection } from "./postgres-pool.js";
+import type { PostgresConnection } from "./postgres-connection.js";
+import { createListener, ignore } from "./postgres-pool.js";
 
 /** Pause before the listening connection is made again. */
 const RECONNECT_MS = 200;

@@ -1,17 +1,10 @@
 import type { Reader } from "@sluice/worker-proxy";
 import pg from "pg";
+import type { PostgresConnection } from "./postgres-connection.js";
 import { createStorageError } from "./storage-error.js";
 import { checkValues } from "./values.js";
 
 type Query = Reader["query"];
-
-/** Options of the package `pg`, such as `ssl`. */
-export interface PostgresConnection {
-  /** Number of connections of this process, beside one that listens. @default 10 */
-  readonly max?: number;
-  readonly ssl?: boolean | object;
-  readonly [option: string]: unknown;
-}
 
 /** Longest time for an operation with all its attempts. */
 const MAX_RUN_MS = 10_000;

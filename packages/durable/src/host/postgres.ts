@@ -4,7 +4,8 @@ import { type ClosableHost, DRAIN_MS } from "./closable.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";
 import { PostgresBus } from "./postgres-bus.js";
-import { type PostgresConnection, PostgresPool } from "./postgres-pool.js";
+import type { PostgresConnection } from "./postgres-connection.js";
+import { PostgresPool } from "./postgres-pool.js";
 import { Queues } from "./queues.js";
 import { runOperation, runReading } from "./run-operation.js";
 import { refuseNested } from "./run-step.js";
@@ -14,7 +15,7 @@ import { TimerRows } from "./timer-rows.js";
 import { type TimerPlace, Timers } from "./timers.js";
 import { checkKey } from "./values.js";
 
-export type { PostgresConnection } from "./postgres-pool.js";
+export type { PostgresConnection } from "./postgres-connection.js";
 
 /** Options of {@link postgresHost}. */
 export interface PostgresHostOptions {
