@@ -28,7 +28,7 @@ const changedKeys = {
   PROXY_SECRET_OLD: secrets.PROXY_SECRET,
 };
 
-/** Tests a template whose bundle may be 10 % larger than it was on 25 November 2026: `kibibytes`. */
+/** Tests a template whose bundle stays below a size: `kibibytes`, at most 10 % more than it was measured. */
 export function testTemplate(name: string, kibibytes: number, closings: readonly Closing[]): void {
   const deployed = runTemplate(name, (settings) => ({
     bare: { given: {} },
