@@ -1,7 +1,7 @@
 import { postgresHost } from "@sluice/durable/postgres";
 import type { BoundHost } from "@sluice/worker-proxy";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultPart, hold, planInnocent, readIds, readSum, reserve } from "./fixture/fault-part.js";
 import { createHostProgram, type HostProcess, type HostProgram } from "./support/host-process.js";
 import { createPlace, openProxy } from "./support/hosts.js";
@@ -20,6 +20,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await program.close();
   await server.close();
+});
+
+// a database that is away is in the log
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 const keysOf = (name: string, count: number) => Array.from({ length: count }, (_, nth) => `${name} ${nth}`);
