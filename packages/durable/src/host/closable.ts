@@ -1,4 +1,5 @@
-import type { Host } from "@sluice/worker-proxy";
+import type { BoundHost, Host, HostSetup } from "@sluice/worker-proxy";
+import { ensure } from "@sluice/worker-proxy/internal";
 
 /** A host that has connections or a file open. */
 export interface ClosableHost<Env = unknown> extends Host<Env> {
@@ -10,4 +11,24 @@ export interface ClosableHost<Env = unknown> extends Host<Env> {
 }
 
 /** Longest wait for jobs at the end. */
-export const DRAIN_MS = 10_000;
+const DRAIN_MS = 10_000;
+
+interface ClosableBoundHost extends BoundHost {
+  close(withinMs: number): Promise<void>;
+}
+
+/** Creates a host that opens for one proxy, and closes what it opened. */
+export function createClosableHost<Env>(
+  open: (setup: HostSetup<never>) => ClosableBoundHost,
+): ClosableHost<Env> {
+  let bound: ClosableBoundHost | undefined;
+  return {
+    open(setup) {
+      ensure(!bound, "host: belongs to one proxy; make another one");
+      const opened = open(setup as HostSetup<never>);
+      bound = opened;
+      return () => opened;
+    },
+    close: async (withinMs = DRAIN_MS) => bound?.close(withinMs),
+  };
+}

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { BoundHost, HostSetup, JobContext, Reader, Value } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
-import { type ClosableHost, DRAIN_MS } from "./closable.js";
+import { type ClosableHost, createClosableHost } from "./closable.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";
@@ -43,16 +43,7 @@ const MAX_STATEMENTS = 1_000;
 export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<Env> {
   const { file, env = process.env } = options ?? {};
   ensure(typeof file === "string" && file !== "", 'nodeHost: file: give a path, "sluice.db", or ":memory:"');
-  let bound: SQLiteHost | undefined;
-  return {
-    open(setup) {
-      ensure(!bound, "host: belongs to one proxy; make another one");
-      const opened = new SQLiteHost(file, setup as HostSetup<never>, env);
-      bound = opened;
-      return () => opened;
-    },
-    close: async (withinMs = DRAIN_MS) => bound?.close(withinMs),
-  };
+  return createClosableHost((setup) => new SQLiteHost(file, setup, env));
 }
 
 class SQLiteHost implements BoundHost {

@@ -1,6 +1,6 @@
 import type { BoundHost, HostSetup, JobContext } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
-import { type ClosableHost, DRAIN_MS } from "./closable.js";
+import { type ClosableHost, createClosableHost } from "./closable.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";
 import { PostgresBus } from "./postgres-bus.js";
@@ -59,16 +59,7 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
     Number.isSafeInteger(max) && max >= 2,
     "postgresHost: connection.max: give a whole number from 2 up",
   );
-  let bound: PostgresHost | undefined;
-  return {
-    open(setup) {
-      ensure(!bound, "host: belongs to one proxy; make another one");
-      const opened = new PostgresHost({ url, schema, connection, env }, setup as HostSetup<never>);
-      bound = opened;
-      return () => opened;
-    },
-    close: async (withinMs = DRAIN_MS) => bound?.close(withinMs),
-  };
+  return createClosableHost((setup) => new PostgresHost({ url, schema, connection, env }, setup));
 }
 
 class PostgresHost implements BoundHost {
