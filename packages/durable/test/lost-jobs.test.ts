@@ -47,15 +47,22 @@ function openProcesses() {
   return { purse, gateway, open };
 }
 
+/** The first process has sent a create, and was killed before the response. */
+async function loseCreate() {
+  const processes = openProcesses();
+  const { gateway, open } = processes;
+  gateway.hangs();
+  const first = open();
+  void first.create("one");
+  await expect.poll(() => gateway.requests.length).toBe(1);
+  await first.host.crash();
+  return processes;
+}
+
 describe("case 102: a create whose process is gone", () => {
   test("is never sent again: the same error under its key for a day, and its reservation is spent", async () => {
     const lines = silenceLog();
-    const { purse, gateway, open } = openProcesses();
-    gateway.hangs();
-    const first = open();
-    void first.create("one");
-    await expect.poll(() => gateway.requests.length).toBe(1);
-    await first.host.crash();
+    const { purse, gateway, open } = await loseCreate();
     const second = open();
     gateway.responds(() => Response.json(image));
     for (const at of [SILENCE_MS, SILENCE_MS + 1000, 86_000_000]) {
@@ -73,12 +80,7 @@ describe("case 102: a create whose process is gone", () => {
 
   test("waits for it as long as it may be alive", async () => {
     silenceLog();
-    const { gateway, open } = openProcesses();
-    gateway.hangs();
-    const first = open();
-    void first.create("one");
-    await expect.poll(() => gateway.requests.length).toBe(1);
-    await first.host.crash();
+    const { gateway, open } = await loseCreate();
     const second = open();
     const waiting = second.create("one");
     await expect.poll(() => second.host.opened).toBe(1);
@@ -148,12 +150,7 @@ describe("case 102: a create whose process is gone", () => {
 
   test("case 142: is settled and reported once, however many ask for it at once", async () => {
     silenceLog();
-    const { purse, gateway, open } = openProcesses();
-    gateway.hangs();
-    const first = open();
-    void first.create("one");
-    await expect.poll(() => gateway.requests.length).toBe(1);
-    await first.host.crash();
+    const { purse, open } = await loseCreate();
     vi.setSystemTime(START + SILENCE_MS);
     const second = open();
     const codes = await Promise.all(
@@ -166,12 +163,7 @@ describe("case 102: a create whose process is gone", () => {
 
   test("is settled by a timer if nobody asks again", async () => {
     silenceLog();
-    const { purse, gateway, open } = openProcesses();
-    gateway.hangs();
-    const first = open();
-    void first.create("one");
-    await expect.poll(() => gateway.requests.length).toBe(1);
-    await first.host.crash();
+    const { purse, open } = await loseCreate();
     vi.setSystemTime(START + 61_000);
     const second = open();
     await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost" }]);
