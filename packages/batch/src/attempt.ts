@@ -49,6 +49,8 @@ export type AttemptEnd =
       readonly isOpen: boolean;
       /** True if the user's next attempt reuses the key. */
       readonly reusesKey: boolean;
+      /** True if this run has not sent the request: an earlier one did. */
+      readonly isLeft: boolean;
       readonly ticket: number;
     };
 
@@ -89,7 +91,8 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
     }
 
     function createEnd(error: unknown, billing: Billing): AttemptEnd {
-      return { error, billing, isOpen, reusesKey: canReuseKey(error, billing), ticket };
+      const isLeft = billing === "maybe" && last === undefined;
+      return { error, billing, isOpen, reusesKey: canReuseKey(error, billing), isLeft, ticket };
     }
   }
 }

@@ -90,7 +90,8 @@ function isReady({ isBusy, record }: Entry): boolean {
 }
 
 /**
- * Processes one request to its end, or puts it back into the queue. Returns the billing of failed attempts.
+ * Processes one request to its end, or puts it back into the queue. Returns the billing of the attempts of this run if
+ * they failed.
  *
  * @throws the error that ends the run
  */
@@ -131,8 +132,8 @@ function toResult({ id, kind, request, record }: Entry): BatchResult {
 async function recordFailure(
   { ledger, write, pace, stopped }: RunContext,
   entry: Entry,
-  { error, billing, isOpen, reusesKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
-): Promise<Billing> {
+  { error, billing, isOpen, reusesKey, isLeft, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
+): Promise<Billing | undefined> {
   const known = toError(error);
   const isUnconfirmed = billing === "maybe" || (isOpen && isKeyTaken(error));
   const isBack = isTemporary(error) || isFatal(error);
@@ -142,7 +143,7 @@ async function recordFailure(
     const key = isUnconfirmed && reusesKey ? entry.record?.key : undefined;
     const left = isUnconfirmed ? "maybe" : billing;
     await ledger.save(entry, { state, key, open: undefined, error: toStoredError(known, left) }, write);
-    return left;
+    return isLeft ? undefined : left;
   }
   // a request with an attempt that may be billed keeps its record
   if (!isOpen) await ledger.save(entry, { state: "waiting" }, write);

@@ -16,7 +16,7 @@ type Crash = readonly ["before write" | "after write" | "after answer", number];
 function createProcess(
   storage: RecordStorage,
   network: Network,
-  { crash, keys = false, list = createReefs(4) }: World = {},
+  { crash, keys = false, list = createReefs(4), concurrency = 2 }: World = {},
 ) {
   const counts = { "before write": 0, "after write": 0, "after answer": 0 };
   let isDead = false;
@@ -44,7 +44,7 @@ function createProcess(
   };
   const lock = async () => ({ write, release: async () => {} });
   const world = openBatch(list, {
-    concurrency: 2,
+    concurrency,
     storage: { ...storage, write, lock },
     client: { fetch, idempotencyKeys: keys },
   });
@@ -56,6 +56,7 @@ interface World {
   readonly crash?: Crash;
   readonly keys?: boolean;
   readonly list?: readonly BatchRequest[];
+  readonly concurrency?: number;
 }
 
 /** A proxy that remembers, with a gateway that makes what it is asked for. */
@@ -104,6 +105,19 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
       done: 4,
     });
     expect(sent).toHaveLength(4);
+  });
+});
+
+test("a process that dies with 16 requests in flight leaves them unconfirmed, and the next one sends the rest", async () => {
+  const storage = memoryStorage();
+  const more = { list: createReefs(20), concurrency: 16 };
+  const answer = async (request: Request) => createImageResponse(await readPrompt(request));
+  const killed = createProcess(storage, answer, { ...more, crash: ["after answer", 1] });
+  expect(await killed.end()).toBe("died");
+  expect(await createProcess(storage, answer, more).end()).toMatchObject({
+    status: "done",
+    unconfirmed: 16,
+    done: 4,
   });
 });
 
