@@ -222,15 +222,16 @@ export const faults: readonly Fault[] = [
     proxied: { billing: "maybe", text: "" },
   },
   {
-    name: "an error of 300 MB",
+    // what a browser reads ahead before it closes the connection depends on its load: only the end is checked
+    name: "an error of 4 MB that does not end",
     verb: "create",
     script: async (wire) => {
       await wire.write(`${head(500, "application/json")}{"error":{"message":"`);
-      await wire.flood("x".repeat(PIECE), times(300));
+      await wire.flood("x".repeat(PIECE), times(4));
     },
     ends: refused(500),
     proxied: refused(502),
-    megabytes: 24,
+    megabytes: 5,
   },
   {
     name: "JSON of 300 MB in place of a stream",
