@@ -50,7 +50,6 @@ beforeAll(() => {
   // the stores are those of the repository, over the core with the model
   const paths = {
     "@sluice/core": ["./src/entries/index.ts"],
-    "@sluice/core/internal/media": ["./src/entries/internal-media.ts"],
     "@sluice/core/*": ["./src/entries/*.ts"],
     "@sluice/stores": [`${root}packages/stores/src/index.ts`],
   };

@@ -157,7 +157,6 @@ beforeAll(async () => {
     types: [],
     jsx: "react-jsx",
     paths: {
-      "@sluice/core/internal/media": ["../../../packages/core/src/entries/internal-media.ts"],
       "@sluice/core/*": ["../../../packages/core/src/entries/*.ts"],
       "@sluice/core": ["../../../packages/core/src/entries/index.ts"],
       "@sluice/stores/*": ["../../../packages/stores/src/*.ts"],

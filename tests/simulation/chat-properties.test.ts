@@ -6,7 +6,6 @@ import {
   createChatStore,
   memoryStorage,
 } from "@sluice/stores";
-import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -19,6 +18,7 @@ import {
   streamAnswer,
 } from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
+import type { WhenBusy } from "../support/when-busy.js";
 
 /** Next step of the user, the app, a tool or the gateway; numbers choose among the possible ones. */
 type Step =

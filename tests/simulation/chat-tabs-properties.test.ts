@@ -1,5 +1,4 @@
 import { type ChatMessage, memoryStorage } from "@sluice/stores";
-import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";
@@ -14,6 +13,7 @@ import {
   type Tab,
   waitForRest,
 } from "../support/tabs-scenario.js";
+import type { WhenBusy } from "../support/when-busy.js";
 
 // what a chat loads on demand is there from now on, at once
 beforeAll(() => readStored(memoryStorage()));

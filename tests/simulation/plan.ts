@@ -1,4 +1,4 @@
-import type { WhenBusy } from "@sluice/stores/internal";
+import type { WhenBusy } from "../support/when-busy.js";
 import type { DiskMode } from "./disk.js";
 import { gatewayFaults } from "./gateway.js";
 import type { LockMode } from "./locks.js";

@@ -10,12 +10,12 @@ import {
   repairMessages,
   streamChat,
 } from "@sluice/core";
-import { emptyMessage } from "@sluice/core/internal";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { checkRequest, models } from "@sluice/core/schemas";
 import { createEventParser } from "@sluice/core/sse";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { emptyMessage } from "../../packages/core/src/chat/protocol/accumulate.js";
 import { clientOf, frame, question, streamAnswer } from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
 

@@ -1,7 +1,7 @@
-import type { RecordStorage } from "@sluice/core";
-import type { SharedDevices, SyncStatus } from "@sluice/core/internal";
-import { mergeRecords, type OpenDevices } from "@sluice/stores/internal";
+import type { RecordStorage, SharedDevices, SyncStatus } from "@sluice/core";
+import type { OpenDevices } from "@sluice/stores/extend";
 import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
+import { mergeRecords } from "../../packages/stores/src/chat/merge-records.js";
 import type { Page } from "./page.js";
 import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";

@@ -22,7 +22,7 @@ import {
   type VideoTaskList,
   type VideoTaskStore,
 } from "@sluice/stores";
-import type { WhenBusy } from "@sluice/stores/internal";
+import type { WhenBusy } from "../support/when-busy.js";
 import { openTree, type Tree } from "./hooks.js";
 import type { Page } from "./page.js";
 import type { Random } from "./random.js";

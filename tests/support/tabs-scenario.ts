@@ -7,7 +7,6 @@ import {
   createChatStore,
   memoryStorage,
 } from "@sluice/stores";
-import type { WhenBusy } from "@sluice/stores/internal";
 import {
   clientOf,
   openBody,
@@ -15,6 +14,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../../packages/core/test/support/gateway.js";
+import type { WhenBusy } from "./when-busy.js";
 
 /** Behaviour of a tab's storage when it is read. */
 export type Reads = "sound" | "hangs" | "fails";

@@ -50,7 +50,7 @@ test.each(Object.entries(entries))("each value of %s is in a guide, a README or 
 
 const packages = join(import.meta.dirname, "../../packages");
 const DECLARATION =
-  /(\/\*\*(?:(?!\*\/).)*\*\/\n(?:\/[/*][^\n]*\n)*)?^export (?:async |abstract )?(function|const|class|interface|type) (\w+)/gms;
+  /(\/\*\*(?:(?!\*\/).)*\*\/\n(?:\/[/*][^\n]*\n)*)?^export (?:async |abstract )?(function|const|class|interface|type)\*? (\w+)/gms;
 const LIST = /^export (?:type )?\{([^}]*)\} from "([^"]+)";$/gm;
 
 interface Exported {

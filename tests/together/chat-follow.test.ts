@@ -6,9 +6,9 @@ import {
   streamResumption,
   toResponse,
 } from "@sluice/core";
-import type { ChatResumeOptions } from "@sluice/core/internal";
 import { createEmulator } from "@sluice/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ChatResumeOptions } from "../../packages/core/src/chat/resume.js";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { chunk, done, finish, type Recorded } from "../../packages/worker-proxy/test/support/upstream.js";

@@ -1,5 +1,5 @@
 import { type Client, type ClientEvent, subscribeToEvents } from "@sluice/core";
-import { createStore, systemClock } from "@sluice/core/internal";
+import { createStore, systemClock } from "@sluice/core/extend";
 import { getTap, type TappedRequest } from "./tap.js";
 
 type Step = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;

@@ -1,5 +1,5 @@
 import type { Store } from "@sluice/core";
-import { createStore, systemClock } from "@sluice/core/internal";
+import { createStore, systemClock } from "@sluice/core/extend";
 import { createConnectionError, createResponse, type Fault } from "./faults.js";
 import { tapBody } from "./tapped-body.js";
 

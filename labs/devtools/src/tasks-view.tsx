@@ -1,4 +1,5 @@
-import { parseJSON, parseVideoTask } from "@sluice/core/internal";
+import { parseVideoTask } from "@sluice/core";
+import { parseJSON } from "@sluice/core/extend";
 import type { CallRecord, Recorded } from "./recording.js";
 import { isPaidPath } from "./tap.js";
 import { formatDuration, formatTime } from "./texts.js";

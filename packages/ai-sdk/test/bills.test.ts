@@ -1,7 +1,7 @@
 import { createSluice } from "@sluice/ai-sdk";
 import { createChatTransport } from "@sluice/ai-sdk/transport";
 import type { ClientOptions } from "@sluice/core";
-import { systemClock } from "@sluice/core/internal";
+import { systemClock } from "@sluice/core/extend";
 import * as ai from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

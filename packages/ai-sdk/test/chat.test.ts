@@ -1,4 +1,4 @@
-import { systemClock } from "@sluice/core/internal";
+import { systemClock } from "@sluice/core/extend";
 import {
   generateObject,
   generateText,

@@ -10,13 +10,14 @@ import {
   ResponseError,
   streamChat,
 } from "@sluice/core";
-import type { AnyRequest } from "@sluice/core/internal";
-import { cancelWith, canReuseKey, createBackoff, createRandomId } from "@sluice/core/internal";
+import { canReuseKey, createBackoff, createRandomId } from "@sluice/core/extend";
+import { cancelWith } from "@sluice/stores/extend";
 import type { Entry, Ledger, Write } from "./ledger.js";
 import type { Offers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
 import type { Pace } from "./pace.js";
 import type { BatchRecord } from "./records.js";
+import type { AnyRequest } from "./request.js";
 
 /** Number of retries after a lost response that the proxy can replay. */
 const MAX_REPEATS = 3;

@@ -1,5 +1,5 @@
 import { isGatewayError } from "@sluice/core";
-import { isClosedRoute } from "@sluice/core/internal";
+import { isClosedRoute } from "@sluice/core/extend";
 
 /** Returns true for a temporary failure, after which the request is sent again. */
 export function isTemporary(error: unknown): boolean {

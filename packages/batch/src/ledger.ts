@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { awaitWithin, createFingerprint } from "@sluice/core/internal";
+import { awaitWithin, createFingerprint } from "@sluice/core/extend";
 import type { BatchItem, BatchItemState } from "./item.js";
 import { type BatchRecord, parseRecord, restoreError, shownStates } from "./records.js";
 import type { ListedRequest } from "./request.js";

@@ -1,6 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { addUserPrefix } from "@sluice/core/internal";
-import { isLocked, withLock } from "@sluice/stores/internal";
+import { addUserPrefix, isLocked, withLock } from "@sluice/stores/extend";
 import type { Write } from "./ledger.js";
 
 /** Time between two attempts to acquire a storage's lock, in milliseconds. */

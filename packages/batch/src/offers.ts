@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { fetchOffers, isRemembered } from "@sluice/core/internal";
+import { fetchOffers, isRemembered } from "@sluice/core/extend";
 import type { Entry } from "./ledger.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { createBackoff } from "@sluice/core/internal";
+import { createBackoff } from "@sluice/core/extend";
 
 /** Number of pauses in a row without progress after which a run ends. */
 const MAX_PAUSES = 12;

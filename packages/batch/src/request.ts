@@ -1,5 +1,12 @@
 import { type ChatRequest, ConfigurationError, type ImageRequest, type VideoRequest } from "@sluice/core";
-import type { AnyRequest } from "@sluice/core/internal";
+
+/** A request with `checks: false`: it may have any model and fields. */
+export interface AnyRequest {
+  /** Id of the model. */
+  readonly model: string;
+  /** A field of the model. */
+  readonly [field: string]: unknown;
+}
 
 interface Named {
   /**

@@ -1,5 +1,5 @@
 import { type Billing, type Client, watchVideoTask } from "@sluice/core";
-import { toError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/extend";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
 import { isFatal, isKeyTaken, isTaskFinal, isTemporary } from "./failures.js";
 import type { BatchResult } from "./item.js";

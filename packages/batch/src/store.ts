@@ -1,12 +1,6 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import {
-  assertClient,
-  createReader,
-  createStore,
-  reportStorageFailure,
-  toError,
-} from "@sluice/core/internal";
-import { getClientStorage, registerForget } from "@sluice/stores/internal";
+import { assertClient, createOptionsReader, createStore, toError } from "@sluice/core/extend";
+import { getClientStorage, registerForget, reportStorageFailure } from "@sluice/stores/extend";
 import { applyDecision, type Decision, giveUp, sendAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
 import { assertSameRequests, createLedger, type Ledger, toItem, type Write } from "./ledger.js";
@@ -60,7 +54,7 @@ export function createBatch(
   options: BatchOptions | (() => BatchOptions),
 ): Batch {
   assertClient(client);
-  const readOptions = createReader(options);
+  const readOptions = createOptionsReader(options);
   const { id, storage: given } = checkOptions(readOptions());
   const readList = () => parseList(typeof requests === "function" ? requests() : requests);
   const readLedger = () => ledger.read(readList());

@@ -2,7 +2,6 @@ import { type Clock, systemClock } from "./base/clock.js";
 import { hashToId } from "./base/equality.js";
 import { isolate } from "./base/isolate.js";
 import { noteUnknownOptions, print } from "./base/note-options.js";
-import type { Scoped } from "./base/user-prefix.js";
 import { explainKey, explainOptions, isBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
@@ -16,7 +15,7 @@ import type { VideoTaskParser } from "./vocabulary/video-task.js";
  * The gateway's address, headers and settings: the first argument of every function that sends a request.
  * `createClient` creates it. Frozen. No field contains the key, so it is safe to log.
  */
-export interface Client extends Connection, Scoped {
+export interface Client extends Connection {
   /** True if the app has an `onEvent`. The client then prints nothing. */
   readonly hasOnEvent: boolean;
   /** The user whose data this client stores; undefined without the option. */

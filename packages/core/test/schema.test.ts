@@ -1,12 +1,4 @@
 import { streamChat } from "@sluice/core";
-import {
-  chatModels,
-  findChatModel,
-  findImageModel,
-  findVideoModel,
-  imageModels,
-  videoModels,
-} from "@sluice/core/internal";
 import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
@@ -347,18 +339,4 @@ test("checks: false sends a request unchanged that the tables do not know", asyn
   const request = { model: "alpha-v5", messages, depth: "deep" };
   expect((await streamChat(client, request, { checks: false }).result()).message.content).toBe("Hi");
   expect(await requests[0]?.json()).toEqual({ model: "alpha-v5", messages, depth: "deep", stream: true });
-});
-
-test("A model is found in its table by any text, and no other text finds anything", () => {
-  const id: string = "delta-5.3";
-  expect(findChatModel(id)?.maxTokens).toBe(131_072);
-  for (const [table, find] of [
-    [chatModels, findChatModel],
-    [imageModels, findImageModel],
-    [videoModels, findVideoModel],
-  ] as const) {
-    for (const [name, row] of Object.entries(table)) expect(find(name)).toBe(row);
-    for (const name of ["", "delta-5.4", "constructor", "__proto__", "toString"])
-      expect(find(name)).toBeUndefined();
-  }
 });

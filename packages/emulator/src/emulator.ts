@@ -1,4 +1,4 @@
-import { noteOptions } from "@sluice/core/internal";
+import { noteOptions } from "@sluice/core/extend";
 import { systemClock, waitForAbort } from "./base/clock.js";
 import { createFaultServer, isFaultPath } from "./fault-cases/serve-faults.js";
 import { createGateway } from "./gateway.js";

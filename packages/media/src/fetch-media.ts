@@ -8,15 +8,14 @@ import {
   ValidationError,
 } from "@sluice/core";
 import {
-  callAtLimit,
-  createBodyReader,
+  callAfter,
   type Exchange,
   openExchange,
-  readBody,
+  readChunks,
   readRefusal,
-  readSignedType,
   rejectOnAbort,
-} from "@sluice/core/internal/media";
+} from "@sluice/core/extend";
+import { readSignedType } from "@sluice/core/files";
 import { parseDataURI } from "./checks/data-uri.js";
 
 /** Options of {@link fetchMedia}. */
@@ -74,7 +73,7 @@ export async function fetchMedia(
       ? new Response(decoded)
       : await fetchResponse(client, exchange, createRequest(url, exchange.signal));
     if (!response.ok) throw await createRefusal(client, exchange, response);
-    return await setType(new Blob(await readChunks(client, exchange, response, maxBytes)), response);
+    return await setType(new Blob(await readParts(client, exchange, response, maxBytes)), response);
   } catch (error) {
     if (isGatewayError(error)) throw error;
     if (exchange.signal.aborted) throw exchange.signal.reason;
@@ -109,8 +108,11 @@ function createRequest(url: string | URL, signal: AbortSignal): Request {
 async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
   signal.throwIfAborted();
   const answered = new AbortController();
-  callAtLimit(client.clock, firstChunkMs, answered.signal, () =>
-    abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
+  const late = () =>
+    abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk"));
+  // one more task: when a frozen page resumes, its timer and the response are due together, and the response must win
+  callAfter(client.clock, firstChunkMs, answered.signal, () =>
+    callAfter(client.clock, 0, answered.signal, late),
   );
   try {
     return await rejectOnAbort(client.fetch(request), signal);
@@ -126,29 +128,21 @@ async function createRefusal(client: Client, { signal }: Exchange, response: Res
   return error;
 }
 
-async function readChunks(client: Client, exchange: Exchange, response: Response, maxBytes: number) {
+async function readParts(client: Client, exchange: Exchange, response: Response, maxBytes: number) {
   const declared = Number(response.headers.get("content-length"));
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  const reader = readBody(client, exchange, createBodyReader(response), {
-    use(bytes) {
-      size += bytes?.length ?? 0;
-      if (size > maxBytes) throw createTooLarge(maxBytes);
-      if (bytes) chunks.push(bytes as Uint8Array<ArrayBuffer>);
-      return bytes !== undefined;
-    },
-    lose(error): boolean {
-      throw error;
-    },
-  });
-  try {
-    if (declared > maxBytes) throw createTooLarge(maxBytes);
-    while (await reader.read());
-    if (size < declared) throw createUnreadable(`it broke off after ${size} of ${declared} bytes`);
-    return chunks;
-  } finally {
-    reader.cancel();
+  if (declared > maxBytes) {
+    response.body?.cancel().catch(() => {});
+    throw createTooLarge(maxBytes);
   }
+  for await (const bytes of readChunks(client, exchange, response)) {
+    size += bytes.length;
+    if (size > maxBytes) throw createTooLarge(maxBytes);
+    chunks.push(bytes as Uint8Array<ArrayBuffer>);
+  }
+  if (size < declared) throw createUnreadable(`it broke off after ${size} of ${declared} bytes`);
+  return chunks;
 }
 
 /** Sets the type from the file's first bytes. Text is never a result: a proxy or a captive portal sent it. */

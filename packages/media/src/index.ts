@@ -1,4 +1,4 @@
-export { type ArchivedMedia, getArchivedMedia, toDataURI } from "@sluice/core/internal/media";
+export { type ArchivedMedia, getArchivedMedia, toDataURI } from "@sluice/core/files";
 export { checkMedia } from "./checks/check.js";
 export { checkRequestMedia } from "./checks/check-request-media.js";
 export { type FittedImage, fitImage } from "./checks/fit.js";

@@ -1,4 +1,5 @@
-import { findVideoModel } from "@sluice/core/internal";
+import type { VideoModel } from "@sluice/core";
+import { videoModels } from "@sluice/core/extend";
 import { isRecord } from "./is-record.js";
 import { priceSeconds, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
@@ -54,6 +55,11 @@ export function readRequestMetadata(request: object): VideoMetadata {
     inputSeconds: refersToVideo ? undefined : 0,
     tokens: undefined,
   };
+}
+
+/** Finds the row of a video model; undefined for an unknown id. */
+export function findVideoModel(id: string) {
+  return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;
 }
 
 interface Defaults {

@@ -1,5 +1,5 @@
 import type { Store } from "@sluice/core";
-import { createStore, systemClock } from "@sluice/core/internal";
+import { createStore, systemClock } from "@sluice/core/extend";
 import { type ErrorMessages, errorMessages } from "@sluice/stores";
 
 /** An image for the next message. */

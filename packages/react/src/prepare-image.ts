@@ -1,4 +1,4 @@
-import { findSignedType } from "@sluice/core/internal";
+import { findSignedType } from "@sluice/core/files";
 
 const types = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 /** Number of bytes that contain the signature of every type. */

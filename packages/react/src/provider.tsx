@@ -1,6 +1,6 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import { noteReplacedClient } from "@sluice/core/internal";
 import { createContext, type ReactNode, useContext, useEffect, useRef } from "react";
+import { noteReplacedClient } from "./note-replaced-client.js";
 
 const ClientContext = createContext<Client | undefined>(undefined);
 

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { createRegistry, type Registry } from "@sluice/core/internal";
+import { createRegistry, type Registry } from "./registry.js";
 
 /** A kind of store that components share by id. */
 interface StoreKind<Options, Store> {

@@ -1,6 +1,6 @@
 import type { ChatModel } from "@sluice/core";
-import { chatModels, findChatModel } from "@sluice/core/internal";
-import { registerForget } from "@sluice/stores/internal";
+import { chatModels } from "@sluice/core/extend";
+import { registerForget } from "@sluice/stores/extend";
 import {
   type ChangeEvent,
   type ClipboardEvent,
@@ -143,7 +143,7 @@ function createStore(_: object, read: () => UseAttachmentsOptions): AttachmentSt
 }
 
 function canSee(model: string): boolean {
-  return findChatModel(model)?.seesImages ?? true;
+  return chatModels[model as ChatModel]?.seesImages ?? true;
 }
 
 function createVerbs({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {

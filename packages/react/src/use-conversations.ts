@@ -6,7 +6,6 @@ import {
   type ConversationListState,
   createConversationList,
 } from "@sluice/stores";
-import { normalizeFolder } from "@sluice/stores/internal";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";
@@ -84,8 +83,9 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   const all = isHydrated ? state.conversations : none;
   const inFolder = useMemo(() => {
     if (folder === undefined) return all;
-    const name = normalizeFolder(folder);
-    return name === undefined ? none : all.filter((one) => one.folder === name);
+    // as the list stores it, so that accents of all keyboards compare equal
+    const name = folder.trim().normalize();
+    return name === "" ? none : all.filter((one) => one.folder === name);
   }, [all, folder]);
   const conversations = useMemo(() => inFolder.slice(0, pages * pageSize), [inFolder, pages, pageSize]);
   const { getSnapshot, subscribe, show, ...verbs } = store;

@@ -1,9 +1,9 @@
-import { noteOptions, type WithOptions } from "@sluice/core/internal";
+import { noteOptions } from "@sluice/core/extend";
 import { useState } from "react";
 import { useClientIfAny } from "./provider.js";
 
 /** Warns about unknown options of a hook at its mount, in development. */
-export function useNotedOptions(of: WithOptions, options: object): void {
+export function useNotedOptions(of: Parameters<typeof noteOptions>[0], options: object): void {
   const client = useClientIfAny();
   useState(() => client && noteOptions(of, options, client));
 }

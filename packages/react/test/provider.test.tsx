@@ -8,7 +8,8 @@ import { clientOf, settled } from "../../core/test/support/gateway.js";
 let warned: string[] = [];
 /** Waits until the code of the warnings would have been run. */
 async function loadHints(): Promise<void> {
-  await import("../../core/src/base/use-hints.js");
+  await import("../src/compare-clients.js");
+  await import("../../stores/src/chat/compare-models.js");
   await settled();
 }
 const options: ClientOptions = {

@@ -10,7 +10,7 @@ import {
   memoryStorage,
   webStorage,
 } from "@sluice/stores";
-import { hasLocks, isLocked } from "@sluice/stores/internal";
+import { hasLocks, isLocked } from "@sluice/stores/extend";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer, waitUntil } from "../../core/test/support/gateway.js";

@@ -1,5 +1,5 @@
 import { generateImages, getVideoTask } from "@sluice/core";
-import { getArchivedMedia } from "@sluice/core/internal/media";
+import { getArchivedMedia } from "@sluice/core/files";
 import {
   createVideoTaskList,
   createVideoTaskStore,

@@ -1,5 +1,4 @@
 import { type ClientOptions, type VideoTask, type WatchOptions, watchVideoTask } from "@sluice/core";
-import type { PollEvent } from "@sluice/core/internal";
 import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import {
@@ -9,6 +8,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../../core/test/support/gateway.js";
+import type { PollEvent } from "../src/tasks/polling.js";
 
 const url = "https://cdn.test/v.mp4?sig=1";
 const PATH = "/v1/video/generations/t-1";

@@ -1,6 +1,6 @@
 import { APICallError } from "@ai-sdk/provider";
 import { type AnyGatewayError, type Billing, type Client, isGatewayError } from "@sluice/core";
-import { readDelivery } from "@sluice/core/internal";
+import { getDelivery } from "@sluice/core/extend";
 
 /** A call of the provider, as described by its error. */
 export interface Call {
@@ -74,7 +74,7 @@ function toHeaders(error: AnyGatewayError): Record<string, string> {
  */
 function isRetryable({ client, isQuery, isMade }: Call, error: AnyGatewayError): boolean {
   if (isMade || !isTemporary(error)) return false;
-  const delivery = readDelivery(error);
+  const delivery = getDelivery(error);
   return isQuery || delivery === "not-sent" || (delivery === "refused" && client.retry.limit === 0);
 }
 

@@ -1,6 +1,5 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
-import type { ChatParams } from "@sluice/core/internal";
 import type { ModelRequest } from "@sluice/core/schemas";
 
 /** Name of this provider: the key of its `providerOptions` and `providerMetadata`. */
@@ -20,7 +19,7 @@ type Plain<Fields> = Fields extends object ? { [Key in keyof Fields]: Plain<Fiel
  * ```
  */
 export type SluiceModelOptions<Model extends ChatModel | ImageModel | VideoModel> = Model extends ChatModel
-  ? Plain<Omit<ChatParams[Model], "tools" | "tool_choice">>
+  ? Plain<Omit<ModelRequest<Model>, "model" | "messages" | "stream" | "tools" | "tool_choice">>
   : Model extends ImageModel
     ? Plain<Omit<Partial<ModelRequest<Model>>, "model" | "prompt">>
     : Model extends `beta${string}`

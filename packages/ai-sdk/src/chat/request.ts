@@ -1,19 +1,19 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
-import { findChatModel } from "@sluice/core/internal";
+import type { ChatModel, ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
+import { chatModels } from "@sluice/core/extend";
 import { readFields } from "../base/provider-options.js";
 import { createWarnings, type Warnings } from "../base/warnings.js";
 import { toMessages } from "./messages.js";
 
 type Options = LanguageModelV4CallOptions;
-type Row = ReturnType<typeof findChatModel>;
+type Row = (typeof chatModels)[ChatModel] | undefined;
 
 /**
  * Converts a call of the SDK to a request. Drops settings that the model lacks, with a warning. An unknown model gets
  * all settings, without checks.
  */
 export async function toRequest(client: Client, model: string, options: Options, isStream = false) {
-  const row = findChatModel(model);
+  const row = Object.hasOwn(chatModels, model) ? chatModels[model as ChatModel] : undefined;
   const warnings = createWarnings();
   const messages = await toMessages(options.prompt, warnings);
   const body = {

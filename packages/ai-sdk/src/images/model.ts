@@ -6,7 +6,7 @@ import {
   type ImageResult,
   isGatewayError,
 } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { type Call, toCallError } from "../base/call-error.js";
 import { toRequestOptions } from "../base/call-options.js";
 import { NAME } from "../base/provider-options.js";

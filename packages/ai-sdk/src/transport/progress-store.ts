@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { awaitWithin } from "@sluice/core/internal";
+import { awaitWithin } from "@sluice/core/extend";
 import type { UIMessage } from "ai";
 
 /**

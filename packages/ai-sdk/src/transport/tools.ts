@@ -1,5 +1,5 @@
 import type { JSONValue, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { asSchema, type ModelMessage, type Tool, type ToolSet, type UIMessageChunk } from "ai";
 
 /** A tool call of the model. */

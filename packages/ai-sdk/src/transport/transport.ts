@@ -1,5 +1,5 @@
 import { type ChatRequest, type Client, streamChat } from "@sluice/core";
-import { canReuseKey, createFingerprint, createRandomId } from "@sluice/core/internal";
+import { canReuseKey, createFingerprint, createRandomId } from "@sluice/core/extend";
 import {
   type ChatTransport,
   convertToModelMessages,

@@ -2,8 +2,8 @@ import type {
   Experimental_VideoModelV4CallOptions as CallOptions,
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
-import type { VideoRequest } from "@sluice/core";
-import { findVideoModel } from "@sluice/core/internal";
+import type { VideoModel, VideoRequest } from "@sluice/core";
+import { videoModels } from "@sluice/core/extend";
 import { toURL } from "../base/files.js";
 import { readFields } from "../base/provider-options.js";
 import { createWarnings } from "../base/warnings.js";
@@ -20,7 +20,7 @@ interface Medium {
  * before anything is sent. A silently changed resolution would be paid.
  */
 export async function toRequest(model: string, options: CallOptions) {
-  const row = findVideoModel(model);
+  const row = Object.hasOwn(videoModels, model) ? videoModels[model as VideoModel] : undefined;
   const warnings = createWarnings();
   if (options.fps !== undefined) warnings.unsupported("fps");
   const media = await readMedia(options);

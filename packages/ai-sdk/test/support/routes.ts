@@ -1,6 +1,6 @@
 import { createSluice } from "@sluice/ai-sdk";
 import { type ClientOptions, createClient } from "@sluice/core";
-import { systemClock } from "@sluice/core/internal";
+import { systemClock } from "@sluice/core/extend";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";

@@ -1,6 +1,13 @@
 import * as v from "valibot";
-import { type CheckResult, checkByModel, notEmpty, type RequestOf } from "../base/validate.js";
+import {
+  assertAccepted,
+  type CheckResult,
+  checkByModel,
+  notEmpty,
+  type RequestOf,
+} from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
+import type { Connection } from "../transport/send.js";
 import { assetModels } from "../vocabulary/media-models.js";
 
 const required = v.pipe(v.string(), notEmpty());
@@ -59,4 +66,23 @@ export function checkAssetRequest(request: unknown): CheckResult {
     { resource: "asset", models: assetModels, schemas: { "gamma-asset": registration } },
     () => {},
   );
+}
+
+/**
+ * Checks a request as `createAsset` does, for an add-on that works before it sends: a request that breaks a rule is not
+ * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
+ *
+ * @throws {ValidationError} if the request breaks a rule
+ * @example
+ * ```ts
+ * const fields = { GroupId: "group-1", Name: "hero", AssetType: "Image", URL: "https://a.example/hero.png" };
+ * assertAssetRequest(client, { model: "gamma-asset", ...fields });
+ * ```
+ */
+export function assertAssetRequest(
+  client: Pick<Connection, "warn">,
+  request: unknown,
+  options?: { readonly checks?: boolean | undefined },
+): void {
+  assertAccepted(request, checkAssetRequest, client.warn, options);
 }

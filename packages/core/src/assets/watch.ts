@@ -14,7 +14,14 @@ import {
   ValidationError,
 } from "../vocabulary/errors.js";
 
-/** The task definition of assets: their states, texts and lookup. */
+/**
+ * The task definition of assets: their states, texts and lookup.
+ *
+ * @example
+ * ```ts
+ * const { state } = (await assets.read(client, assets.toHandle("a-1"), {})).task;
+ * ```
+ */
 export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   name: "asset",
   success: "active",
@@ -25,6 +32,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   route:
     "add assets to its `routes`, and set its `gateway.assetLookup` to the path that the client's assetLookup has",
   toHandle: (asset) => createAssetHandle(typeof asset === "string" ? asset : asset.id),
+  assertReady: (client) => void assertLookup(client, "an asset"),
   async read(client, handle, options) {
     const lookup = assertLookup(client, `the asset ${handle.id}`);
     const request = (path: string, body?: unknown) =>
@@ -102,7 +110,7 @@ export function watchAsset(
  *
  * @throws {ConfigurationError} when the client has none
  */
-export function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
+function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
   if (assetLookup) return assetLookup;
   throw new ConfigurationError(`${what} can't be looked up: give createClient() gateway: { assetLookup }`);
 }

@@ -37,6 +37,18 @@ export interface Backoff {
 /**
  * Creates a backoff. It counts attempts without progress, not errors. So it also ends if a server responds forever
  * without new data.
+ *
+ * @example
+ * ```ts
+ * const backoff = createBackoff(client, { limit: 5, firstMs: 1000, longestMs: 30_000 });
+ * for (;;)
+ *   try {
+ *     await storage.write("notes", new Map([["a", { text: "Hello" }]]));
+ *     break;
+ *   } catch (error) {
+ *     await backoff.wait(error, { signal });
+ *   }
+ * ```
  */
 export function createBackoff(
   { clock, random }: { readonly clock: Clock; readonly random: () => number },

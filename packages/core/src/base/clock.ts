@@ -9,13 +9,28 @@ export interface Clock {
 /** Longest delay that `setTimeout` supports. A longer one fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The platform's clock. */
+/**
+ * The platform's clock.
+ *
+ * @example
+ * ```ts
+ * const startedAt = systemClock.now();
+ * ```
+ */
 export const systemClock: Clock = { now: () => performance.now(), sleep: createSleep(true) };
 
 /** The platform's clock, for waits that do not keep the process alive. */
 const idleClock: Clock = { now: systemClock.now, sleep: createSleep(false) };
 
-/** Returns a clock whose waits do not keep the process alive, as Node's timers do. Returns a test clock unchanged. */
+/**
+ * Returns a clock whose waits do not keep the process alive, as Node's timers do. Returns a test clock unchanged.
+ *
+ * @example
+ * ```ts
+ * const clock = toIdleClock(client.clock);
+ * await clock.sleep(60_000, signal);
+ * ```
+ */
 export function toIdleClock(clock: Clock): Clock {
   return clock === systemClock ? idleClock : clock;
 }
@@ -48,7 +63,15 @@ export function addAbortListener(signal: AbortSignal | undefined, act: () => voi
   return () => signal?.removeEventListener("abort", act);
 }
 
-/** Calls `act` after `ms` milliseconds, unless `cancelled` aborts first. Never calls it if `ms` is infinite. */
+/**
+ * Calls `act` after `ms` milliseconds, unless `cancelled` aborts first. Never calls it if `ms` is infinite.
+ *
+ * @example
+ * ```ts
+ * const waiting = new AbortController();
+ * callAfter(client.clock, 60_000, waiting.signal, () => show("a minute has passed"));
+ * ```
+ */
 export function callAfter(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
   if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
 }
@@ -69,7 +92,20 @@ export interface Span {
   readonly end: () => void;
 }
 
-/** Opens a span of at most `ms` milliseconds. `late` returns the abort reason for the time limit. */
+/**
+ * Opens a span of at most `ms` milliseconds. `late` returns the abort reason for the time limit.
+ *
+ * @example
+ * ```ts
+ * const late = () => new DOMException("no response within 10 s", "TimeoutError");
+ * const span = openSpan(client.clock, signal, 10_000, late);
+ * try {
+ *   await fetch("/tool", { signal: span.signal });
+ * } finally {
+ *   span.end();
+ * }
+ * ```
+ */
 export function openSpan(
   clock: Clock,
   caller: AbortSignal | undefined,
@@ -93,7 +129,14 @@ export function openSpan(
   };
 }
 
-/** Awaits `promise`. Rejects with the signal's reason when the signal aborts, even if the work ignores the signal. */
+/**
+ * Awaits `promise`. Rejects with the signal's reason when the signal aborts, even if the work ignores the signal.
+ *
+ * @example
+ * ```ts
+ * const records = await rejectOnAbort(storage.read("notes"), signal);
+ * ```
+ */
 export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const ignoreAbort = addAbortListener(signal, () => reject(signal?.reason));
@@ -105,6 +148,10 @@ export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | unde
  * Waits for `promise` for at most `ms` milliseconds. After that, the work continues and its result is ignored.
  *
  * @throws a `DOMException` named `TimeoutError` that begins with `what`; what `promise` rejects with
+ * @example
+ * ```ts
+ * const records = await awaitWithin(client.clock, 3000, storage.read("notes"), "the storage");
+ * ```
  */
 export async function awaitWithin<T>(
   clock: Clock,
@@ -115,22 +162,4 @@ export async function awaitWithin<T>(
   const createLateError = () => new DOMException(`${what} did not respond within ${ms} ms`, "TimeoutError");
   const { signal, end } = openSpan(clock, undefined, ms, createLateError);
   return rejectOnAbort(promise, signal).finally(end);
-}
-
-/**
- * Lets the browser handle input and render, then continues as soon as possible. `setTimeout(0)` is slower: browsers
- * delay nested timers by 4 ms, and by one second in a hidden page. `scheduler.yield` continues before timers and
- * rendering, so the page would not paint while bytes arrive.
- */
-export function yieldToHost(): Promise<void> {
-  return new Promise((resolve) => {
-    // React Native lacks `MessageChannel`
-    if (!globalThis.MessageChannel) return void setTimeout(resolve);
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(undefined);
-  });
 }

@@ -19,7 +19,14 @@ export function findNearest(given: string, known: readonly string[]): string | u
   return found;
 }
 
-/** Returns a suffix for a message that suggests an entry of `known`; empty if none is similar. */
+/**
+ * Returns a suffix for a message that suggests an entry of `known`; empty if none is similar.
+ *
+ * @example
+ * ```ts
+ * throw new Error(`There is no command vidoe${formatSuggestion("vidoe", ["chat", "image", "video"])}`);
+ * ```
+ */
 export function formatSuggestion(given: string, known: readonly string[]): string {
   const name = findNearest(given, known);
   return name === undefined ? "" : `; did you mean \`${name}\`?`;

@@ -1,7 +1,6 @@
 import { ConfigurationError, type Issue, isGatewayError } from "../vocabulary/errors.js";
 import { findNearest, formatSuggestion } from "./did-you-mean.js";
 import type { WithOptions } from "./option-names.js";
-import type { ReplacedClient } from "./use-hints.js";
 
 /*
  * Help for developers. Each function tests `process.env.NODE_ENV` itself, because bundlers replace the expression in
@@ -20,6 +19,10 @@ interface Warner {
  * and only TypeScript would report it. In production, this function only checks the client.
  *
  * @throws {ConfigurationError} if `createClient` did not create `client`
+ * @example
+ * ```ts
+ * noteOptions("createUploadStore", { use: "reference_image" }, client);
+ * ```
  */
 export function noteOptions(of: WithOptions, options: unknown, client: Warner): void {
   assertClient(client);
@@ -40,6 +43,12 @@ export function noteUnknownOptions(of: WithOptions, options: unknown, client: Wa
  * Checks the first argument of a function, which is easy to forget.
  *
  * @throws {ConfigurationError}
+ * @example
+ * ```ts
+ * export function createUsageStore(from: Client) {
+ *   assertClient(from);
+ * }
+ * ```
  */
 export function assertClient(client: Warner | undefined): void {
   if (typeof client?.warn !== "function")
@@ -63,36 +72,13 @@ export function print(issue: Issue, options?: { readonly onEvent?: unknown }): v
 }
 
 /**
- * Warns if two subscribers of one chat have different models, because each one sends with its model. Not in production.
+ * Prints an error of a store's state that a developer has to fix. Not in production or with `onEvent`.
  *
- * @returns a function that ends the subscription
+ * @example
+ * ```ts
+ * noteMistake(new ConfigurationError("id: is missing"), client);
+ * ```
  */
-export function noteModel(
-  client: Warner,
-  id: string | undefined,
-  read: () => { readonly model: string },
-): () => void {
-  let isOver = false;
-  try {
-    if (process.env.NODE_ENV !== "production" && id !== undefined)
-      import("./use-hints.js")
-        .then(({ compareModels }) => compareModels(client, id, { read, isOver: () => isOver }))
-        .catch(() => {});
-  } catch {}
-  return () => {
-    isOver = true;
-  };
-}
-
-/** Warns if a new client replaces an equal one: a component has probably created both. Not in production. */
-export function noteReplacedClient(before: ReplacedClient, client: ReplacedClient): void {
-  try {
-    if (process.env.NODE_ENV !== "production" && before !== client)
-      import("./use-hints.js").then(({ compareClients }) => compareClients(before, client)).catch(() => {});
-  } catch {}
-}
-
-/** Prints an error of a store's state that a developer has to fix. Not in production or with `onEvent`. */
 export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEvent: boolean }): void {
   try {
     if (process.env.NODE_ENV !== "production" && isGatewayError(error) && !hasOnEvent)

@@ -57,17 +57,6 @@ interface SchemaIssue {
     | undefined;
 }
 
-interface PathIssue {
-  /** `items.0.name`; empty for the value itself. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** Result of a check: the value, or the issues. */
-export type Checked<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly PathIssue[] };
-
 /**
  * Rejects a schema that cannot have a JSON Schema, before the converter is loaded.
  *
@@ -97,22 +86,42 @@ export function withJSONSchema<Output>(
   return { "~standard": { ...standard, jsonSchema: { input: () => ({ ...jsonSchema }) } } };
 }
 
-/** Checks `value` with a schema. */
+/** Result of a check: the value, or the problem. */
+type Checked<Output> =
+  | {
+      /** Output of the schema. */
+      readonly value: Output;
+      /** Absent for a valid value. */
+      readonly problem?: undefined;
+    }
+  | {
+      /** All issues in one line. */
+      readonly problem: string;
+      /** Path of the first issue, `items.0.name`; empty for the value itself. */
+      readonly path: string;
+    };
+
+/**
+ * Checks `value` with a schema of any library.
+ *
+ * @example
+ * ```ts
+ * const { problem } = await checkBySchema(schema, { city: 7 });
+ * if (problem) throw new Error(`the place is not valid: ${problem}`);
+ * ```
+ */
 export async function checkBySchema<Output>(
   schema: StandardSchema<Output>,
   value: unknown,
 ): Promise<Checked<Output>> {
   const result = await schema["~standard"].validate(value);
   if (!result.issues) return result;
+  const issues = result.issues.map(({ message, path = [] }) => ({
+    message,
+    path: path.map((step) => String(typeof step === "object" ? step.key : step)).join("."),
+  }));
   return {
-    issues: result.issues.map(({ message, path = [] }) => ({
-      message,
-      path: path.map((step) => String(typeof step === "object" ? step.key : step)).join("."),
-    })),
+    problem: issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; "),
+    path: issues[0]?.path ?? "",
   };
-}
-
-/** Formats all issues in one line. */
-export function formatIssues(issues: readonly PathIssue[]): string {
-  return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
 }

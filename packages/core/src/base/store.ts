@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
-import { type Clock, callAfter, toIdleClock } from "./clock.js";
+import { type Clock, callAfter } from "./clock.js";
 import { createListeners } from "./listeners.js";
 import { noteMistake } from "./note-options.js";
 
@@ -37,6 +37,17 @@ export interface StoreOptions {
 /**
  * Creates a store that computes its state when it publishes it, at most once in `throttleMs`. A thousand changes
  * between two frames cost one computation and one notification.
+ *
+ * @example
+ * ```ts
+ * let tokens = 0;
+ * const usage = createStore(() => ({ tokens }), { clock: client.clock, throttleMs: 100 });
+ * subscribeToEvents(client, (event) => {
+ *   if (event.type !== "end") return;
+ *   tokens += Number(event.usage?.["total_tokens"] ?? 0);
+ *   usage.changed();
+ * });
+ * ```
  */
 export function createStore<State>(
   compute: () => State,
@@ -70,145 +81,21 @@ export function createStore<State>(
   }
 }
 
-/** Memoizes the last call of `make` by the identity of its argument. */
-export function memoizeLast<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
-  let last: { thing: Thing; answer: Answer } | undefined;
-  return (thing) => {
-    if (!last || last.thing !== thing) last = { thing, answer: make(thing) };
-    return last.answer;
-  };
-}
-
 /**
  * Creates a function that returns the options. Calls options that are a function at each use.
  *
  * @throws {ConfigurationError} if the options are missing
+ * @example
+ * ```ts
+ * const read = createOptionsReader({ limit: 5 });
+ * show(read().limit);
+ * ```
  */
-export function createReader<Options extends object>(options: Options | (() => Options)): () => Options {
+export function createOptionsReader<Options extends object>(
+  options: Options | (() => Options),
+): () => Options {
   if (typeof options === "function") return options;
   if (typeof options !== "object" || options === null)
     throw new ConfigurationError("the options are missing: give an object, or a function that returns one");
   return () => options;
-}
-
-/** A value of a {@link Registry}. */
-interface RegistryEntry<Value> {
-  /** The value: the same object while it is registered. */
-  readonly value: Value;
-  /** Number of holders; 0 for a value that waits for its disposal. */
-  readonly holders: number;
-}
-
-/**
- * Values shared by key. The registry keeps a value while it has holders or is busy. After that, the value lingers,
- * unless too many others do.
- */
-export interface Registry<Value> {
-  /** Returns the value of `key`, and creates it if it is missing. Does not hold it. */
-  get(key: unknown, create: () => Value): Value;
-  /** Returns the value of `key`, or undefined. */
-  peek(key: unknown): Value | undefined;
-  /** All values by their keys, with the number of their holders. For developer tools. */
-  readonly entries: ReadonlyMap<unknown, RegistryEntry<Value>>;
-  /** Holds `value` under `key`. Adds it again if it was disposed of. Returns a function that releases it. */
-  hold(key: unknown, value: Value): () => void;
-  /** Calls `listener` on each `announce`. Returns a function that unsubscribes. */
-  subscribe(listener: () => void): () => void;
-  /**
-   * Notifies the subscribers that `value` is held. Separate from `hold`, because React forbids updates during `hold`.
-   */
-  announce(value: Value): void;
-}
-
-/** Options of {@link createRegistry}. */
-export interface RegistryOptions<Value> {
-  /** Disposes of a value after its wait without holders. */
-  readonly dispose: (value: Value) => void;
-  /** Time that a value waits for another holder, in milliseconds. */
-  readonly lingerMs: (key: unknown) => number;
-  /** Returns true while a value without holders must stay. @default never */
-  readonly isBusy?: (key: unknown, value: Value) => boolean;
-  /** Largest number of values that wait for a holder. Beyond it, the oldest is disposed of. @default no limit */
-  readonly max?: number;
-  /** Clock of the wait. */
-  readonly clock: Clock;
-}
-
-/**
- * Creates a registry that counts the holders of each value. It disposes of a value without holders only after
- * `lingerMs`, so that a remount, a route change or StrictMode finds the value again.
- */
-export function createRegistry<Value>({
-  dispose,
-  lingerMs,
-  isBusy = () => false,
-  max = Number.POSITIVE_INFINITY,
-  clock,
-}: RegistryOptions<Value>): Registry<Value> {
-  interface Entry {
-    readonly value: Value;
-    holders: number;
-    leaving?: AbortController;
-  }
-  const entries = new Map<unknown, Entry>();
-  /** Keys without holders, oldest first. */
-  const left = new Set<unknown>();
-  const { subscribe, notify } = createListeners<[]>();
-
-  return {
-    entries,
-    peek: (key) => entries.get(key)?.value,
-    get(key, create) {
-      const known = entries.get(key);
-      if (known) return known.value;
-      const value = create();
-      entries.set(key, { value, holders: 0 });
-      linger(key);
-      return value;
-    },
-    hold(key, value) {
-      const entry: Entry = entries.get(key) ?? { value, holders: 0 };
-      entries.set(key, entry);
-      entry.leaving?.abort();
-      entry.holders += 1;
-      left.delete(key);
-      return () => {
-        entry.holders -= 1;
-        if (entry.holders > 0) return;
-        left.add(key);
-        linger(key);
-        // deferred, because React forbids updates during an unmount
-        if (left.size > max) queueMicrotask(disposeOfOldest);
-      };
-    },
-    subscribe,
-    announce: notify,
-  };
-
-  function linger(key: unknown): void {
-    const entry = entries.get(key);
-    if (!entry) return;
-    entry.leaving = new AbortController();
-    // otherwise a test runner in Node would wait for minutes
-    callAfter(toIdleClock(clock), lingerMs(key), entry.leaving.signal, () => {
-      if (isBusy(key, entry.value)) linger(key);
-      else remove(key, entry);
-    });
-  }
-
-  function disposeOfOldest(): void {
-    for (const key of left) {
-      if (left.size <= max) return;
-      const entry = entries.get(key);
-      if (entry && !isBusy(key, entry.value)) remove(key, entry);
-    }
-  }
-
-  function remove(key: unknown, entry: Entry): void {
-    entry.leaving?.abort();
-    entries.delete(key);
-    left.delete(key);
-    dispose(entry.value);
-    notify();
-  }
 }

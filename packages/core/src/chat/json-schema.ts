@@ -7,6 +7,10 @@ import { ConfigurationError, describeThrown } from "../vocabulary/errors.js";
  * Schema keyword. Loads the converter for valibot with the first schema.
  *
  * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be converted
+ * @example
+ * ```ts
+ * const parameters = await writeJSONSchema(zodSchema, "inputSchema");
+ * ```
  */
 export async function writeJSONSchema(
   schema: StandardSchema,

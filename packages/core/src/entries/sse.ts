@@ -1,3 +1,5 @@
+export { isErrorEvent } from "../chat/protocol/reported-error.js";
+export { createStrayLines } from "../chat/protocol/stray-lines.js";
 export {
   createEventParser,
   type EventParser,

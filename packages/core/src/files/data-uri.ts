@@ -52,7 +52,14 @@ export async function toDataURI(
   return pieces.join("");
 }
 
-/** Detects the MIME type from the first bytes of a blob; undefined for formats without a signature. */
+/**
+ * Detects the MIME type from the first bytes of a blob; undefined for formats without a signature.
+ *
+ * @example
+ * ```ts
+ * const type = (await readSignedType(file)) ?? file.type;
+ * ```
+ */
 export async function readSignedType(blob: Blob, signal?: AbortSignal): Promise<string | undefined> {
   const format = findFormat(await readBytes(blob, 0, HEAD_BYTES, signal));
   return format && signedTypes[format];

@@ -57,7 +57,15 @@ export function findFormat(head: Bytes): SignedFormat | undefined {
   return undefined;
 }
 
-/** Detects the MIME type from the first bytes of a file; undefined for a format without a signature. */
+/**
+ * Detects the MIME type from the first bytes of a file; undefined for a format without a signature.
+ *
+ * @example
+ * ```ts
+ * const head = new Uint8Array(await file.slice(0, 32).arrayBuffer());
+ * const type = findSignedType(head);
+ * ```
+ */
 export function findSignedType(head: Bytes): string | undefined {
   const format = findFormat(head);
   return format && signedTypes[format];

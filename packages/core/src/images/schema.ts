@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import {
+  assertAccepted,
   between,
   type CheckResult,
   checkByModel,
@@ -10,6 +11,7 @@ import {
   wholeNumber,
 } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
+import type { Connection } from "../transport/send.js";
 import { type ImageModel, imageModels } from "../vocabulary/media-models.js";
 
 const referenceImage = v.pipe(
@@ -114,6 +116,24 @@ export function checkImageRequest(request: unknown): CheckResult {
     { resource: "image", models: imageModels, schemas: imageRequests },
     addWarnings,
   );
+}
+
+/**
+ * Checks a request as `generateImages` does, for an add-on that works before it sends: a request that breaks a rule is not
+ * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
+ *
+ * @throws {ValidationError} if the request breaks a rule
+ * @example
+ * ```ts
+ * assertImageRequest(client, { model: "gamma-image-5-0-260128", prompt: "A reef at dawn" });
+ * ```
+ */
+export function assertImageRequest(
+  client: Pick<Connection, "warn">,
+  request: unknown,
+  options?: { readonly checks?: boolean | undefined },
+): void {
+  assertAccepted(request, checkImageRequest, client.warn, options);
 }
 
 function addWarnings(request: ImageRequest, warn: Warn): void {

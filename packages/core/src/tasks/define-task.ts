@@ -62,6 +62,12 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
   readonly late: (deadlineMs: number) => string;
   /** Creates the handle from an id or a handle. */
   readonly toHandle: (task: Handle | string) => Handle;
+  /**
+   * Throws if the client cannot query such a task, so that none is created.
+   *
+   * @default every client can
+   */
+  readonly assertReady?: (client: Client) => void;
   /** Polls the task once. */
   readonly read: (client: Client, handle: Handle, options: RequestOptions) => Promise<Polled<Task>>;
   /** Advice for the operator of a proxy that does not serve the request: "add … to its `routes`". */

@@ -60,7 +60,14 @@ function readFields({ message, msg, type, code, param }: Record<string, unknown>
   };
 }
 
-/** Parses `text` as JSON; undefined if it is not JSON. */
+/**
+ * Parses `text` as JSON; undefined if it is not JSON.
+ *
+ * @example
+ * ```ts
+ * const notes = parseJSON('["a", "b"]');
+ * ```
+ */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -69,7 +76,15 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** Returns true for an object that is not an array. */
+/**
+ * Returns true for an object that is not an array.
+ *
+ * @example
+ * ```ts
+ * const json = parseJSON('{"id": "a-1"}');
+ * const id = isRecord(json) ? json["id"] : undefined;
+ * ```
+ */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -12,7 +12,14 @@ export function readRequestId({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
-/** Returns true if a proxy does not serve the path. A retry cannot help. */
+/**
+ * Returns true if a proxy does not serve the path. A retry cannot help.
+ *
+ * @example
+ * ```ts
+ * const isMissing = (error: unknown) => isClosedRoute(error);
+ * ```
+ */
 export function isClosedRoute(error: unknown): error is APIError {
   return error instanceof APIError && error.source === "proxy" && error.code === "not_found";
 }
@@ -51,6 +58,10 @@ const REFUSED_EARLY = [401, 403, 429];
  * old one.
  *
  * @param billing billing of a stopped request. A request that did not arrive leaves its key usable
+ * @example
+ * ```ts
+ * const keepsKey = (error: unknown) => canReuseKey(error);
+ * ```
  */
 export function canReuseKey(error: unknown, billing: Billing = "maybe"): boolean {
   if (!isGatewayError(error)) return billing === "none";
@@ -71,7 +82,16 @@ export function canReuseKey(error: unknown, billing: Billing = "maybe"): boolean
 const NEVER_CONNECTED =
   /conn(ection ?)?refused|bad port|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
-/** Converts an error of `fetch` or of a broken body to a `ConnectionError`. */
+/**
+ * Converts an error of `fetch` or of a broken body to a `ConnectionError`.
+ *
+ * @example
+ * ```ts
+ * const response = await client.fetch(await createRequest(client, "/v1/usage")).catch((error) => {
+ *   throw toConnectionError(error);
+ * });
+ * ```
+ */
 export function toConnectionError(cause: unknown): ConnectionError {
   const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };
@@ -91,4 +111,17 @@ export function toConnectionError(cause: unknown): ConnectionError {
         "maybe",
         { cause },
       );
+}
+
+/**
+ * Returns how far the request of an error got: `not-sent`, `refused`, or `unknown` if the gateway may have acted. Unlike
+ * `billing`, it tells a refused request from one that never left.
+ *
+ * @example
+ * ```ts
+ * const canTryAgain = (error: unknown) => getDelivery(error) === "not-sent";
+ * ```
+ */
+export function getDelivery(error: unknown): Delivery {
+  return (isGatewayError(error) && readDelivery(error)) || findDelivery(error);
 }

@@ -12,6 +12,11 @@ const REMEMBERED_MS = 23 * 3_600_000;
 /**
  * Returns true if the proxy certainly still remembers a create request that was first sent at `sentAt` (Unix
  * milliseconds).
+ *
+ * @example
+ * ```ts
+ * const canRepeat = isRemembered(Date.now() - 60_000);
+ * ```
  */
 export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
   const age = Date.now() - sentAt;
@@ -22,6 +27,10 @@ export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
  * Fetches the offers of the proxy from `GET /health`. A gateway without a proxy offers nothing.
  *
  * @throws {ConnectionError} if the proxy is unavailable
+ * @example
+ * ```ts
+ * const isOnce = (await fetchOffers(client)).includes("once");
+ * ```
  */
 export async function fetchOffers(client: Connection): Promise<readonly string[]> {
   try {
@@ -35,15 +44,4 @@ export async function fetchOffers(client: Connection): Promise<readonly string[]
   } catch (cause) {
     throw new ConnectionError("the proxy could not be asked what it remembers", "none", { cause });
   }
-}
-
-/**
- * Returns true if the proxy offers `offer`; false for a client without idempotency keys, and for an unavailable proxy.
- */
-export async function hasOffer(client: Connection, offer: string): Promise<boolean> {
-  if (!client.idempotencyKeys) return false;
-  return fetchOffers(client).then(
-    (offers) => offers.includes(offer),
-    () => false,
-  );
 }

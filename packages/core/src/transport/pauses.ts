@@ -2,7 +2,7 @@ import { addAbortListener, type Clock, rejectOnAbort } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** The waits between attempts of all calls of a client. */
-export interface Pauses {
+interface Pauses {
   /** Creates the clock for the waits of one call. */
   readonly clock: (callId: string) => Clock;
   /** Ends the waits of a call, or of all calls. Returns false if no call waited. */

@@ -71,7 +71,7 @@ const RELEASE_MS = 1000;
  */
 export function readBody<Out>(
   client: Connection,
-  exchange: Exchange,
+  exchange: Pick<Exchange, "signal" | "chunkMs" | "abort">,
   reader: BodyReader,
   { use, lose, resetsSilence = () => true }: ByteHandlers<Out>,
 ): ByteReader<Out> {

@@ -7,6 +7,12 @@ import { createBodyReader, createToBytes } from "./read-body.js";
 /**
  * Reads the error of a response with an error status. The status decides, so a truncated, stalled or endless body is
  * fine. Reads only the beginning of a long body.
+ *
+ * @example
+ * ```ts
+ * const response = await client.fetch(await createRequest(client, "/v1/usage", { signal }));
+ * if (!response.ok) throw await readRefusal(response, client, signal);
+ * ```
  */
 export async function readRefusal(
   response: Response,

@@ -11,6 +11,10 @@ const TOTAL_MS = 30_000;
  * @param init further settings. Its headers are added to the client's headers
  * @param read reads or cancels the response's body
  * @throws a `DOMException` named `TimeoutError` after 30 s
+ * @example
+ * ```ts
+ * const usage = await requestOnce(client, "/v1/usage", {}, (response) => response.json());
+ * ```
  */
 export async function requestOnce<T>(
   client: Connection,

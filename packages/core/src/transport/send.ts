@@ -186,6 +186,17 @@ let calls = 0;
  * Opens an exchange: starts its timers and listens to the caller's signal. {@link closeExchange} closes it.
  *
  * @throws {ConfigurationError} if `createClient` did not create `client`
+ * @example
+ * ```ts
+ * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
+ * try {
+ *   await client.fetch(await createRequest(client, "/v1/uploads", { method: "POST", body: file }, exchange));
+ * } catch (error) {
+ *   closeExchange(client, exchange, {}, { error });
+ *   throw error;
+ * }
+ * closeExchange(client, exchange, {});
+ * ```
  */
 export function openExchange(
   client: Connection,
@@ -236,7 +247,15 @@ function readSettings(subject: unknown, isStream: boolean | undefined): CallSett
   return known.length > 0 ? Object.fromEntries(known) : undefined;
 }
 
-/** Emits one step of a call. */
+/**
+ * Emits one step of a call.
+ *
+ * @example
+ * ```ts
+ * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
+ * emitStep(client, exchange, { type: "request", attempt: 1 });
+ * ```
+ */
 export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
   client.emit({ ...pickIdentity(call), ...step });
 }
@@ -249,6 +268,12 @@ export function pickIdentity({ callId, kind, model, path, settings }: CallIdenti
 /**
  * Closes an exchange: emits its `end`, stops its timers and removes its listener from the caller's signal. Sets the
  * `billing` of an error of this library, and removes the key from its texts.
+ *
+ * @example
+ * ```ts
+ * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
+ * closeExchange(client, exchange, { outcome: "complete" });
+ * ```
  */
 export function closeExchange(
   client: Connection,

@@ -20,7 +20,15 @@ const DAY_MS = 86_400_000;
 /** Number of additional polls after a success without a URL. */
 const RESULT_POLLS = 3;
 
-/** The task definition of videos: their states, texts and query. */
+/**
+ * The task definition of videos: their states, texts and query.
+ *
+ * @example
+ * ```ts
+ * const { task } = await videos.read(client, videos.toHandle("t-1"), {});
+ * if (videos.isFinal(task)) show(task.state);
+ * ```
+ */
 export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>({
   name: "video",
   success: "succeeded",
@@ -83,14 +91,6 @@ export function watchVideoTask(
   options: WatchOptions<VideoTask> = {},
 ): TaskWatch<VideoTask, SucceededVideoTask> {
   return watchTask(videos, client, task, options);
-}
-
-/** Tells a proxy that watches a task that the user has removed it. Sends nothing without such a proxy. */
-export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskHandle): void {
-  if (!watchedBy) return;
-  const path = `${createVideoTaskPath(id)}/events`;
-  // the task is removed locally, even if the proxy is unreachable
-  import("./dismiss.js").then(({ dismissTask }) => dismissTask(client, path)).catch(() => {});
 }
 
 /** Polls once. The response offers `video-events` if a proxy pushes changes. */

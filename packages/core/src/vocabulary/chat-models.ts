@@ -1,6 +1,11 @@
 /**
  * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
  * use this table. Use it for forms.
+ *
+ * @example
+ * ```ts
+ * const { maxTokens } = chatModels["delta-5.3"];
+ * ```
  */
 export const chatModels = {
   /** Chat with images, tools and optional thinking (spec, Model `alpha-v4.1-flash`). */
@@ -60,8 +65,3 @@ export const chatModels = {
 
 /** Id of a chat model at the gateway. */
 export type ChatModel = keyof typeof chatModels;
-
-/** Finds the row of a chat model; undefined for an unknown id. */
-export function findChatModel(id: string): (typeof chatModels)[ChatModel] | undefined {
-  return Object.hasOwn(chatModels, id) ? chatModels[id as ChatModel] : undefined;
-}

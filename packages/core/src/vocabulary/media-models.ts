@@ -1,6 +1,11 @@
 /**
  * Table of the image models (spec, POST /v1/images/generations): the sizes that each model accepts. The spec does not
  * show the default size and the bounds of `max_images`.
+ *
+ * @example
+ * ```ts
+ * const { sizes } = imageModels["gamma-image-5-0-260128"];
+ * ```
  */
 export const imageModels = {
   /** Images of up to 4K (spec, POST /v1/images/generations). */
@@ -91,6 +96,11 @@ const betaVideo = {
 /**
  * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
  * models write `1080P`, `gamma` models `1080p`.
+ *
+ * @example
+ * ```ts
+ * const { duration } = videoModels["beta3.0-video"];
+ * ```
  */
 export const videoModels = {
   /** Videos from a prompt, frames or references (spec, Family `beta`). */
@@ -178,16 +188,7 @@ export const assetModels = {
 /** Id of the model of asset registrations. */
 export type AssetModel = keyof typeof assetModels;
 
-/** Finds the row of an image model; undefined for an unknown id. */
-export function findImageModel(id: string): (typeof imageModels)[ImageModel] | undefined {
-  return findRow(imageModels, id);
-}
-
 /** Finds the row of a video model; undefined for an unknown id. */
 export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
-  return findRow(videoModels, id);
-}
-
-function findRow<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
-  return Object.hasOwn(table, id) ? table[id as keyof Table] : undefined;
+  return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;
 }

@@ -1,4 +1,4 @@
-import { systemClock as platform } from "@sluice/core/internal";
+import { systemClock as platform } from "@sluice/core/extend";
 
 /**
  * Source of time. It has the shape of the core's clock, but `now()` is wall-clock time: responses contain Unix seconds

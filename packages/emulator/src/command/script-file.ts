@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { checkScript, type Script } from "../script/script.js";
 
 /** Reads a script from a file. Throws an `Error` that names the file, and the wrong line or field. */

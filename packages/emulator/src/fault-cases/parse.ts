@@ -1,4 +1,4 @@
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import * as v from "valibot";
 import { type FaultCase, faultErrors, faultOutcomes, operations } from "./fault-case.js";
 

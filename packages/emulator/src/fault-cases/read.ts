@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import type { FaultCase } from "./fault-case.js";
 import { assertDistinct, parseFaultCases } from "./parse.js";
 

@@ -1,4 +1,4 @@
-import { formatSuggestion } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/extend";
 import { type EmulatorClock, waitForAbort } from "../base/clock.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";

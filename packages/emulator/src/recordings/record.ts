@@ -1,4 +1,4 @@
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { type EmulatorClock, systemClock } from "../base/clock.js";
 import { createJSON } from "../server/http.js";
 import { toRequest } from "../server/request.js";

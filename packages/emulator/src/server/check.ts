@@ -1,4 +1,4 @@
-import { describeThrown, formatSuggestion } from "@sluice/core/internal";
+import { describeThrown, formatSuggestion } from "@sluice/core/extend";
 import type { ModelInfo } from "@sluice/core/schemas";
 import type { Exchange } from "./exchange.js";
 import { createBadRequest, type HandlerResponse } from "./http.js";

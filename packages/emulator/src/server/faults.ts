@@ -1,4 +1,4 @@
-import { formatSuggestion } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/extend";
 
 /** How a response fails after the request has had its effect. */
 export type FailureMode = "stall" | "truncate" | "unconfirmed" | "drop" | "malformed" | "error-frame";

@@ -1,7 +1,7 @@
-import { isPublicHTTP } from "@sluice/core/internal";
 import type { Findings } from "./check.js";
 import type { Exchange } from "./exchange.js";
 import { createBadRequest, type HandlerResponse } from "./http.js";
+import { isPublicHTTP } from "./public-address.js";
 
 /** A URL in a request, with the path of its field. */
 export interface FieldURL {

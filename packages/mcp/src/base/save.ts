@@ -3,7 +3,7 @@ import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Client } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { fetchMedia } from "@sluice/media";
 import { makeFolder } from "./make-folder.js";
 import type { Content } from "./tool.js";

@@ -6,7 +6,6 @@ import {
   type WatchOptions,
   watchVideoTask,
 } from "@sluice/core";
-import { isAbsent } from "@sluice/core/internal";
 
 /** Maximum number of 404 responses in a row before the watch ends. */
 const MAX_ABSENT = 3;
@@ -57,5 +56,6 @@ export async function* watchTask(
 
 /** Checks for a 404 about the task from the gateway, not from a server in between. */
 export function isUnknown(error: unknown): boolean {
-  return isGatewayError(error) && error.name === "APIError" && isAbsent(error);
+  if (!isGatewayError(error) || error.name !== "APIError" || error.status !== 404) return false;
+  return error.code !== "upstream_type" && /^\s*[[{]/.test(error.body);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { formatSuggestion } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/extend";
 import { UsageError } from "./connect.js";
 import { commands, common } from "./help.js";
 

@@ -1,6 +1,6 @@
 import type { Client, ClientOptions } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { listenToRequests } from "../base/listen-to-requests.js";
 import { readVersion } from "../base/version.js";
 import { NoTask } from "../base/watch.js";

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { formatSuggestion } from "@sluice/core/internal";
+import { formatSuggestion } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { makeFolder } from "../base/make-folder.js";
 import type { Arguments } from "./arguments.js";

@@ -6,7 +6,7 @@ import {
   type VideoTaskHandle,
   watchVideoTask,
 } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { saveMedia } from "../base/save.js";
 import { NoTask, watchTask } from "../base/watch.js";
 import { setFields } from "./arguments.js";

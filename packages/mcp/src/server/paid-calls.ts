@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { describeThrown, hasOffer, isRemembered, rejectOnAbort } from "@sluice/core/internal";
+import { describeThrown, fetchOffers, isRemembered, rejectOnAbort } from "@sluice/core/extend";
 import { fileStorage } from "@sluice/stores/node";
 import { isRecord } from "../base/is-record.js";
 import { makeFolder } from "../base/make-folder.js";
@@ -153,9 +153,9 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
     }
 
     async function canRepeat({ sentAt }: Call): Promise<boolean> {
-      return (
-        isRemembered(sentAt, offer === "chat-once" ? CHAT_RETENTION_MS : undefined) && hasOffer(client, offer)
-      );
+      const maxAgeMs = offer === "chat-once" ? CHAT_RETENTION_MS : undefined;
+      if (!client.idempotencyKeys || !isRemembered(sentAt, maxAgeMs)) return false;
+      return (await fetchOffers(client).catch((): readonly string[] => [])).includes(offer);
     }
   };
 

@@ -1,5 +1,5 @@
 import { isGatewayError } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import { NotSent } from "../base/not-sent.js";
 import { isUnknown, NoTask } from "../base/watch.js";
 

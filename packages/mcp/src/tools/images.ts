@@ -1,5 +1,4 @@
-import { type GeneratedImage, generateImages, type ImageRequest } from "@sluice/core";
-import type { FailedImage } from "@sluice/core/internal";
+import { generateImages, type ImageRequest, type ImageResult } from "@sluice/core";
 import type { models } from "@sluice/core/schemas";
 import {
   type Call,
@@ -35,7 +34,7 @@ export function createImageTool(model: keyof typeof models): Tool {
 }
 
 async function saveImages(
-  image: GeneratedImage | FailedImage,
+  image: ImageResult["images"][number],
   number: number,
   name: string,
   { save }: Call,

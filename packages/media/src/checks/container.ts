@@ -1,5 +1,5 @@
 import { ConfigurationError, isGatewayError } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import type { Input } from "mediabunny";
 import type { BlobReader } from "./blob-reader.js";
 import { findBoxProblem } from "./boxes.js";

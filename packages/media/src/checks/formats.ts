@@ -1,6 +1,8 @@
-import { type SignedFormat, signedTypes } from "@sluice/core/internal/media";
+import { findSignedType } from "@sluice/core/files";
+import type { Bytes } from "./bytes.js";
 
-export { findFormat, HEAD_BYTES, type SignedFormat } from "@sluice/core/internal/media";
+/** Number of bytes that {@link findFormat} reads. */
+export const HEAD_BYTES = 32;
 
 /** Kind of a file, as the gateway distinguishes files. */
 export type MediaKind = "image" | "video" | "audio" | "file";
@@ -13,19 +15,22 @@ interface Format {
 
 /** Metadata of each format that begins with a signature. */
 export const signedFormats = {
-  jpeg: { kind: "image", type: signedTypes.jpeg, extensions: ["jpg", "jpeg", "jpe", "jfif"] },
-  png: { kind: "image", type: signedTypes.png, extensions: ["png"] },
-  gif: { kind: "image", type: signedTypes.gif, extensions: ["gif"] },
-  bmp: { kind: "image", type: signedTypes.bmp, extensions: ["bmp", "dib"] },
-  webp: { kind: "image", type: signedTypes.webp, extensions: ["webp"] },
-  avif: { kind: "image", type: signedTypes.avif, extensions: ["avif"] },
-  heic: { kind: "image", type: signedTypes.heic, extensions: ["heic", "heif"] },
-  mp4: { kind: "video", type: signedTypes.mp4, extensions: ["mp4", "m4v"] },
-  mov: { kind: "video", type: signedTypes.mov, extensions: ["mov", "qt"] },
-  m4a: { kind: "audio", type: signedTypes.m4a, extensions: ["m4a"] },
-  wav: { kind: "audio", type: signedTypes.wav, extensions: ["wav", "wave"] },
-  mp3: { kind: "audio", type: signedTypes.mp3, extensions: ["mp3"] },
-} as const satisfies Record<SignedFormat, Format>;
+  jpeg: { kind: "image", type: "image/jpeg", extensions: ["jpg", "jpeg", "jpe", "jfif"] },
+  png: { kind: "image", type: "image/png", extensions: ["png"] },
+  gif: { kind: "image", type: "image/gif", extensions: ["gif"] },
+  bmp: { kind: "image", type: "image/bmp", extensions: ["bmp", "dib"] },
+  webp: { kind: "image", type: "image/webp", extensions: ["webp"] },
+  avif: { kind: "image", type: "image/avif", extensions: ["avif"] },
+  heic: { kind: "image", type: "image/heic", extensions: ["heic", "heif"] },
+  mp4: { kind: "video", type: "video/mp4", extensions: ["mp4", "m4v"] },
+  mov: { kind: "video", type: "video/quicktime", extensions: ["mov", "qt"] },
+  m4a: { kind: "audio", type: "audio/mp4", extensions: ["m4a"] },
+  wav: { kind: "audio", type: "audio/wav", extensions: ["wav", "wave"] },
+  mp3: { kind: "audio", type: "audio/mpeg", extensions: ["mp3"] },
+} as const satisfies Record<string, Format>;
+
+/** The name of a format with a signature. */
+export type SignedFormat = keyof typeof signedFormats;
 
 const office = "application/vnd.openxmlformats-officedocument";
 
@@ -53,12 +58,21 @@ export function readExtension(name: string): string {
   return /\.([^./\\\s]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
 }
 
+/** Detects the format from the first bytes of a file. */
+export function findFormat(head: Bytes): SignedFormat | undefined {
+  const type = findSignedType(head);
+  return listFormats().find(([, format]) => format.type === type)?.[0];
+}
+
+function listFormats(): [SignedFormat, Format][] {
+  return Object.entries<Format>(signedFormats) as [SignedFormat, Format][];
+}
+
 /** Finds the format with a signature that the name's extension or the declared type claims. */
 export function findClaimedFormat(extension: string, type: string): SignedFormat | undefined {
-  const formats = Object.entries<Format>(signedFormats);
-  return formats.find(([, format]) =>
+  return listFormats().find(([, format]) =>
     extension === "" ? format.type === type : format.extensions.includes(extension),
-  )?.[0] as SignedFormat | undefined;
+  )?.[0];
 }
 
 /** Decides the type of a file without a signature from its extension and its declared type. */

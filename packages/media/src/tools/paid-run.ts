@@ -1,6 +1,5 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
-import { createRandomId, hasOffer } from "@sluice/core/internal";
-import { isRemembered } from "@sluice/core/internal/media";
+import { createRandomId, fetchOffers, isRemembered } from "@sluice/core/extend";
 import { isRecord } from "../checks/is-record.js";
 
 /** The state of a billed tool run, saved with its call. */
@@ -29,10 +28,16 @@ export async function startRun(client: Client, { savedState, saveState }: ToolCo
   const run = {
     key: createRandomId(),
     at: Date.now(),
-    isOnce: await hasOffer(client, "once"),
+    isOnce: await isReplayed(client),
   };
   await saveState(run);
   return run;
+}
+
+/** Returns true if the proxy replays the response to a repeated key. */
+async function isReplayed(client: Client): Promise<boolean> {
+  if (!client.idempotencyKeys) return false;
+  return (await fetchOffers(client).catch((): readonly string[] => [])).includes("once");
 }
 
 /** Validates a saved run, since any script of the page may write to a storage. */

@@ -7,19 +7,17 @@ import {
   TimeoutError,
 } from "@sluice/core";
 import {
+  createRequest,
   describeThrown,
   type Exchange,
   emitStep,
   openSpan,
-  pickIdentity,
-  readBytes,
-  readHeaders,
+  readChunks,
   readRefusal,
-  readText,
   rejectOnAbort,
-  resolveAddress,
   toConnectionError,
-} from "@sluice/core/internal/media";
+} from "@sluice/core/extend";
+import { readBytes } from "../checks/bytes.js";
 import { parseUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
 export const PATH = "/v1/uploads";
@@ -71,7 +69,7 @@ export async function sendPart(
   const createTimeout = () => new TimeoutError(`no response after ${PART_MS} ms`, "first-chunk");
   const span = openSpan(client.clock, exchange.signal, PART_MS, createTimeout);
   try {
-    const request = await createRequest(context, part, span.signal);
+    const request = await createPartRequest(context, part, span.signal);
     const response = await fetchResponse(context, request, span.signal, attempt);
     if (!response.ok) throw await readRefusal(response, client, span.signal);
     return parseUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
@@ -85,27 +83,26 @@ export async function sendPart(
 }
 
 /** Creates a request. Every error is thrown before the request is sent, and says so. */
-async function createRequest(
+async function createPartRequest(
   { client, exchange, file, headers }: UploadContext,
   { phase, id, from, to }: UploadRequest,
   signal: AbortSignal,
 ): Promise<Request> {
   try {
-    const all = await rejectOnAbort(client.headers(pickIdentity(exchange)), signal);
-    for (const [name, value] of readHeaders(headers)) all.set(name, value);
     const hasBody = phase !== "look-up";
-    if (hasBody) all.set("content-type", "application/octet-stream");
-    if (phase === "part") all.set("upload-offset", String(from));
-    if (phase === "begin" && to < file.size) all.set("upload-length", String(file.size));
-    return new Request(resolveAddress(client, id === undefined ? PATH : `${PATH}/${id}`), {
+    const init = {
       method: METHODS[phase],
-      headers: all,
+      ...(headers && { headers }),
       // a copy in memory: some runtimes send a slice of a file without its length
       ...(hasBody && { body: await rejectOnAbort(readBytes(file, from, to, signal), signal) }),
       signal,
-      redirect: "manual",
-      ...(client.credentials && { credentials: client.credentials }),
-    });
+    };
+    const path = id === undefined ? PATH : `${PATH}/${id}`;
+    const request = await rejectOnAbort(createRequest(client, path, init, exchange), signal);
+    if (hasBody) request.headers.set("content-type", "application/octet-stream");
+    if (phase === "part") request.headers.set("upload-offset", String(from));
+    if (phase === "begin" && to < file.size) request.headers.set("upload-length", String(file.size));
+    return request;
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
     const message = describeThrown(cause);
@@ -128,6 +125,14 @@ async function fetchResponse(
   const durationMs = client.clock.now() - startedAt;
   emitStep(client, exchange, { type: "response", attempt, status: response.status, durationMs });
   return response;
+}
+
+async function readText(client: Client, exchange: Exchange, response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of readChunks(client, exchange, response))
+    text += decoder.decode(bytes, { stream: true });
+  return text + decoder.decode();
 }
 
 /** Creates a connection error. Keeps the message if no connection was made. */

@@ -1,12 +1,5 @@
 import { APIError, ConnectionError, ResponseError, TimeoutError } from "@sluice/core";
-import {
-  type Backoff,
-  createBackoff,
-  emitStep,
-  getPauses,
-  isClosedRoute,
-  isTransient,
-} from "@sluice/core/internal/media";
+import { createBackoff, createRetryClock, emitStep, isClosedRoute } from "@sluice/core/extend";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -26,7 +19,7 @@ export interface SendFileHandlers {
 
 /** State of one `sendFile` call. */
 interface Sending {
-  readonly backoff: Backoff;
+  readonly backoff: ReturnType<typeof createBackoff>;
   /** The next request. */
   phase: UploadRequest["phase"];
   /** State at the proxy. Undefined until the first response. */
@@ -73,7 +66,7 @@ export async function sendFile(
 
 function createSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
   const { limit, maxRetryAfterMs } = exchange.retry;
-  const waits = { clock: getPauses(client).clock(exchange.callId), random: client.random };
+  const waits = { clock: createRetryClock(client, exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MAX_FAILURES,
@@ -185,7 +178,12 @@ function classify(
   if (status === 404 && state) return "absent";
   if (isClosedRoute(error)) return "final";
   // 409: the part is already stored; `upload_cut`: the part was cut on its way; 425: too early
-  if (status === 409 || status === 425 || code === "upload_cut" || isTransient(error))
+  if (status === 409 || status === 425 || code === "upload_cut" || isTransient(status))
     return retryAfterMs > maxRetryAfterMs ? "doubtful" : "passing";
   return status <= 400 || status === 404 ? "doubtful" : "final";
+}
+
+/** Returns true for the status of a temporary failure. */
+function isTransient(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
 }

@@ -1,7 +1,6 @@
 import type { Client, Clock, RecordStorage } from "@sluice/core";
-import { reportStorageFailure } from "@sluice/core/internal";
-import { readBytes } from "@sluice/core/internal/media";
-import { getClientStorage, waitForStorage } from "@sluice/stores/internal";
+import { getClientStorage, reportStorageFailure, waitForStorage } from "@sluice/stores/extend";
+import { readBytes } from "../checks/bytes.js";
 import { isRecord } from "../checks/is-record.js";
 import { PART_BYTES } from "./part-request.js";
 import { isUploadId, type UploadAtProxy } from "./upload-at-proxy.js";

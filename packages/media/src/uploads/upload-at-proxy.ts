@@ -1,6 +1,5 @@
 import { ResponseError } from "@sluice/core";
-import { parseJSON } from "@sluice/core/internal";
-import { excerpt } from "@sluice/core/internal/media";
+import { parseJSON } from "@sluice/core/extend";
 import { isRecord } from "../checks/is-record.js";
 
 /** State of an upload in a response of the proxy. */
@@ -24,7 +23,7 @@ export interface UploadAtProxy {
 export function parseUpload(text: string, size: number): UploadAtProxy {
   const json = parseJSON(text);
   const createMismatch = (problem: string, path: string) =>
-    new ResponseError(`the answer to the upload ${problem}`, { path, body: excerpt(text) });
+    new ResponseError(`the answer to the upload ${problem}`, { path, body: text.slice(0, 8192) });
   if (!isRecord(json) || !isUploadId(json.id)) throw createMismatch("has no id", "id");
   const { id, offset, url, expiresAt, type } = json;
   if (!isOffset(offset, size))

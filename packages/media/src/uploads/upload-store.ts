@@ -1,7 +1,6 @@
 import type { Client, Store } from "@sluice/core";
-import { createStore, noteOptions } from "@sluice/core/internal";
-import { createReader, toError } from "@sluice/core/internal/media";
-import { registerForget } from "@sluice/stores/internal";
+import { createOptionsReader, createStore, noteOptions, toError } from "@sluice/core/extend";
+import { registerForget } from "@sluice/stores/extend";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
 /** State of an upload store, with the names of TanStack Query. */
@@ -45,7 +44,7 @@ export function createUploadStore(
   options: UploadStoreOptions | (() => UploadStoreOptions) = {},
 ): UploadStore {
   noteOptions("createUploadStore", options, client);
-  const read = createReader(options);
+  const read = createOptionsReader(options);
   let state: UploadState = idle;
   let running = new AbortController();
   const store = createStore(() => state, {

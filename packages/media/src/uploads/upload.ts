@@ -1,12 +1,6 @@
 import { type Client, type RecordStorage, type RequestOptions, ValidationError } from "@sluice/core";
-import { reportStorageFailure } from "@sluice/core/internal";
-import {
-  addRouteAdvice,
-  assertClient,
-  closeExchange,
-  openExchange,
-  rejectOnAbort,
-} from "@sluice/core/internal/media";
+import { assertClient, closeExchange, isClosedRoute, openExchange, rejectOnAbort } from "@sluice/core/extend";
+import { reportStorageFailure } from "@sluice/stores/extend";
 import type { MediaParser } from "../checks/container.js";
 import type { MediaUse } from "../checks/limits.js";
 import { PATH } from "./part-request.js";
@@ -153,7 +147,9 @@ async function uploadNow(
     show(file.size);
   } catch (error) {
     // after the first response, a 404 is about the file
-    if (!upload.state) addRouteAdvice(error, "its operator sets up `fileStore()` of @sluice/durable");
+    if (!upload.state && isClosedRoute(error))
+      error.message =
+        "the proxy does not serve this path: its operator sets up `fileStore()` of @sluice/durable";
     closeExchange(client, exchange, {}, { error });
     throw error;
   }

@@ -1,6 +1,6 @@
 import type { Client } from "@sluice/core";
-import type { ExpiringLink } from "@sluice/core/internal";
-import { type ArchivedMedia, getArchivedMedia } from "@sluice/core/internal/media";
+import { type ArchivedMedia, getArchivedMedia } from "@sluice/core/files";
+import type { ExpiringLink } from "./expiring-link.js";
 
 /* Loaded when a link has expired and the proxy stores a copy. */
 

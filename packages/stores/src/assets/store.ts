@@ -6,16 +6,9 @@ import {
   type Client,
   createAsset,
 } from "@sluice/core";
-import {
-  assertAccepted,
-  assertLookup,
-  assets,
-  checkAssetRequest,
-  createReader,
-  type Interval,
-  noteOptions,
-} from "@sluice/core/internal";
-import { pickRequestOptions } from "../request-options.js";
+import { assertAssetRequest, assets, createOptionsReader, noteOptions } from "@sluice/core/extend";
+import { pickRequestOptions } from "../base/request-options.js";
+import type { Interval } from "../tasks/polling.js";
 import { sendOnce } from "../tasks/send-once.js";
 import type { CreationReporter, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
@@ -86,7 +79,7 @@ export function createAssetStore(
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
   noteOptions("createAssetStore or useAsset", options, client);
-  const read = createReader(options);
+  const read = createOptionsReader(options);
   const { submit, ...store } = createTaskStore(assets, client, read, {
     getWatch: (handle, known) =>
       getSharedWatch(assets, client, {
@@ -122,10 +115,10 @@ async function createRequest(
   { prepare, encoding, checks }: AssetStoreOptions,
   { signal, advance }: CreationReporter,
 ): Promise<AssetRequest> {
-  assertLookup(client, "an asset");
+  assets.assertReady?.(client);
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
   const given: AssetRequest = { ...rest, URL: source };
-  assertAccepted(given, checkAssetRequest, client.warn, { checks });
+  assertAssetRequest(client, given, { checks });
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
   if (encoding === "multipart") return { ...rest, URL: file };

@@ -1,5 +1,5 @@
-import { ValidationError } from "@sluice/core";
-import { chatModels, findChatModel, isImageURL } from "@sluice/core/internal";
+import { type ChatModel, ValidationError } from "@sluice/core";
+import { chatModels, isImageURL } from "@sluice/core/extend";
 
 /** An image of a message: a file, an http(s) URL or a data URL. */
 export type ImageInput = Blob | URL | string;
@@ -17,8 +17,8 @@ export async function readImageURLs(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
-  if (findChatModel(model)?.seesImages === false) {
-    const others = Object.keys(chatModels).filter((name) => findChatModel(name)?.seesImages);
+  if (chatModels[model as ChatModel]?.seesImages === false) {
+    const others = Object.entries(chatModels).flatMap(([name, row]) => (row.seesImages ? name : []));
     refuse("images", `${model} sees no images; ${others.join(", ")} does`);
   }
   return Promise.all(

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { createRandomId, type StoreControl } from "@sluice/core/internal";
+import { createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls } from "./insertion-point.js";
 import { type ChatMessage, type ChatNode, isOpen, isPending } from "./message.js";
@@ -14,19 +14,13 @@ import { showGrowth, stopTurn, type Turn } from "./turn.js";
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
 
-/** Runs the turns of a chat on a server. Only the sync lab creates one: the parameters are internal and may change. */
+/** Runs the turns of a chat on a server. `@sluice/stores/extend` has what its author needs. */
 export interface TurnRunner {
   /** Creates the methods that send turns to the server, from a chat, its options, and the methods of the page. */
-  readonly createVerbs: (chat: never, read: never, verbs: ChatStore) => Partial<ChatStore>;
+  readonly createVerbs: (chat: Chat, read: ReadOptions, verbs: ChatStore) => Partial<ChatStore>;
   /** Called before a chat is restored. It may load code that an offline page needs later. */
   readonly prepare: () => void;
   /** Called after other tabs or devices have changed the thread of a chat. */
-  readonly onMerge: (chat: never) => void;
-}
-
-/** {@link TurnRunner} with the internal types. */
-export interface OpenTurnRunner extends TurnRunner {
-  readonly createVerbs: (chat: Chat, read: ReadOptions, verbs: ChatStore) => Partial<ChatStore>;
   readonly onMerge: (chat: Chat) => void;
 }
 
@@ -43,7 +37,7 @@ export interface Chat {
   /** Options of the first caller. */
   readonly own: ReadOptions;
   /** Runs the turns on a server; undefined if this page runs them. */
-  readonly runner: OpenTurnRunner | undefined;
+  readonly runner: TurnRunner | undefined;
   /** Number of turns that this page has sent to the server and that have not ended. */
   handedOver?: number;
   /** Aborts waits for sending turns to the server, when the user stops. */
@@ -183,7 +177,14 @@ function computeStatus(chat: Omit<Chat, "store">, isWaiting: boolean): ChatStatu
   }
 }
 
-/** Returns true while a server works on a turn of the chat. */
+/**
+ * Returns true while a server works on a turn of the chat.
+ *
+ * @example
+ * ```ts
+ * const isBusy = (chat: Chat) => isServerWorking(chat);
+ * ```
+ */
 export function isServerWorking({
   handedOver = 0,
   thread,

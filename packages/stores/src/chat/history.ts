@@ -6,15 +6,8 @@ import {
   repairMessages,
   TimeoutError,
 } from "@sluice/core";
-import {
-  addDetails,
-  createToolMessage,
-  formatToolError,
-  isRecord,
-  openSpan,
-  rejectOnAbort,
-  type ToolCall,
-} from "@sluice/core/internal";
+import { isRecord, openSpan, rejectOnAbort } from "@sluice/core/extend";
+import type { ToolCall } from "./core-types.js";
 import { type ChatMessage, type ChatToolCall, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
@@ -59,7 +52,11 @@ function toWireCall({ id, name, arguments: text }: ChatToolCall): ToolCall {
 function toResultMessages({ id, state, output, error }: ChatToolCall): ChatRequestMessage[] {
   if (state === "done")
     return [createToolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
-  return error === undefined ? [] : [createToolMessage(id, formatToolError(error))];
+  return error === undefined ? [] : [createToolMessage(id, JSON.stringify({ error }))];
+}
+
+function createToolMessage(id: string, content: string): ChatRequestMessage {
+  return { role: "tool", tool_call_id: id, content };
 }
 
 /**
@@ -76,9 +73,9 @@ export async function applyPrepareMessages(
 ): Promise<ChatRequest> {
   const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeout, ...timeout };
   const createTimeoutError = () =>
-    addDetails(
+    Object.assign(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
-      { delivery: "not-sent" },
+      { billing: "none" },
     );
   const { signal, end } = openSpan(client.clock, owner, totalMs, createTimeoutError);
   try {

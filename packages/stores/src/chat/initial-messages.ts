@@ -1,5 +1,5 @@
 import { ValidationError } from "@sluice/core";
-import { createRandomId, isRecord } from "@sluice/core/internal";
+import { createRandomId, isRecord } from "@sluice/core/extend";
 import type { ChatMessage } from "./message.js";
 import { isFile } from "./message.js";
 

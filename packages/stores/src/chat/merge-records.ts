@@ -12,6 +12,11 @@ export interface MergedRecord {
 /**
  * Merges two records of one message. The result does not depend on the order or the number of merges. Returns undefined
  * if one of them is not a message or can't be read.
+ *
+ * @example
+ * ```ts
+ * const merge = (key: string, local: unknown, remote: unknown) => mergeMessages(key, local, remote)?.value ?? remote;
+ * ```
  */
 export function mergeMessages(
   key: string,

@@ -1,6 +1,6 @@
 import { type ChatRequestMessage, type ChatUsage, type Outcome, StreamError } from "@sluice/core";
-import type { ChatTiming, ThreadFile } from "@sluice/core/internal";
-import { addDetails, describeThrown, isHTTP, isRecord } from "@sluice/core/internal";
+import { describeThrown, isRecord } from "@sluice/core/extend";
+import type { ChatTiming, ThreadFile } from "./core-types.js";
 
 /**
  * State of a tool call.
@@ -139,7 +139,14 @@ export function isResumable({ state, savedState }: ChatToolCall): boolean {
   return state === "running" && savedState !== undefined;
 }
 
-/** Prefix of the keys of queued messages in a storage, before the id of the message. */
+/**
+ * Prefix of the keys of queued messages in a storage, before the id of the message.
+ *
+ * @example
+ * ```ts
+ * const isQueued = (key: string) => key.startsWith(QUEUED);
+ * ```
+ */
 export const QUEUED = "/queued/";
 
 /** Returns true for a response whose tool results form the next request. */
@@ -168,7 +175,7 @@ export function createInterruptedEnd(content: string): Pick<ChatMessage, "outcom
   const partial = { role: "assistant", content };
   const text = "the page was closed before the response was complete; it may be billed";
   const error = new StreamError(text, { reason: "interrupted", partial });
-  return { outcome: "truncated", error: addDetails(error, { delivery: "unknown" }) };
+  return { outcome: "truncated", error: Object.assign(error, { billing: "maybe" }) };
 }
 
 /** Returns true while a tool call waits for the user or the app. */
@@ -245,5 +252,5 @@ export function isFile(value: unknown): value is ThreadFile {
   const { type, url } = value;
   if (typeof type !== "string" || !/^[\w.+-]+\/[\w.+*-]+$/.test(type) || typeof url !== "string")
     return false;
-  return isHTTP(url) || /^data:(image|video|audio)\//i.test(url);
+  return (/^https?:\/\//i.test(url) && URL.canParse(url)) || /^data:(image|video|audio)\//i.test(url);
 }

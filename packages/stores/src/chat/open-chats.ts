@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { createListeners } from "@sluice/core/internal";
+import { createListeners } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
 
 /** The chats with an id that this page uses, from the first use until `close`. */

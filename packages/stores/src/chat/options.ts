@@ -1,9 +1,9 @@
 import type { ChatModel, ChatRequestMessage, RecordStorage, StandardSchema, Tool } from "@sluice/core";
-import type { ChatParams, SharedChatParams } from "@sluice/core/internal";
-import type { StoreRequestOptions } from "../request-options.js";
+import type { StoreRequestOptions } from "../base/request-options.js";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
+import type { ChatParams, SharedChatParams } from "./params.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** Model of the requests. It decides which parameters exist. */
@@ -42,16 +42,6 @@ export type ChatTarget =
   | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
   | SharedTarget
   | NotListed<string, ChatModel>;
-
-/**
- * Behavior of a message that is sent while a response is in flight.
- *
- * - `reject`: it is not sent
- * - `queue`: it is sent after the response, if that ends as `complete`, `length` or `content-filter`. After any other
- * end it stays in `queued` until a later turn ends that way, or `retry()` has nothing else to send
- * - `replace`: the response is stopped first
- */
-export type WhenBusy = "reject" | "queue" | "replace";
 
 /** Second argument of `prepareMessages`. */
 interface PrepareContext {
@@ -122,8 +112,17 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
    * the JSON in the prompt.
    */
   readonly outputSchema?: StandardSchema<Output>;
-  /** Behavior of a message that is sent while a response is in flight. @default "reject" */
-  readonly whenBusy?: WhenBusy;
+  /**
+   * Behavior of a message that is sent while a response is in flight.
+   *
+   * - `reject`: it is not sent
+   * - `queue`: it is sent after the response, if that ends as `complete`, `length` or `content-filter`. After any other
+   *   end it stays in `queued` until a later turn ends that way, or `retry()` has nothing else to send
+   * - `replace`: the response is stopped first
+   *
+   * @default "reject"
+   */
+  readonly whenBusy?: "reject" | "queue" | "replace";
   /** Minimum time between two notifications while a response streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
   /**

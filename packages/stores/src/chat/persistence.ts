@@ -1,13 +1,13 @@
 import { getClientStorage } from "../storage/client-storage.js";
-import type { DeviceCoordination } from "./persistence/device-coordination.js";
-import { createThreadReader } from "./persistence/reading.js";
-import { createResponseKeys } from "./persistence/response-keys.js";
-import type { StoredThread } from "./persistence/stored-thread.js";
-import { createTabCoordination } from "./persistence/tab-coordination.js";
-import type { ThreadRecords } from "./persistence/thread-records.js";
-import { createTabLocks, type WorkLocks } from "./persistence/work-locks.js";
-import { createThreadWriter } from "./persistence/writing.js";
+import type { DeviceCoordination } from "./device-coordination.js";
 import { LEAF } from "./records.js";
+import { createResponseKeys } from "./response-keys.js";
+import type { StoredThread } from "./stored-thread.js";
+import { createTabCoordination } from "./tab-coordination.js";
+import { createThreadReader } from "./thread-reader.js";
+import type { ThreadRecords } from "./thread-records.js";
+import { createThreadWriter } from "./thread-writer.js";
+import { createTabLocks, type WorkLocks } from "./work-locks.js";
 
 /** Connects a thread to other devices. `refresh` reads their records. */
 export type OpenDevices = (

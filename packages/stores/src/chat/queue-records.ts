@@ -1,4 +1,4 @@
-import { isImageURL, isRecord } from "@sluice/core/internal";
+import { isImageURL, isRecord } from "@sluice/core/extend";
 import { type ImageInput, readImageURLs } from "./attachments.js";
 import { QUEUED } from "./message.js";
 import type { MessageQueue, QueueEntry, TimedMessage } from "./queue.js";

@@ -1,4 +1,4 @@
-import { createRandomId } from "@sluice/core/internal";
+import { createRandomId } from "@sluice/core/extend";
 import type { ImageInput } from "./attachments.js";
 import { type ChatTurn, QUEUED } from "./message.js";
 import { createSentElsewhereTurn, createUnsentTurn } from "./turn-ends.js";

@@ -1,4 +1,4 @@
-import { isImageURL, isRecord } from "@sluice/core/internal";
+import { isImageURL, isRecord } from "@sluice/core/extend";
 import {
   type ChatMessage,
   type ChatToolCall,
@@ -43,7 +43,14 @@ export function parseNodes(records: ReadonlyMap<string, unknown>, device?: strin
   return [...records].flatMap(([key, record]) => parseNode(key, record, device) ?? []);
 }
 
-/** Parses one message. With the id of this device, sets its `origin`. */
+/**
+ * Parses one message. With the id of this device, sets its `origin`.
+ *
+ * @example
+ * ```ts
+ * const readMessage = (id: string, record: unknown) => parseNode(id, record)?.message;
+ * ```
+ */
 export function parseNode(id: string, record: unknown, device?: string): MessageNode | undefined {
   // a damaged record of the queue or the leaf must not become a message, because nothing would ever end it
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
@@ -157,7 +164,14 @@ export function endInterrupted(message: ChatMessage): ChatMessage {
   return closeToolCalls(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }
 
-/** Ends a response and its calls, because the user stopped it on another device. */
+/**
+ * Ends a response and its calls, because the user stopped it on another device.
+ *
+ * @example
+ * ```ts
+ * const stop = (message: ChatMessage) => (isInFlight(message) ? endAsStopped(message) : message);
+ * ```
+ */
 export function endAsStopped(message: ChatMessage): ChatMessage {
   const {
     streamId: _,
@@ -167,7 +181,14 @@ export function endAsStopped(message: ChatMessage): ChatMessage {
   return { ...stopped, outcome: stopped.outcome ?? "stopped" };
 }
 
-/** Returns true for a message that does not end unless a tab works on it. */
+/**
+ * Returns true for a message that does not end unless a tab works on it.
+ *
+ * @example
+ * ```ts
+ * const isRunning = (message: ChatMessage) => isInFlight(message);
+ * ```
+ */
 export function isInFlight(message: ChatMessage): boolean {
   return endInterrupted(message) !== message;
 }

@@ -5,7 +5,7 @@ import {
   ConfigurationError,
   type Tool,
 } from "@sluice/core";
-import type { ToolDefinition } from "@sluice/core/internal";
+import type { ToolDefinition } from "./core-types.js";
 import { type ChatMessage, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 

@@ -1,26 +1,22 @@
 import {
   type AssistantMessage,
   type ChatRequest,
+  type ChatStream,
   type ChatUsage,
   type Client,
   isGatewayError,
   type RequestOptions,
   type StandardSchema,
   StreamError,
+  streamChat,
 } from "@sluice/core";
-import type { ChatTiming } from "@sluice/core/internal";
-import {
-  canReuseKey,
-  createStreamPath,
-  emptyMessage,
-  notResumed,
-  openStream,
-  type ToolCall,
-  toError,
-  yieldToHost,
-} from "@sluice/core/internal";
+import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
+import { yieldToHost } from "../base/yield-to-host.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
 import { type ChatMessage, type ChatToolCall, closeToolCalls, createInterruptedEnd } from "./message.js";
+
+type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
+type ChatTiming = ChatStream["timing"];
 
 /** A streaming response as a message. */
 export interface Response {
@@ -49,9 +45,11 @@ export function createResponse(
 ): Response {
   const { clock } = client;
   const { idempotencyKey } = draft;
-  const source = request ? { request } : { streamId, path: createStreamPath(streamId) };
-  const reading = request || client.resume ? client : { ...client, resume: notResumed };
-  const stream = openStream(reading, { ...options, idempotencyKey }, source);
+  const sending = { ...options, idempotencyKey };
+  const stream = request
+    ? streamChat(client, request, sending)
+    : readStoredChat(client, streamId as string, sending);
+  const before = stream.snapshot;
   const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
   const objectReader = schema && createObjectReader();
@@ -68,7 +66,7 @@ export function createResponse(
       return shown.message;
     },
     get isWaiting() {
-      return stream.snapshot === emptyMessage;
+      return stream.snapshot === before;
     },
     read,
     stop() {

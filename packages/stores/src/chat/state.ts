@@ -1,5 +1,5 @@
 import type { ChatUsage } from "@sluice/core";
-import type { ChatTiming } from "@sluice/core/internal";
+import type { ChatTiming } from "./core-types.js";
 import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
 
 /**

@@ -1,9 +1,10 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { rejectOnAbort, reportStorageFailure, toError } from "@sluice/core/internal";
+import { rejectOnAbort, toError } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ChatTurn } from "./message.js";
-import type { ThreadRecords } from "./persistence/thread-records.js";
+import type { ThreadRecords } from "./thread-records.js";
 import { createUnsentTurn } from "./turn-ends.js";
 
 /**

@@ -1,12 +1,11 @@
 import { type ChatModel, type Client, ConfigurationError } from "@sluice/core";
 import {
+  createOptionsReader,
   createRandomId,
-  createReader,
   createStore,
   noteMistake,
-  noteModel,
   noteOptions,
-} from "@sluice/core/internal";
+} from "@sluice/core/extend";
 import { registerForget } from "../storage/in-use.js";
 import {
   addAll,
@@ -15,7 +14,6 @@ import {
   createSnapshot,
   forget,
   getLastMessage,
-  type OpenTurnRunner,
   type ReadOptions,
   refresh,
   replaceAll,
@@ -38,13 +36,14 @@ import {
   isOpen,
   isPending,
 } from "./message.js";
+import { noteModel } from "./note-model.js";
 import { getOpenChats } from "./open-chats.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
-import type { StoredThread } from "./persistence/stored-thread.js";
-import type { ThreadRecords } from "./persistence/thread-records.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import { createStorageSession, type StorageSession } from "./storage-session.js";
+import type { StoredThread } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
+import type { ThreadRecords } from "./thread-records.js";
 import { noteCallChange, stopTurn } from "./turn.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 import { BUSY, beginTurn, canSendNext, createQuestion, sendQueued, startIfFree } from "./turns.js";
@@ -66,7 +65,7 @@ export function createChatStore<Output = unknown, const Model extends string = C
   options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
-  const own = createReader(options as ChatStoreOptions | (() => ChatStoreOptions));
+  const own = createOptionsReader(options as ChatStoreOptions | (() => ChatStoreOptions));
   return createVerbs(createChat(client, own), own) as ChatStore<Output>;
 }
 
@@ -105,7 +104,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue,
     storage,
     own,
-    runner: runner as OpenTurnRunner | undefined,
+    runner,
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
@@ -212,7 +211,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.close();
       removeFromOpenChats(chat);
     },
-    withOptions: (options) => createVerbs(chat, createReader(options)),
+    withOptions: (options) => createVerbs(chat, createOptionsReader(options)),
   };
   const all = { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
   chat.verbs ??= all;

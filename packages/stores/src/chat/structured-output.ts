@@ -1,12 +1,11 @@
-import { type Client, ConfigurationError, ResponseError, type StandardSchema } from "@sluice/core";
 import {
-  checkBySchema,
-  describeThrown,
-  findChatModel,
-  formatIssues,
-  parseJSON,
-  writeJSONSchema,
-} from "@sluice/core/internal";
+  type ChatModel,
+  type Client,
+  ConfigurationError,
+  ResponseError,
+  type StandardSchema,
+} from "@sluice/core";
+import { chatModels, checkBySchema, describeThrown, parseJSON, writeJSONSchema } from "@sluice/core/extend";
 import type { ChatMessage } from "./message.js";
 
 /* Loaded for a chat with a schema for its responses. */
@@ -32,7 +31,7 @@ export async function createJSONParts(
     );
   return {
     instructions: await writeInstructions(client, schema),
-    mode: findChatModel(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
+    mode: chatModels[model as ChatModel]?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
   };
 }
 
@@ -54,13 +53,13 @@ export async function parseOutput(message: ChatMessage, schema: StandardSchema):
   const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
   const checked =
     value === undefined
-      ? { issues: [{ path: "", message: "the response is not JSON" }] }
+      ? { problem: "the response is not JSON", path: "" }
       : await checkBySchema(schema, value);
-  if (!checked.issues) return { ...message, output: checked.value };
-  const fields = { path: checked.issues[0]?.path ?? "", body: content };
+  if (checked.problem === undefined) return { ...message, output: checked.value };
+  const fields = { path: checked.path, body: content };
   return {
     ...message,
     outcome: "error",
-    error: new ResponseError(`the response does not fit the schema: ${formatIssues(checked.issues)}`, fields),
+    error: new ResponseError(`the response does not fit the schema: ${checked.problem}`, fields),
   };
 }

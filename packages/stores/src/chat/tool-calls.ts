@@ -6,7 +6,7 @@ import {
   type ToolContext,
   ValidationError,
 } from "@sluice/core";
-import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/internal";
+import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/extend";
 import {
   addOutput,
   type ChatMessage,

@@ -1,13 +1,6 @@
 import type { Client, Tool, ToolContext } from "@sluice/core";
-import type { ThreadFile } from "@sluice/core/internal";
-import {
-  awaitWithin,
-  checkBySchema,
-  formatIssues,
-  parseJSON,
-  type ToolRun,
-  toError,
-} from "@sluice/core/internal";
+import { awaitWithin, checkBySchema, parseJSON, toError } from "@sluice/core/extend";
+import type { ThreadFile, ToolRun } from "./core-types.js";
 import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile } from "./message.js";
 import type { Thread } from "./thread.js";
 
@@ -118,7 +111,15 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
   }
 }
 
-/** Parses the arguments of a call. @throws {Error} for a text that is not JSON */
+/**
+ * Parses the arguments of a call.
+ *
+ * @throws {Error} for a text that is not JSON
+ * @example
+ * ```ts
+ * const readInput = (call: ChatToolCall) => parseInput(call);
+ * ```
+ */
 export function parseInput({ arguments: text }: ChatToolCall): unknown {
   const input = text.trim() === "" ? {} : parseJSON(text);
   const problem = input === undefined ? text.slice(0, 200) : findJSONProblem(input);
@@ -126,11 +127,27 @@ export function parseInput({ arguments: text }: ChatToolCall): unknown {
   return input;
 }
 
-/** Checks arguments by the type and the schema of a tool. Returns the output of the schema. @throws {Error} if they do not fit */
+/**
+ * Checks arguments by the type and the schema of a tool. Returns the output of the schema.
+ *
+ * @throws {Error} if they do not fit
+ * @example
+ * ```ts
+ * const run = async (tool: Tool, call: ChatToolCall) => tool.execute?.(await checkInput(tool, parseInput(call)), {
+ *   signal,
+ *   toolCallId: call.id,
+ *   messages: [],
+ *   savedState: undefined,
+ *   saveState: async () => {},
+ *   reportProgress() {},
+ *   attachFile() {},
+ * });
+ * ```
+ */
 export async function checkInput(tool: Tool, input: unknown): Promise<unknown> {
   await assertType(tool, input);
   const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
-  if (checked.issues) throw new Error(`the arguments do not fit: ${formatIssues(checked.issues)}`);
+  if (checked.problem !== undefined) throw new Error(`the arguments do not fit: ${checked.problem}`);
   return checked.value;
 }
 

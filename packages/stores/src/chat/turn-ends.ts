@@ -1,8 +1,15 @@
 import { isGatewayError } from "@sluice/core";
-import { toError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/extend";
 import type { ChatTurn } from "./message.js";
 
-/** Creates the turn of a call that changed nothing and sent nothing. */
+/**
+ * Creates the turn of a call that changed nothing and sent nothing.
+ *
+ * @example
+ * ```ts
+ * const turn = await createUnsentTurn(new DOMException("The chat was stopped", "AbortError"));
+ * ```
+ */
 export function createUnsentTurn(error: Error): ChatTurn {
   return { messages: [], outcome: "not-sent", error };
 }

@@ -1,6 +1,6 @@
 import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { awaitWithin, createRandomId, readDelivery, type StoreControl, toError } from "@sluice/core/internal";
-import { pickRequestOptions } from "../request-options.js";
+import { awaitWithin, createRandomId, getDelivery, type StoreControl, toError } from "@sluice/core/extend";
+import { pickRequestOptions } from "../base/request-options.js";
 import type { InsertionPoint } from "./insertion-point.js";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
@@ -204,7 +204,7 @@ async function read(turn: Turn, id: string): Promise<void> {
   const ended = await response.read(turn.store.changed);
   if (hasEnded(turn)) return;
   const { error } = ended;
-  if (request && isGatewayError(error) && readDelivery(error) === "not-sent") {
+  if (request && isGatewayError(error) && getDelivery(error) === "not-sent") {
     turn.storage.records?.forgetKey(ended.idempotencyKey);
     throw error;
   }

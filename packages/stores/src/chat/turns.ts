@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@sluice/core";
-import { isolate } from "@sluice/core/internal";
+import { isolate } from "@sluice/core/extend";
 import { type Chat, getLastMessage, type ReadOptions, refresh } from "./chat.js";
 import { addQuestion, addVersion, type FindInsertionPoint } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, isPending, QUEUED } from "./message.js";
@@ -7,7 +7,14 @@ import type { QueuedMessage, QueueEntry } from "./queue.js";
 import { createTurn, startTurn, stopTurn } from "./turn.js";
 import { continueIfValid, createElsewhereError, createUnsentTurn } from "./turn-ends.js";
 
-/** Error text of a turn that is not sent because another one is in flight. */
+/**
+ * Error text of a turn that is not sent because another one is in flight.
+ *
+ * @example
+ * ```ts
+ * const refuse = () => createUnsentTurn(new ConfigurationError(BUSY));
+ * ```
+ */
 export const BUSY =
   'a response is in flight: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
 

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { addUserPrefix } from "@sluice/core/internal";
+import { addUserPrefix } from "../base/user-prefix.js";
 import type { ChatStore } from "../chat/chat-store.js";
 import { getOpenChats } from "../chat/open-chats.js";
 import type { ChatState } from "../chat/state.js";

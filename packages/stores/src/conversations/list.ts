@@ -1,5 +1,6 @@
 import type { Client, RecordStorage, Store } from "@sluice/core";
-import { createRandomWords, createStore, noteOptions, reportStorageFailure } from "@sluice/core/internal";
+import { createRandomId, createStore, noteOptions } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import type { ChatState } from "../chat/state.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
@@ -233,7 +234,10 @@ function noteQuestions(
   }
 }
 
-/** Creates an id of 128 random bits. Pages over plain http have no `randomUUID`. */
+/** Creates a short id of 128 random bits. */
 function createId(): string {
-  return Array.from(createRandomWords(), (word) => word.toString(36)).join("");
+  return createRandomId()
+    .split("-")
+    .map((word) => Number(word).toString(36))
+    .join("");
 }

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { reportStorageFailure } from "@sluice/core/internal";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import type { ChatStore } from "../chat/chat-store.js";
 import { createRecordWriter } from "../storage/record-writer.js";
 import type { ConversationRecords } from "./records.js";

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { reportStorageFailure } from "@sluice/core/internal";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import { createRecordWriter } from "../storage/record-writer.js";
 import type { ConversationRecord } from "./record.js";
 

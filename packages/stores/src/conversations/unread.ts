@@ -1,5 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { createPagePresence, reportStorageFailure } from "@sluice/core/internal";
+import { createPagePresence } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import { COLLECTION } from "./records.js";
 
 /** Prefixes of record keys: a server writes the newest version of a conversation, pages write the shown version. */

@@ -1,2 +1,2 @@
 // only for dynamic imports, because bundlers warn about a module with both static and dynamic imports
-export { readSignedType, toDataURI } from "@sluice/core/internal/media";
+export { readSignedType, toDataURI } from "@sluice/core/files";

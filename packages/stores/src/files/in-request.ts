@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { getUploader } from "@sluice/core/internal";
+import { getUploader } from "./uploader.js";
 
 /* Loaded for requests with files. */
 

@@ -1,6 +1,6 @@
 import type { Client, GeneratedImage, ImageResult } from "@sluice/core";
-import type { FailedImage } from "@sluice/core/internal";
 import { applyCopy, findCopy } from "../archive/renewal.js";
+import type { FailedImage } from "./state.js";
 
 /* Loaded when the link of an image has expired and the proxy stores a copy. */
 

@@ -1,15 +1,9 @@
 import { type Billing, type Client, generateImages, isGatewayError, type RequestOptions } from "@sluice/core";
-import type { AnyRequest } from "@sluice/core/internal";
-import {
-  assertAccepted,
-  checkImageRequest,
-  getUploader,
-  openSpan,
-  toError,
-  trackBilling,
-} from "@sluice/core/internal";
+import { assertImageRequest, openSpan, toError } from "@sluice/core/extend";
+import { trackBilling } from "../base/billing.js";
 import { hasFiles } from "../files/request-files.js";
-import type { ImageRequestOf, SettledImages } from "./state.js";
+import { getUploader } from "../files/uploader.js";
+import type { AnyRequest, ImageRequestOf, SettledImages } from "./state.js";
 
 /** A request in flight. */
 export interface Run<Model extends string> {
@@ -78,7 +72,7 @@ export function createRun<Model extends string>(
 
   async function upload(): Promise<ImageRequestOf<Model>> {
     const { uploadFiles, replaceFiles } = await import("../files/in-request.js");
-    assertAccepted(replaceFiles(variables), checkImageRequest, client.warn, options);
+    assertImageRequest(client, replaceFiles(variables), options);
     const ready = await uploadFiles(client, variables, signal, (share) => {
       if (!isStopped) onUpload(share);
     });
@@ -108,7 +102,7 @@ export function findRefusal<Model extends string>(
       getUploader(client);
       return undefined;
     }
-    assertAccepted(variables, checkImageRequest, client.warn, options);
+    assertImageRequest(client, variables, options);
     return undefined;
   } catch (error) {
     return createFailure(error, "none", variables);

@@ -1,5 +1,5 @@
 import type { ImageModel, ImageResult } from "@sluice/core";
-import type { StoreRequestOptions } from "../request-options.js";
+import type { StoreRequestOptions } from "../base/request-options.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
 
 /** Options of an image store; all of them are read at each use. */

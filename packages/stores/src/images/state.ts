@@ -1,10 +1,20 @@
-import type { Billing, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
-import type { AnyRequest } from "@sluice/core/internal";
+import type { Billing, GeneratedImage, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
+
+/** A request with `checks: false`: it may have any model and fields. */
+export interface AnyRequest {
+  /** Id of the model. */
+  readonly model: string;
+  /** A field of the model. */
+  readonly [field: string]: unknown;
+}
 
 /** Request of a model. An unknown model accepts any fields. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
   : AnyRequest;
+
+/** An image of a sequence that failed. */
+export type FailedImage = Exclude<ImageResult["images"][number], GeneratedImage>;
 
 /** Result of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =

@@ -6,24 +6,22 @@ import {
   type ImageResult,
   type Store,
 } from "@sluice/core";
-import type { FailedImage } from "@sluice/core/internal";
 import {
   callAfter,
   canReuseKey,
+  createOptionsReader,
   createRandomId,
-  createReader,
   createStore,
-  delayRenewal,
-  isEqual,
-  linkRenewalAt,
   noteOptions,
-} from "@sluice/core/internal";
+} from "@sluice/core/extend";
+import { delayRenewal, getLinkRenewalTime } from "../archive/expiring-link.js";
+import { isEqual } from "../base/is-equal.js";
+import { pickRequestOptions } from "../base/request-options.js";
 import type { WithFiles } from "../files/request-files.js";
-import { pickRequestOptions } from "../request-options.js";
 import { registerForget } from "../storage/in-use.js";
 import { createFailure, createRun, findRefusal, type Run } from "./generation.js";
 import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
-import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
+import type { FailedImage, ImageRequestOf, ImageState, SettledImages } from "./state.js";
 
 /** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
@@ -64,7 +62,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let state: ImageState<Model> = idle;
   let run: Run<Model> | undefined;
   // the options of the last request
-  let readLast = createReader<ImageStoreOptions<Model>>(options);
+  let readLast = createOptionsReader<ImageStoreOptions<Model>>(options);
   /** The last request, if its response was lost. The same request reuses its key. */
   let lost: LostRequest<Model> | undefined;
   /** Aborts the wait for the next link that expires; undefined without subscribers. */
@@ -104,7 +102,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
         if (stopped) show(stopped, readLast);
       },
       reset,
-      withOptions: (options) => createView(createReader(options)),
+      withOptions: (options) => createView(createOptionsReader(options)),
     };
   }
 
@@ -205,7 +203,7 @@ interface LostRequest<Model extends string> {
 }
 
 const getDueAt = (image: GeneratedImage | FailedImage) =>
-  image.url === undefined ? Number.POSITIVE_INFINITY : linkRenewalAt(image);
+  image.url === undefined ? Number.POSITIVE_INFINITY : getLinkRenewalTime(image);
 
 const deferRenewal = (image: GeneratedImage | FailedImage) =>
   image.url !== undefined && getDueAt(image) <= Date.now() ? delayRenewal(image) : image;

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import process from "node:process";
-import { createRandomId } from "@sluice/core/internal";
+import { createRandomId } from "@sluice/core/extend";
 import type { Journal, Line } from "./journal.js";
 
 /** Time between two heartbeats of a process that holds a lock, in milliseconds. */

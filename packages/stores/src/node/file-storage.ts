@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import type { RecordStorage, StorageLock } from "@sluice/core";
-import { isolate } from "@sluice/core/internal";
+import { isolate } from "@sluice/core/extend";
 import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "../storage/record-texts.js";
 import { createFileLocks } from "./file-locks.js";
 import { type Line, openJournal } from "./journal.js";

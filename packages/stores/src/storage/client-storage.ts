@@ -1,11 +1,6 @@
-import type { RecordStorage } from "@sluice/core";
-import {
-  addUserPrefix,
-  type Reporter,
-  reportStorageFailure,
-  type Scoped,
-  type SharedDevices,
-} from "@sluice/core/internal";
+import type { RecordStorage, SharedDevices } from "@sluice/core";
+import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
+import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
 import { FORGOTTEN, getStorages, NOTICE } from "./client-storages.js";
 import { getStoresInUse, loadForget } from "./in-use.js";
 
@@ -13,6 +8,11 @@ import { getStoresInUse, loadForget } from "./in-use.js";
  * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their
  * storage through this function. Reports failures of `watch` to the client. Returns the same object for the same client
  * and storage.
+ *
+ * @example
+ * ```ts
+ * const records = await getClientStorage(client, storage).read("notes");
+ * ```
  */
 export function getClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
   const { own } = getStorages(client);

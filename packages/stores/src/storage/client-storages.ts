@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import type { Scoped } from "@sluice/core/internal";
+import type { Scoped } from "../base/user-prefix.js";
 
 /** The storages that a client uses in this page, with their state. */
 export interface ClientStorages {

@@ -1,12 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
-import {
-  addUserPrefix,
-  formatUserPrefix,
-  isRefusal,
-  type Scoped,
-  systemClock,
-  toError,
-} from "@sluice/core/internal";
+import { systemClock, toError } from "@sluice/core/extend";
+import { isRefusal } from "../base/platform-limits.js";
+import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
 import { FORGOTTEN, getStorages, NOTICE } from "./client-storages.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";

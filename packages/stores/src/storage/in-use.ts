@@ -1,4 +1,4 @@
-import type { Scoped } from "@sluice/core/internal";
+import type { Scoped } from "../base/user-prefix.js";
 
 /** Clears a store. May return a function to call after the sign-out. */
 type Forget = () => unknown;
@@ -14,6 +14,12 @@ export function getStoresInUse(client: Scoped): Set<Forget> {
 /**
  * Registers a store for `signOut`. `forget` clears the store, and may return a function to call after the sign-out.
  * Returns a function that unregisters the store when it is not used any longer.
+ *
+ * @example
+ * ```ts
+ * const notes = new Map<string, string>();
+ * const unregister = registerForget(client, () => notes.clear());
+ * ```
  */
 export function registerForget(client: Scoped, forget: Forget): () => void {
   const stores = getStoresInUse(client);

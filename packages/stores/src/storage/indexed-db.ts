@@ -1,6 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
-import { markRefusal, toError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/extend";
 import type { IDBPDatabase, IDBPTransaction } from "idb";
+import { markRefusal } from "../base/platform-limits.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { parseRecords, type RecordTexts, stringifyRecords } from "./record-texts.js";
 

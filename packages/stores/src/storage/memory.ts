@@ -1,5 +1,5 @@
 import type { RecordStorage, StorageLock } from "@sluice/core";
-import { isolate } from "@sluice/core/internal";
+import { isolate } from "@sluice/core/extend";
 import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "./record-texts.js";
 
 /**

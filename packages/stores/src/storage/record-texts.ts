@@ -1,12 +1,26 @@
 /** Changes as they are stored and broadcast: the JSON of each record, or `null` for a removed record. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
 
-/** Returns true if `name` equals the collection's name, or begins with it and a slash. */
+/**
+ * Returns true if `name` equals the collection's name, or begins with it and a slash.
+ *
+ * @example
+ * ```ts
+ * const isOfChats = isWithin("chat", "chat/trip");
+ * ```
+ */
 export function isWithin(collection: string, name: string): boolean {
   return name === collection || name.startsWith(`${collection}/`);
 }
 
-/** Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored. */
+/**
+ * Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored.
+ *
+ * @example
+ * ```ts
+ * const texts = stringifyRecords(new Map([["a", { text: "Hello" }]]));
+ * ```
+ */
 export function stringifyRecords(records: ReadonlyMap<string, unknown>): RecordTexts {
   const texts = new Map<string, string | null>();
   for (const [key, record] of records) {
@@ -19,7 +33,14 @@ export function stringifyRecords(records: ReadonlyMap<string, unknown>): RecordT
   return texts;
 }
 
-/** Parses records from JSON. Omits invalid records, because any script of the origin may write to a storage. */
+/**
+ * Parses records from JSON. Omits invalid records, because any script of the origin may write to a storage.
+ *
+ * @example
+ * ```ts
+ * const records = parseRecords([["a", '{"text": "Hello"}']]);
+ * ```
+ */
 export function parseRecords(texts: Iterable<readonly [key: string, text: unknown]>): Map<string, unknown> {
   const records = new Map<string, unknown>();
   for (const [key, text] of texts) {

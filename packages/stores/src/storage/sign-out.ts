@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { assertClient, toError } from "@sluice/core/internal";
+import { assertClient, toError } from "@sluice/core/extend";
 import { getStorages } from "./client-storages.js";
 import { getStoresInUse, loadForget } from "./in-use.js";
 

@@ -1,4 +1,7 @@
-import { type Backoff, createBackoff, toIdleClock } from "@sluice/core/internal";
+import { createBackoff, toIdleClock } from "@sluice/core/extend";
+
+/** Waits between attempts, up to a limit. */
+export type Backoff = ReturnType<typeof createBackoff>;
 
 /** Creates the waits between attempts at a failing storage: from 1 s to 60 s, without a limit. */
 export function createStorageBackoff({ clock, random }: Parameters<typeof createBackoff>[0]): Backoff {

@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/core";
-import { awaitWithin } from "@sluice/core/internal";
+import { awaitWithin } from "@sluice/core/extend";
 
 /** Maximum time to wait for a storage, in milliseconds. */
 const WAIT_MS = 3000;
@@ -9,6 +9,10 @@ const WAIT_MS = 3000;
  *
  * @param onLate gets a result that arrives later
  * @throws a `DOMException` named `TimeoutError`; the error of `operation`
+ * @example
+ * ```ts
+ * const records = await waitForStorage(client.clock, () => storage.read("notes"));
+ * ```
  */
 export async function waitForStorage<T>(
   clock: Clock,

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { markRefusal } from "@sluice/core/internal";
+import { markRefusal } from "../base/platform-limits.js";
 import { parseRecords, stringifyRecords } from "./record-texts.js";
 
 /** The methods of `localStorage` and `sessionStorage` that `webStorage` needs. */

@@ -1,5 +1,6 @@
 import type { ClientEvent, Clock } from "@sluice/core";
-import { awaitWithin, reportLimit } from "@sluice/core/internal";
+import { awaitWithin } from "@sluice/core/extend";
+import { reportLimit } from "../base/platform-limits.js";
 
 /** The fields of a client that locks need. */
 interface LockClient {
@@ -32,6 +33,10 @@ const MANAGER = "the lock manager (navigator.locks)";
  * not used until a late result arrives.
  *
  * @throws the signal's reason while it waits, and the error of `act`; never an error of the browser
+ * @example
+ * ```ts
+ * await withLock(client, addUserPrefix(client, "app/export"), signal, async () => show("exporting"));
+ * ```
  */
 export async function withLock(
   client: LockClient,
@@ -61,6 +66,10 @@ export async function withLock(
  *
  * @returns false if another tab holds the lock and `act` was not called
  * @throws the error of `act`
+ * @example
+ * ```ts
+ * const hasRun = await withFreeLock(client, addUserPrefix(client, "app/export"), async () => show("exporting"));
+ * ```
  */
 export async function withFreeLock(
   client: LockClient,
@@ -103,7 +112,14 @@ export function prepareLocks(client: LockClient): void {
   if (locks && !probes.has(locks)) startProbe(client, locks);
 }
 
-/** Returns true if a tab holds the lock `name` now; undefined if unknown. Never rejects. */
+/**
+ * Returns true if a tab holds the lock `name` now; undefined if unknown. Never rejects.
+ *
+ * @example
+ * ```ts
+ * const isRunningElsewhere = await isLocked(client, addUserPrefix(client, "app/export"));
+ * ```
+ */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await findUsableLocks(client);
   if (!locks) return undefined;
@@ -119,7 +135,14 @@ export async function isLocked(client: LockClient, name: string): Promise<boolea
   }
 }
 
-/** Returns true if tabs can see each other's locks. The first use of a lock detects a refusal. */
+/**
+ * Returns true if tabs can see each other's locks. The first use of a lock detects a refusal.
+ *
+ * @example
+ * ```ts
+ * if (!hasLocks()) show("this browser has no Web Locks: tabs work alone");
+ * ```
+ */
 export function hasLocks(): boolean {
   const locks = findLockManager(() => {});
   return locks !== undefined && probes.get(locks)?.refusal === undefined;

@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/core";
-import { rejectOnAbort } from "@sluice/core/internal";
+import { rejectOnAbort } from "@sluice/core/extend";
 
 /** Number of tasks that may start to poll at once. */
 const AT_ONCE = 20;

@@ -1,6 +1,8 @@
 import type { Client, RequestOptions } from "@sluice/core";
-import { cancelWith, canReuseKey, createRandomId, isEqual } from "@sluice/core/internal";
-import type { StoreRequestOptions } from "../request-options.js";
+import { canReuseKey, createRandomId } from "@sluice/core/extend";
+import { cancelWith } from "../base/billing.js";
+import { isEqual } from "../base/is-equal.js";
+import type { StoreRequestOptions } from "../base/request-options.js";
 import type { CreationReporter } from "./task-state.js";
 
 /** The two steps of a creation. */

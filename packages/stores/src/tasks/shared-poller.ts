@@ -1,9 +1,10 @@
 import type { Clock } from "@sluice/core";
-import type { Absence, PollEvent } from "@sluice/core/internal";
-import { callAfter, createPagePresence, createStore, reportLimit, toError } from "@sluice/core/internal";
+import { callAfter, createPagePresence, createStore, toError } from "@sluice/core/extend";
+import { reportLimit } from "../base/platform-limits.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import { startInTurn } from "./pace.js";
+import type { Absence, PollEvent } from "./polling.js";
 import { unwatched, type Watch, type WatchPlan, type WatchState } from "./watch-plan.js";
 
 /** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */

@@ -1,6 +1,6 @@
 import type { Presence, Store } from "@sluice/core";
-import type { Interval } from "@sluice/core/internal";
-import type { StoreRequestOptions } from "../request-options.js";
+import type { StoreRequestOptions } from "../base/request-options.js";
+import type { Interval } from "./polling.js";
 import type { Watch, WatchState } from "./watch-plan.js";
 
 /** The fields of every task's state. */

@@ -1,13 +1,8 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import {
-  createStore,
-  memoizeLast,
-  type Snapshot,
-  type TaskHandle,
-  type TaskKind,
-  toError,
-} from "@sluice/core/internal";
+import { createStore, type TaskKind, toError } from "@sluice/core/extend";
 import { registerForget } from "../storage/in-use.js";
+import { memoizeLast } from "./memoize-last.js";
+import type { Snapshot, TaskHandle } from "./polling.js";
 import type {
   CreationReporter,
   Sending,

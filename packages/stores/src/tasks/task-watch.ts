@@ -1,12 +1,8 @@
 import type { Client } from "@sluice/core";
-import {
-  addUserPrefix,
-  findInterval,
-  type Snapshot,
-  type TaskHandle,
-  type TaskKind,
-} from "@sluice/core/internal";
+import type { TaskKind } from "@sluice/core/extend";
+import { addUserPrefix } from "../base/user-prefix.js";
 import { spaceInterval } from "./pace.js";
+import { findInterval, type Snapshot, type TaskHandle } from "./polling.js";
 import { createWatch } from "./shared-poller.js";
 import type { Watch, WatchesInUse, WatchPlan, WatchSettings } from "./watch-plan.js";
 

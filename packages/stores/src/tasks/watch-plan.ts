@@ -1,5 +1,5 @@
-import type { Presence, Store } from "@sluice/core";
-import type { Absence, Connection, Interval, PollEvent } from "@sluice/core/internal";
+import type { Client, Presence, Store } from "@sluice/core";
+import type { Absence, Interval, PollEvent } from "./polling.js";
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
@@ -45,7 +45,7 @@ export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
 export interface WatchPlan<Snapshot> {
   /** Name of the lock and the channel, the same in all tabs. */
   readonly name: string;
-  readonly client: Connection;
+  readonly client: Client;
   /** Visibility and connection of the page. @default the page's own */
   readonly presence: Presence | undefined;
   /** State before the first poll. */

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage, VideoTask } from "@sluice/core";
-import { reportStorageFailure } from "@sluice/core/internal";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import type { RecordWriter } from "../storage/record-writer.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import { createRecord, type EntryTable, findEnd, listNewestFirst, mergeCopy } from "./entry-table.js";

@@ -1,5 +1,5 @@
 import type { VideoTask } from "@sluice/core";
-import { videos } from "@sluice/core/internal";
+import { videos } from "@sluice/core/extend";
 import { type EntryCopy, toRecord } from "./records.js";
 import type { VideoTaskEntry } from "./state.js";
 

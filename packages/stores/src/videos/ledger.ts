@@ -7,7 +7,7 @@ import type {
   VideoTask,
   VideoTaskHandle,
 } from "@sluice/core";
-import { createStore, dismissVideoTask, videos } from "@sluice/core/internal";
+import { createStore, videos } from "@sluice/core/extend";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
 import { getSharedWatch } from "../tasks/task-watch.js";
@@ -105,7 +105,11 @@ export function createVideoTaskLedger(
     getHandle: (id) => findEntry(table, id)?.handle,
     remove(key) {
       const { handle } = table.entries.get(key) ?? {};
-      if (handle) dismissVideoTask(client, handle);
+      // the task is removed here, even if the proxy is unreachable
+      if (handle?.watchedBy)
+        import("./dismiss-later.js")
+          .then(({ dismissTask }) => dismissTask(client, handle.id))
+          .catch(() => {});
       void drop(key);
     },
     async renew() {

@@ -1,5 +1,5 @@
 import type { Client, Store } from "@sluice/core";
-import { callAfter, createStore, noteOptions } from "@sluice/core/internal";
+import { callAfter, createStore, noteOptions } from "@sluice/core/extend";
 import { getVideoTaskLedger } from "./ledger.js";
 import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
 import { getRenewalTime, isSettled } from "./renewal.js";

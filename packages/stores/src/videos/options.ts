@@ -1,7 +1,11 @@
-import type { RecordStorage, SucceededVideoTask, VideoTask, VideoTaskHandle } from "@sluice/core";
-import type { Interval } from "@sluice/core/internal";
+import type { RecordStorage, SucceededVideoTask, VideoModel, VideoTask, VideoTaskHandle } from "@sluice/core";
+import type { ModelRequest } from "@sluice/core/schemas";
+import type { Interval } from "../tasks/polling.js";
 import type { TaskStoreOptions } from "../tasks/task-state.js";
 import type { VideoTaskState } from "./state.js";
+
+/** The request of each video model. */
+export type VideoRequests = { readonly [Model in VideoModel]: ModelRequest<Model> };
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions

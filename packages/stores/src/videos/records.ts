@@ -1,5 +1,5 @@
 import { isGatewayError, type VideoTask, type VideoTaskHandle } from "@sluice/core";
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import type { VideoTaskEntry } from "./state.js";
 
 /** An entry with the number of its changes. The copy with the higher number is newer. */

@@ -1,10 +1,10 @@
 import type { Client, SucceededVideoTask, VideoTask } from "@sluice/core";
-import { delayRenewal, linkRenewalAt } from "@sluice/core/internal";
+import { delayRenewal, getLinkRenewalTime } from "../archive/expiring-link.js";
 import type { WatchPlan } from "../tasks/watch-plan.js";
 
 /** Returns the time to renew the link of a task, in Unix milliseconds; infinity without a copy. */
 export function getRenewalTime(task: VideoTask | undefined): number {
-  return task?.state === "succeeded" ? linkRenewalAt(task) : Number.POSITIVE_INFINITY;
+  return task?.state === "succeeded" ? getLinkRenewalTime(task) : Number.POSITIVE_INFINITY;
 }
 
 /** Returns true if the task needs no more polls: it is final, and its link works or can't be renewed. */

@@ -1,27 +1,24 @@
 import {
   type Client,
-  type Issue,
   type RequestOptions,
   ValidationError,
   type VideoRequest,
   type VideoTaskHandle,
 } from "@sluice/core";
 import {
-  assertAccepted,
-  checkVideoRequest,
-  createReader,
-  getUploader,
+  assertVideoRequest,
+  createOptionsReader,
   noteOptions,
   type RequestFor,
-  type VideoRequests,
   videos,
-} from "@sluice/core/internal";
+} from "@sluice/core/extend";
+import { pickRequestOptions } from "../base/request-options.js";
 import { hasFiles, type WithFiles } from "../files/request-files.js";
-import { pickRequestOptions } from "../request-options.js";
+import { getUploader } from "../files/uploader.js";
 import type { Sending, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { getVideoTaskLedger } from "./ledger.js";
-import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
+import type { VideoRequests, VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
 import type { VideoTaskState } from "./state.js";
 
 /** Store of one video task: empty at first, then the submitted or attached task. */
@@ -73,7 +70,7 @@ export function createVideoTaskStore(
   options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
 ): VideoTaskStore {
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
-  const read = createReader(options);
+  const read = createOptionsReader(options);
   const ledger = getVideoTaskLedger(client, read());
   const addKnown = (handle: VideoTaskHandle) => ledger.getHandle(handle.id) ?? handle;
   const { submit, ...store } = createTaskStore(videos, client, read, {
@@ -114,16 +111,10 @@ async function assertSendable(
 ): Promise<void> {
   const files = hasFiles(request) ? await loadFiles(client) : undefined;
   const withAddresses = files ? files.replaceFiles(request) : request;
-  let media: readonly Issue[] | Promise<readonly Issue[]> = [];
-  const checkAll = (checked: unknown) => {
-    const findings = checkVideoRequest(checked);
-    if (findings.issues.length === 0)
-      media = client.uploads?.check?.(request as VideoRequest, { signal }) ?? [];
-    return findings;
-  };
+  assertVideoRequest(client, withAddresses, options);
   // `checks: false` skips the media, too
-  assertAccepted(withAddresses, checkAll, client.warn, options);
-  const issues = await media;
+  const media = options.checks === false ? [] : client.uploads?.check?.(request as VideoRequest, { signal });
+  const issues = (await media) ?? [];
   signal.throwIfAborted();
   if (issues.length > 0) throw new ValidationError(issues);
 }

@@ -5,15 +5,10 @@ import {
   isGatewayError,
   type VideoRequest,
 } from "@sluice/core";
-import {
-  addUserPrefix,
-  cancelWith,
-  canReuseKey,
-  createFingerprint,
-  createRandomId,
-  toError,
-} from "@sluice/core/internal";
-import type { StoreRequestOptions } from "../request-options.js";
+import { canReuseKey, createFingerprint, createRandomId, toError } from "@sluice/core/extend";
+import { cancelWith } from "../base/billing.js";
+import type { StoreRequestOptions } from "../base/request-options.js";
+import { addUserPrefix } from "../base/user-prefix.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import type { VideoTaskEntry } from "./state.js";
 

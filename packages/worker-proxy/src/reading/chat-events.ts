@@ -1,5 +1,5 @@
-import { createStrayLines, isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
-import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
+import { isRecord, parseJSON } from "@sluice/core/extend";
+import { createEventParser, createStrayLines, isErrorEvent, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../api/plugin.js";
 import { openBytes } from "../base/bytes.js";
 import { tooMuchIn } from "../base/json-size.js";

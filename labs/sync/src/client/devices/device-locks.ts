@@ -1,5 +1,5 @@
-import { awaitWithin, rejectOnAbort } from "@sluice/core/internal";
-import { QUEUED, type StoredThread, type WorkLocks } from "@sluice/stores/internal";
+import { awaitWithin, rejectOnAbort } from "@sluice/core/extend";
+import { QUEUED, type StoredThread, type WorkLocks } from "@sluice/stores/extend";
 import type { DeviceLock, DeviceLocks } from "./device-lock.js";
 
 /** Shortest and longest time after which a lock is asked for again, should no news of it come, in milliseconds. */

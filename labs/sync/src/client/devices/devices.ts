@@ -1,4 +1,5 @@
-import { callAfter, createStreamPath, requestOnce, type SharedDevices } from "@sluice/core/internal";
+import type { SharedDevices } from "@sluice/core";
+import { callAfter, requestOnce } from "@sluice/core/extend";
 import {
   type DeviceCoordination,
   endAsStopped,
@@ -7,7 +8,8 @@ import {
   reportFailure,
   type StoredThread,
   type WorkLocks,
-} from "@sluice/stores/internal";
+} from "@sluice/stores/extend";
+import { createStreamPath } from "../base.js";
 import type { DeviceLocks } from "./device-lock.js";
 import { createDeviceLocks } from "./device-locks.js";
 

@@ -1,5 +1,6 @@
 import { ResponseError } from "@sluice/core";
-import { excerpt, isRecord, parseJSON } from "@sluice/core/internal";
+import { isRecord, parseJSON } from "@sluice/core/extend";
+import { excerpt } from "../base.js";
 
 /** A record as the server has it: `value` is undefined for a removed one. */
 export interface ServerRecord {

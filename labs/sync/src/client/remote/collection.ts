@@ -1,5 +1,6 @@
-import { addUserPrefix, createListeners, reportStorageFailure, type SyncStatus } from "@sluice/core/internal";
-import { isLocked, withLock } from "@sluice/stores/internal";
+import type { SyncStatus } from "@sluice/core";
+import { createListeners } from "@sluice/core/extend";
+import { addUserPrefix, isLocked, reportStorageFailure, withLock } from "@sluice/stores/extend";
 import type { DeviceLock } from "../devices/device-lock.js";
 import type { ServerRecord } from "./answers.js";
 import { createGate, readCollection } from "./first-read.js";

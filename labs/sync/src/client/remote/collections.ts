@@ -1,14 +1,7 @@
-import type { Client, RecordStorage } from "@sluice/core";
-import {
-  addUserPrefix,
-  callAfter,
-  createListeners,
-  createRandomWords,
-  reportStorageFailure,
-  type SharedDevices,
-  toIdleClock,
-} from "@sluice/core/internal";
-import { isWithin } from "@sluice/stores/internal";
+import type { Client, RecordStorage, SharedDevices } from "@sluice/core";
+import { callAfter, createListeners, toIdleClock } from "@sluice/core/extend";
+import { addUserPrefix, isWithin, reportStorageFailure } from "@sluice/stores/extend";
+import { createRandomWords } from "../base.js";
 import type { DeviceLock } from "../devices/device-lock.js";
 import { type Collection, createCollection } from "./collection.js";
 import { joinRecords } from "./join.js";

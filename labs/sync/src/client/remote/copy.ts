@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
-import { isolate } from "@sluice/core/internal";
-import { parseRecords, stringifyRecords } from "@sluice/stores/internal";
+import { isolate } from "@sluice/core/extend";
+import { parseRecords, stringifyRecords } from "@sluice/stores/extend";
 
 type Records = ReadonlyMap<string, unknown>;
 export type Listener = (changes: Records) => void;

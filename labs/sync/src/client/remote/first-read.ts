@@ -1,4 +1,4 @@
-import { toIdleClock } from "@sluice/core/internal";
+import { toIdleClock } from "@sluice/core/extend";
 import { stateNameOf } from "./place.js";
 import type { Replica } from "./replica.js";
 import type { Shared } from "./shared.js";

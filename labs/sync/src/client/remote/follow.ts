@@ -1,16 +1,14 @@
 import { type Client, isGatewayError } from "@sluice/core";
 import {
-  createBodyReader,
-  createEventParser,
-  createToBytes,
+  createRequest,
   openSpan,
+  readChunks,
   readRefusal,
   rejectOnAbort,
-  resolveAddress,
-  type ServerSentEvent,
   toConnectionError,
   toIdleClock,
-} from "@sluice/core/internal";
+} from "@sluice/core/extend";
+import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { pathOf, type Wire } from "./wire.js";
 
 /** Longest silence of the events, in milliseconds: the server sends a line each 15 s. */
@@ -56,16 +54,11 @@ async function open(
   signal: AbortSignal,
 ): Promise<Response> {
   const path = pathOf(id, "/follow");
-  const headers = await client.headers({ path });
-  headers.set("accept", "text/event-stream");
-  headers.set("last-event-id", String(since));
   const query = new URLSearchParams({ since: String(since), device });
-  const request = new Request(resolveAddress(client, `${path}?${query}`), {
-    headers,
+  const request = await createRequest(client, `${path}?${query}`, {
+    headers: { accept: "text/event-stream", "last-event-id": String(since) },
     signal,
-    redirect: "manual",
     ...("cache" in Request.prototype && { cache: "no-store" }),
-    ...(client.credentials && { credentials: client.credentials }),
   });
   const span = openSpan(toIdleClock(client.clock), signal, HEADERS_MS, () => silent(HEADERS_MS));
   try {
@@ -83,20 +76,17 @@ async function readEvents(
   ended: AbortController,
   onEvent: (event: ServerSentEvent) => unknown,
 ): Promise<void> {
-  const reader = createBodyReader(response);
-  const bytesOf = createToBytes();
   const events: ServerSentEvent[] = [];
   const parser = createEventParser({ onEvent: (event) => void events.push(event) });
-  try {
-    for (;;) {
-      const span = openSpan(toIdleClock(client.clock), ended.signal, SILENCE_MS, () => silent(SILENCE_MS));
-      const { done, value } = await rejectOnAbort(reader.read(), span.signal).finally(span.end);
-      if (done) return;
-      parser.push(await bytesOf(value));
-      for (const event of events.splice(0)) await onEvent({ ...event, data: client.scrub(event.data) });
-    }
-  } finally {
-    reader.cancel().catch(() => {});
+  const reading = {
+    signal: ended.signal,
+    chunkMs: SILENCE_MS,
+    abort: () => ended.abort(silent(SILENCE_MS)),
+  };
+  const idle = { ...client, clock: toIdleClock(client.clock) };
+  for await (const bytes of readChunks(idle, reading, response)) {
+    parser.push(bytes);
+    for (const event of events.splice(0)) await onEvent({ ...event, data: client.scrub(event.data) });
   }
 }
 

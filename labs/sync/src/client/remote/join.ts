@@ -1,5 +1,6 @@
-import { isEqual, isRecord } from "@sluice/core/internal";
-import { type MergedRecord, mergeMessages, parseNode } from "@sluice/stores/internal";
+import { isRecord } from "@sluice/core/extend";
+import { isEqual, mergeMessages, parseNode } from "@sluice/stores/extend";
+import type { MergedRecord } from "../base.js";
 import { CONVERSATIONS } from "./place.js";
 
 /**

@@ -1,5 +1,6 @@
 import type { Client } from "@sluice/core";
-import { type Backoff, createBackoff, toIdleClock } from "@sluice/core/internal";
+import { createBackoff, toIdleClock } from "@sluice/core/extend";
+import type { Backoff } from "../base.js";
 import type { Outbox } from "./outbox.js";
 import type { Place } from "./place.js";
 import type { SentChange } from "./wire.js";

@@ -1,6 +1,5 @@
 import { APIError, type Client, ResponseError } from "@sluice/core";
 import {
-  type Backoff,
   createBackoff,
   createListeners,
   createPagePresence,
@@ -8,7 +7,8 @@ import {
   rejectOnAbort,
   toError,
   toIdleClock,
-} from "@sluice/core/internal";
+} from "@sluice/core/extend";
+import type { Backoff } from "../base.js";
 import { OFFER, type Wire } from "./wire.js";
 
 /** Time until a proxy that keeps no conversations is asked again, in milliseconds. */

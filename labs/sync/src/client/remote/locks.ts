@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { toIdleClock } from "@sluice/core/internal";
+import { toIdleClock } from "@sluice/core/extend";
 import type { DeviceLock } from "../devices/device-lock.js";
 import type { Leaving } from "./leaving.js";
 import type { Line } from "./line.js";

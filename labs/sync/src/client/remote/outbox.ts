@@ -1,6 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { addUserPrefix, isRecord, parseJSON } from "@sluice/core/internal";
-import { hasLocks, withLock } from "@sluice/stores/internal";
+import { isRecord, parseJSON } from "@sluice/core/extend";
+import { addUserPrefix, hasLocks, withLock } from "@sluice/stores/extend";
 import { CONVERSATIONS, outboxNameOf } from "./place.js";
 
 /** A change that the server does not have yet. */

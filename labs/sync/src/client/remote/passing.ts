@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { callAfter, toIdleClock } from "@sluice/core/internal";
+import { callAfter, toIdleClock } from "@sluice/core/extend";
 import type { Line } from "./line.js";
 import type { Wire } from "./wire.js";
 

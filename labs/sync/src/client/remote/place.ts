@@ -1,4 +1,5 @@
-import { addUserPrefix, formatUserPrefix, type Scoped } from "@sluice/core/internal";
+import { addUserPrefix } from "@sluice/stores/extend";
+import { formatUserPrefix, type Scoped } from "../base.js";
 
 /** A collection that lives on the server, too. */
 export interface Place {

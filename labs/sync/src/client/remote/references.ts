@@ -1,13 +1,7 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import {
-  addUserPrefix,
-  createFingerprint,
-  getUploader,
-  isClosedRoute,
-  isRecord,
-  parseJSON,
-  requestOnce,
-} from "@sluice/core/internal";
+import { createFingerprint, isClosedRoute, isRecord, parseJSON, requestOnce } from "@sluice/core/extend";
+import { addUserPrefix } from "@sluice/stores/extend";
+import { getUploader } from "../base.js";
 
 /** Longest data URL that a record has on the server, in characters. */
 const LONGEST = 32_768;

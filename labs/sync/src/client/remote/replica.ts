@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
-import { createListeners, isEqual } from "@sluice/core/internal";
-import { parseRecords, stringifyRecords } from "@sluice/stores/internal";
+import { createListeners } from "@sluice/core/extend";
+import { isEqual, parseRecords, stringifyRecords } from "@sluice/stores/extend";
 import type { ServerRecord } from "./answers.js";
 import { type Borrowed, createBorrowed } from "./borrowed.js";
 import { type CopyPart, createCopy, type Listener } from "./copy.js";

@@ -1,5 +1,5 @@
 import { APIError, type Client, isGatewayError } from "@sluice/core";
-import { callAfter, toError, toIdleClock } from "@sluice/core/internal";
+import { callAfter, toError, toIdleClock } from "@sluice/core/extend";
 import type { ChangesAnswer, ServerRecord } from "./answers.js";
 import { createLanes, type Lane, MOST_RECORDS } from "./lanes.js";
 import type { Line } from "./line.js";

@@ -1,12 +1,7 @@
 import { APIError, type Client, type RecordStorage } from "@sluice/core";
-import {
-  addAbortListener,
-  createBackoff,
-  rejectOnAbort,
-  type ServerSentEvent,
-  toError,
-  toIdleClock,
-} from "@sluice/core/internal";
+import { createBackoff, rejectOnAbort, toError, toIdleClock } from "@sluice/core/extend";
+import type { ServerSentEvent } from "@sluice/core/sse";
+import { addAbortListener } from "../base.js";
 import {
   type LeaseNews,
   leasesIn,

@@ -1,4 +1,4 @@
-import { createBackoff, toIdleClock } from "@sluice/core/internal";
+import { createBackoff, toIdleClock } from "@sluice/core/extend";
 import { stateNameOf } from "./place.js";
 import type { SessionOptions } from "./session.js";
 import { type Doubts, newDoubtsKey } from "./sync-state.js";

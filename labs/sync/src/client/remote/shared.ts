@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import type { Listeners } from "@sluice/core/internal";
+import type { Listeners } from "../base.js";
 import type { Leaving } from "./leaving.js";
 import type { Line } from "./line.js";
 import type { Outbox } from "./outbox.js";

@@ -1,4 +1,6 @@
-import { createListeners, isEqual, type SyncStatus } from "@sluice/core/internal";
+import type { SyncStatus } from "@sluice/core";
+import { createListeners } from "@sluice/core/extend";
+import { isEqual } from "@sluice/stores/extend";
 
 /** State of the sync of one collection, on its owner's side. */
 export interface StatusControl {

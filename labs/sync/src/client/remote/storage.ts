@@ -1,7 +1,7 @@
-import type { Client, RecordStorage, StorageLock } from "@sluice/core";
-import { addUserPrefix, assertClient, type SharedDevices } from "@sluice/core/internal";
-import { memoryStorage } from "@sluice/stores";
-import { openIndexedDBStorage } from "@sluice/stores/internal";
+import type { Client, RecordStorage, SharedDevices, StorageLock } from "@sluice/core";
+import { assertClient } from "@sluice/core/extend";
+import { indexedDBStorage, memoryStorage } from "@sluice/stores";
+import { addUserPrefix } from "@sluice/stores/extend";
 import type { DeviceLocks } from "../devices/device-lock.js";
 import { createOtherDevices } from "../devices/devices.js";
 import { type Collections, createCollections, type RecordRefusal } from "./collections.js";
@@ -139,5 +139,5 @@ const nothingToSend = { isSyncing: false, unsent: 0 };
 const unshared = { isHeld: true, release: async () => {} };
 
 function defaultStorage(): RecordStorage {
-  return (globalThis as Partial<typeof globalThis>).indexedDB ? openIndexedDBStorage() : memoryStorage();
+  return (globalThis as Partial<typeof globalThis>).indexedDB ? indexedDBStorage() : memoryStorage();
 }

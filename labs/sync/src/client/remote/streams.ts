@@ -1,6 +1,6 @@
 import type { Client } from "@sluice/core";
-import { resolveAddress } from "@sluice/core/internal";
-import { withFreeLock } from "@sluice/stores/internal";
+import { withFreeLock } from "@sluice/stores/extend";
+import { resolveAddress } from "../base.js";
 
 /** Streams of all tabs of a browser to one host over HTTP/1.1: of its six connections, two are left for requests. */
 const MOST_STREAMS = 4;

@@ -1,4 +1,4 @@
-import { createRandomId, isRecord } from "@sluice/core/internal";
+import { createRandomId, isRecord } from "@sluice/core/extend";
 
 /** Key of the record with the state. */
 export const STATE = "state";

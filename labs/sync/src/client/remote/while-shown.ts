@@ -1,5 +1,6 @@
 import type { Client } from "@sluice/core";
-import { addAbortListener, createPagePresence, toIdleClock } from "@sluice/core/internal";
+import { createPagePresence, toIdleClock } from "@sluice/core/extend";
+import { addAbortListener } from "../base.js";
 
 /** Time for which a hidden page goes on, in milliseconds. */
 const HIDDEN_MS = 60_000;

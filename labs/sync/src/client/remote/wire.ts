@@ -1,12 +1,6 @@
 import { APIError, type Client, isGatewayError } from "@sluice/core";
-import {
-  awaitWithin,
-  parseOffers,
-  readRefusal,
-  requestOnce,
-  toConnectionError,
-  toIdleClock,
-} from "@sluice/core/internal";
+import { awaitWithin, readRefusal, requestOnce, toConnectionError, toIdleClock } from "@sluice/core/extend";
+import { parseOffers } from "../base.js";
 import {
   type ChangesAnswer,
   changesIn,

@@ -1,7 +1,8 @@
 import type { Tool } from "@sluice/core";
-import { describeThrown, openSpan, rejectOnAbort } from "@sluice/core/internal";
+import { describeThrown, openSpan, rejectOnAbort } from "@sluice/core/extend";
 import type { ChatMessage, ChatToolCall } from "@sluice/stores";
-import { type Chat, checkInput, getLastMessage, parseInput } from "@sluice/stores/internal";
+import { type Chat, checkInput, parseInput } from "@sluice/stores/extend";
+import { getLastMessage } from "../base.js";
 import { claim } from "./server-requests.js";
 
 // loaded with the first turn of a chat that runs on the server

@@ -1,14 +1,14 @@
 import { isGatewayError } from "@sluice/core";
 import {
   createRandomId,
-  findDelivery,
+  getDelivery,
   isRecord,
   parseJSON,
   readRefusal,
   requestOnce,
   toConnectionError,
-} from "@sluice/core/internal";
-import { type Chat, getClientStorage } from "@sluice/stores/internal";
+} from "@sluice/core/extend";
+import { type Chat, getClientStorage } from "@sluice/stores/extend";
 
 // loaded with the first turn of a chat that runs on the server
 
@@ -54,7 +54,7 @@ async function requestAgain(
     } catch (cause) {
       if (isUnknown(cause)) doubt = cause;
       const pause = PAUSES_MS[tried];
-      const isCutOff = doubt !== undefined && findDelivery(cause) === "not-sent";
+      const isCutOff = doubt !== undefined && getDelivery(cause) === "not-sent";
       if (pause === undefined || !(isCutOff || mayHelp(cause))) throw isCutOff ? doubt : cause;
       await chat.client.clock.sleep(pause);
     }
@@ -62,7 +62,7 @@ async function requestAgain(
 
 /** True for the error of a request that may have arrived. */
 export function isUnknown(cause: unknown): boolean {
-  return isGatewayError(cause) && findDelivery(cause) === "unknown";
+  return isGatewayError(cause) && getDelivery(cause) === "unknown";
 }
 
 /** Sends one request about the conversation. @throws {GatewayError} */

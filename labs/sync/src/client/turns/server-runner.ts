@@ -1,15 +1,7 @@
-import { toError } from "@sluice/core/internal";
+import { toError } from "@sluice/core/extend";
 import type { ChatStore, ChatTurn, TurnRunner } from "@sluice/stores";
-import {
-  type Chat,
-  createStoppedError,
-  createUnsentTurn,
-  findVersionPoint,
-  getLastMessage,
-  getStopSignal,
-  type OpenTurnRunner,
-  type ReadOptions,
-} from "@sluice/stores/internal";
+import { type Chat, createUnsentTurn, findVersionPoint } from "@sluice/stores/extend";
+import { createStoppedError, getLastMessage, getStopSignal, type ReadOptions } from "../base.js";
 
 /** Makes the verbs that hand turns over. Their code is loaded with the first one. */
 function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial<ChatStore> {
@@ -57,7 +49,7 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
  * ```
  */
 export function serverRunner(): TurnRunner {
-  const runner: OpenTurnRunner = {
+  const runner: TurnRunner = {
     createVerbs: serverVerbsOf,
     // a device may be offline when it sends: then it hands the turn over later
     prepare: () => void import("./server-turns.js").catch(() => {}),

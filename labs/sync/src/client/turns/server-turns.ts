@@ -1,5 +1,5 @@
 import { ConfigurationError, isGatewayError } from "@sluice/core";
-import { addAbortListener, openSpan, readDelivery, toError } from "@sluice/core/internal";
+import { getDelivery, openSpan, toError } from "@sluice/core/extend";
 import type { ChatMessage, ChatTurn } from "@sluice/stores";
 import {
   addQuestion,
@@ -8,13 +8,16 @@ import {
   type Chat,
   createUnsentTurn,
   findResponsesAround,
+  isServerWorking,
+} from "@sluice/stores/extend";
+import {
+  addAbortListener,
   getLastMessage,
   getStopSignal,
   type InsertionPoint,
-  isServerWorking,
   type QueuedMessage,
   type ReadOptions,
-} from "@sluice/stores/internal";
+} from "../base.js";
 import { claim, isUnknown, sendTurn, stopTurn } from "./server-requests.js";
 import { answerFor, endOf } from "./turn-answers.js";
 import { noteTurn, turnIdBelow } from "./turn-ids.js";
@@ -27,7 +30,7 @@ type Reaction = { readonly approved: true } | { readonly denied: string } | { re
 /** Longest wait for the records of a turn that has ended, in milliseconds. */
 const NEWS_MS = 30_000;
 
-const isRefused = (error: unknown) => isGatewayError(error) && readDelivery(error) === "refused";
+const isRefused = (error: unknown) => isGatewayError(error) && getDelivery(error) === "refused";
 
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {

@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatTurn } from "@sluice/stores";
-import { findResponsesAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/stores/internal";
+import { findResponsesAround } from "@sluice/stores/extend";
+import { isBetweenSteps, isOpen, isPending, type Thread } from "../base.js";
 
 // loaded with the first turn of a chat that runs on the server
 

@@ -1,5 +1,6 @@
-import { createRandomId, hashToId, OWN } from "@sluice/core/internal";
-import { findResponsesAround, type Thread } from "@sluice/stores/internal";
+import { createRandomId, hashToId } from "@sluice/core/extend";
+import { findResponsesAround } from "@sluice/stores/extend";
+import { OWN, type Thread } from "../base.js";
 
 // loaded with the first turn of a chat that runs on the server
 

@@ -28,6 +28,10 @@ export function findReportedError(json: unknown): ErrorFields | undefined {
  * Returns true if an event of a chat stream is an error in any form.
  *
  * @param json the parsed data; undefined if the data is not JSON
+ * @example
+ * ```ts
+ * const hasFailed = isErrorEvent({ event: "message", data: "{}" }, {});
+ * ```
  */
 export function isErrorEvent(
   { event, data }: Pick<ServerSentEvent, "event" | "data">,

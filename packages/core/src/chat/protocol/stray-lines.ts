@@ -21,7 +21,15 @@ const MAX_LENGTH = 16_384;
 /** The fields of an event. A line may be a truncated field. */
 const FIELDS = ["data", "event", "error", "id", "retry"];
 
-/** Creates a reader of stray lines. `onError` gets the text of an error or a page as soon as it is complete. */
+/**
+ * Creates a reader of stray lines. `onError` gets the text of an error or a page as soon as it is complete.
+ *
+ * @example
+ * ```ts
+ * const stray = createStrayLines((text) => show(text));
+ * const parser = createEventParser({ onEvent: () => stray.close(), onUnknownField: stray.add });
+ * ```
+ */
 export function createStrayLines(onError: (text: string) => void): StrayLines {
   let text = "";
   /** True for text after `error:`. */

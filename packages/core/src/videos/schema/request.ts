@@ -1,4 +1,11 @@
-import { type CheckResult, checkByModel, type RequestsOf, type Warn } from "../../base/validate.js";
+import {
+  assertAccepted,
+  type CheckResult,
+  checkByModel,
+  type RequestsOf,
+  type Warn,
+} from "../../base/validate.js";
+import type { Connection } from "../../transport/send.js";
 import { type VideoModel, videoModels } from "../../vocabulary/media-models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
@@ -39,6 +46,24 @@ export function checkVideoRequest(request: unknown): CheckResult {
     { resource: "video", models: videoModels, schemas: videoRequests },
     addWarnings,
   );
+}
+
+/**
+ * Checks a request as `createVideoTask` does, for an add-on that works before it sends: a request that breaks a rule is not
+ * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
+ *
+ * @throws {ValidationError} if the request breaks a rule
+ * @example
+ * ```ts
+ * assertVideoRequest(client, { model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
+ * ```
+ */
+export function assertVideoRequest(
+  client: Pick<Connection, "warn">,
+  request: unknown,
+  options?: { readonly checks?: boolean | undefined },
+): void {
+  assertAccepted(request, checkVideoRequest, client.warn, options);
 }
 
 function addWarnings(request: VideoRequest, warn: Warn): void {

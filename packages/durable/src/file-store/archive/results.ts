@@ -1,4 +1,4 @@
-import { parseVideoTask } from "@sluice/core/internal";
+import { parseVideoTask } from "@sluice/core";
 import { hashOf } from "@sluice/worker-proxy/internal";
 
 /** A file of the gateway: its name for one user, and its address. */

@@ -1,4 +1,4 @@
-import { findSignedType } from "@sluice/core/internal";
+import { findSignedType } from "@sluice/core/files";
 
 /** Types that an upload can have; all of them begin with something that tells them from others, but for text. */
 export const fileTypes = {

@@ -1,6 +1,4 @@
-import type { Client } from "../client.js";
-import type { MediaUploader } from "../media-uploader.js";
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { type Client, ConfigurationError, type MediaUploader } from "@sluice/core";
 
 /**
  * Returns the client's uploader for a request with files.

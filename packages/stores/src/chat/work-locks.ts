@@ -1,6 +1,6 @@
 import type { Client } from "@sluice/core";
-import { addUserPrefix } from "@sluice/core/internal";
-import { hasLocks, isLocked, shareLock, withLock } from "../../tabs/locks.js";
+import { addUserPrefix } from "../base/user-prefix.js";
+import { hasLocks, isLocked, shareLock, withLock } from "../tabs/locks.js";
 
 /** Locks for the messages of one thread. The page that works on a message holds its lock. */
 export interface WorkLocks {

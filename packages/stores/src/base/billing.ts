@@ -1,13 +1,11 @@
-import { openSpan } from "../base/clock.js";
-import { type Billing, toBilling } from "../vocabulary/errors.js";
-import { findDelivery, isRefused } from "./failure.js";
-import type { Connection } from "./send.js";
+import type { Billing, Client } from "@sluice/core";
+import { getDelivery, openSpan } from "@sluice/core/extend";
 
 /**
  * Creates a client for one request. `onBilling` gets the billing of the request so far, which an abort does not report.
  * `isReading` is true between the status and the body of a rejection.
  */
-export function trackBilling<Client extends Connection>(
+export function trackBilling(
   client: Client,
   onBilling: (billing: Billing, isReading?: boolean) => void,
 ): Client {
@@ -17,9 +15,9 @@ export function trackBilling<Client extends Connection>(
     ...client,
     emit(event) {
       if (event.type === "request") onBilling("maybe");
-      if (event.type === "response" && event.status >= 300 && isRefused(event)) onBilling(soFar, true);
+      if (event.type === "response" && event.status >= 300 && isRefused(event.status)) onBilling(soFar, true);
       if (event.type === "retry") {
-        if (soFar === "none") soFar = toBilling(findDelivery(event.error));
+        if (getDelivery(event.error) === "unknown") soFar = "maybe";
         onBilling(soFar);
       }
       client.emit(event);
@@ -30,12 +28,20 @@ export function trackBilling<Client extends Connection>(
 /**
  * Creates a client and a signal for one request. `unlessSent` aborts the request only before the gateway may have it,
  * `caller` at any time.
+ *
+ * @example
+ * ```ts
+ * const stopped = new AbortController();
+ * const call = cancelWith(client, stopped.signal);
+ * try {
+ *   const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
+ *   await completeChat(call.client, chat, { signal: call.signal });
+ * } finally {
+ *   call.end();
+ * }
+ * ```
  */
-export function cancelWith<Client extends Connection>(
-  client: Client,
-  unlessSent: AbortSignal,
-  caller?: AbortSignal,
-) {
+export function cancelWith(client: Client, unlessSent: AbortSignal, caller?: AbortSignal) {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let billing: Billing = "none";
   let isCancelled = false;
@@ -51,4 +57,9 @@ export function cancelWith<Client extends Connection>(
     isCancelled = true;
     abort(unlessSent.reason);
   }
+}
+
+/** Returns true for a status that means that the gateway rejected the request and did not act. */
+function isRefused(status: number): boolean {
+  return status < 500 && status !== 408;
 }

@@ -1,6 +1,6 @@
-import { createFingerprint, createRandomId, hashToId, OWN } from "@sluice/core/internal";
-import type { Thread } from "../thread.js";
+import { createFingerprint, createRandomId, hashToId } from "@sluice/core/extend";
 import type { StoredThread } from "./stored-thread.js";
+import type { Thread } from "./thread.js";
 
 /** The `idempotency-key`s of responses in a stored thread. */
 export interface ResponseKeys {
@@ -15,6 +15,9 @@ export interface ResponseKeys {
   readonly forgetKey: (key: string | undefined) => void;
 }
 
+/** Matches the ids that `createRandomId` creates. An id of the app may not be unique. */
+const RANDOM_ID = /^\d+(-\d+){3}$/;
+
 /** Creates the keys of one thread. */
 export function createResponseKeys({
   client,
@@ -25,7 +28,7 @@ export function createResponseKeys({
   return {
     deriveKey(below, request) {
       const above = thread.get(below)?.key ?? below;
-      if (below === undefined || above === undefined || !OWN.test(above)) return createRandomId();
+      if (below === undefined || above === undefined || !RANDOM_ID.test(above)) return createRandomId();
       const input = `${countResponses(thread, below)} ${createFingerprint([client.user, collection, request])}`;
       const key = hashToId(`${above} ${input}`);
       if (sent.has(key)) return createRandomId();

@@ -1,5 +1,5 @@
-import type { SyncStatus } from "@sluice/core/internal";
-import type { ChatMessage } from "../message.js";
+import type { SyncStatus } from "@sluice/core";
+import type { ChatMessage } from "./message.js";
 import type { ResponseKeys } from "./response-keys.js";
 
 /** The records of a thread in a storage: reads, writes, and merges the writes of other tabs. */

@@ -1,13 +1,17 @@
+import type { Client } from "@sluice/core";
+
 /** The field of a client that separates the data of its users. */
-export interface Scoped {
-  /** The client's user; undefined for an app with one user per browser. */
-  readonly user: string | undefined;
-}
+export type Scoped = Pick<Client, "user">;
 
 /**
  * Returns the name of a lock, a channel or a collection for the client's user. Every name that tabs or page loads share
  * goes through this function, so that two users of one browser never share data. Without a user, returns the name
  * unchanged.
+ *
+ * @example
+ * ```ts
+ * const collection = addUserPrefix(client, "notes");
+ * ```
  */
 export function addUserPrefix({ user }: Scoped, name: string): string {
   return user === undefined ? name : `${formatUserPrefix(user)}/${name}`;

@@ -1,15 +1,16 @@
-import { isRecord, yieldToHost } from "@sluice/core/internal";
-import { readLater } from "../../storage/recovery.js";
-import { waitForStorage } from "../../storage/wait.js";
-import { prepareLocks } from "../../tabs/locks.js";
-import { mergeCopies } from "../merge-copies.js";
-import { isInFlight, isUnfinished, LEAF, parseNodes } from "../records.js";
-import { isFromServer, type MessageNode } from "../tree.js";
+import { isRecord } from "@sluice/core/extend";
+import { yieldToHost } from "../base/yield-to-host.js";
+import { readLater } from "../storage/recovery.js";
+import { waitForStorage } from "../storage/wait.js";
+import { prepareLocks } from "../tabs/locks.js";
 import type { DeviceCoordination } from "./device-coordination.js";
+import { mergeCopies } from "./merge-copies.js";
+import { isInFlight, isUnfinished, LEAF, parseNodes } from "./records.js";
 import { reportFailure, type StoredThread } from "./stored-thread.js";
 import type { TabCoordination } from "./tab-coordination.js";
+import type { ThreadWriter } from "./thread-writer.js";
+import { isFromServer, type MessageNode } from "./tree.js";
 import type { WorkLocks } from "./work-locks.js";
-import type { ThreadWriter } from "./writing.js";
 
 type Records = ReadonlyMap<string, unknown>;
 

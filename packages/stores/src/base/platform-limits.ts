@@ -1,11 +1,11 @@
-import { toError } from "../vocabulary/errors.js";
-import type { ClientEvent, PlatformFeature } from "../vocabulary/events.js";
+import type { Client, ClientEvent } from "@sluice/core";
+import { toError } from "@sluice/core/extend";
 
 /** Receiver of events: a client. */
-export interface Reporter {
-  /** Receives the event. */
-  readonly emit: (event: ClientEvent) => void;
-}
+export type Reporter = Pick<Client, "emit">;
+
+/** A feature that a browser may block. */
+type PlatformFeature = Extract<ClientEvent, { readonly type: "feature-unavailable" }>["feature"];
 
 const reported = new WeakMap<Reporter, Set<PlatformFeature>>();
 const refusals = new WeakMap<Error, PlatformFeature>();
@@ -31,7 +31,15 @@ export function isRefusal(error: unknown): boolean {
   return refusals.has(error as Error);
 }
 
-/** Emits a storage failure: `feature-unavailable` if the browser blocks the storage, otherwise `storage-error`. */
+/**
+ * Emits a storage failure: `feature-unavailable` if the browser blocks the storage, otherwise `storage-error`.
+ *
+ * @example
+ * ```ts
+ * const collection = addUserPrefix(client, "notes");
+ * await storage.read(collection).catch((error) => reportStorageFailure(client, error));
+ * ```
+ */
 export function reportStorageFailure(client: Reporter, error: unknown, messageId?: string): void {
   const feature = refusals.get(error as Error);
   if (feature) reportLimit(client, feature, error);

@@ -1,8 +1,9 @@
-import { callAfter, reportStorageFailure } from "@sluice/core/internal";
-import { createRecordWriter, type RecordWriter } from "../../storage/record-writer.js";
-import { QUEUED } from "../message.js";
-import { createQueueRecords, type QueueRecords } from "../queue-records.js";
-import { isUnfinished, LEAF, toRecord } from "../records.js";
+import { callAfter } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
+import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
+import { QUEUED } from "./message.js";
+import { createQueueRecords, type QueueRecords } from "./queue-records.js";
+import { isUnfinished, LEAF, toRecord } from "./records.js";
 import { reportFailure, type StoredThread } from "./stored-thread.js";
 import type { ThreadRecords } from "./thread-records.js";
 

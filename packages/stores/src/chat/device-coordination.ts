@@ -1,5 +1,5 @@
-import type { SyncStatus } from "@sluice/core/internal";
-import type { MessageNode } from "../tree.js";
+import type { SyncStatus } from "@sluice/core";
+import type { MessageNode } from "./tree.js";
 import type { WorkLocks } from "./work-locks.js";
 
 /** Coordinates the work on a thread with other devices. A storage that several devices share creates it. */

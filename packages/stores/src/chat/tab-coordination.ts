@@ -1,10 +1,10 @@
-import { type ChatMessage, isResumable, QUEUED } from "../message.js";
-import { closeLostCalls, endAsStopped, endInterrupted, isInFlight, isUnfinished } from "../records.js";
-import { isFromServer, type MessageNode } from "../tree.js";
+import { type ChatMessage, isResumable, QUEUED } from "./message.js";
+import { closeLostCalls, endAsStopped, endInterrupted, isInFlight, isUnfinished } from "./records.js";
 import { reportFailure, type StoredThread } from "./stored-thread.js";
 import type { ThreadRecords } from "./thread-records.js";
+import type { ThreadWriter } from "./thread-writer.js";
+import { isFromServer, type MessageNode } from "./tree.js";
 import type { WorkLocks } from "./work-locks.js";
-import type { ThreadWriter } from "./writing.js";
 
 /** Coordinates the work on messages with other tabs and devices: the page that holds the lock of a message works on it. */
 export interface TabCoordination extends Pick<ThreadRecords, "holdLock" | "runLocked"> {

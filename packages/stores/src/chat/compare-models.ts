@@ -1,11 +1,8 @@
-import type { Issue } from "../vocabulary/errors.js";
+import type { Client } from "@sluice/core";
 
-/* Loaded in development with the first chat or client. */
+/* Loaded in development with the first chat that has an id. */
 
-interface Warner {
-  /** Emits a warning. */
-  readonly warn: (issue: Issue) => void;
-}
+type Warner = Pick<Client, "warn">;
 
 /** A subscriber of a chat. */
 interface Subscriber {
@@ -29,19 +26,4 @@ export function compareModels(client: Warner, id: string, subscriber: Subscriber
   if (other === undefined) return;
   const message = `is "${model}", and "${other}" in another chat with the id "${id}": give both one model, or two ids`;
   client.warn({ path: "createChatStore.model", message, rule: "options.model" });
-}
-
-/** The fields of a client that are compared with those of its replacement. */
-export interface ReplacedClient extends Warner {
-  readonly baseURL: string;
-  readonly user: string | undefined;
-}
-
-/** Warns if a client has the same gateway and user as the client that it replaces. */
-export function compareClients(before: ReplacedClient, client: ReplacedClient): void {
-  if (before.baseURL !== client.baseURL || before.user !== client.user) return;
-  const message =
-    "is a new one with the same baseURL, and the chats of the one before are gone: call createClient() outside of " +
-    "components, or keep the client in useState()";
-  client.warn({ path: "GatewayProvider.client", message, rule: "options.client" });
 }

@@ -6,7 +6,7 @@ export interface ExpiringLink {
 }
 
 /** Returns the time from which a store renews the link; infinity for a file without a copy. */
-export function getRenewalTime({ expiresAt, keptUntil = 0 }: ExpiringLink): number {
+export function getLinkRenewalTime({ expiresAt, keptUntil = 0 }: ExpiringLink): number {
   return (keptUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
 }
 

@@ -1,8 +1,9 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { reportStorageFailure, type StoreControl } from "@sluice/core/internal";
-import type { ChatMessage } from "../message.js";
-import type { MessageQueue } from "../queue.js";
-import type { Thread } from "../thread.js";
+import type { StoreControl } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
+import type { ChatMessage } from "./message.js";
+import type { MessageQueue } from "./queue.js";
+import type { Thread } from "./thread.js";
 
 /** A thread with its storage, and the functions that persistence needs. */
 export interface StoredThread {
@@ -27,7 +28,14 @@ export interface StoredThread {
   readonly resume: (message: ChatMessage) => Promise<unknown> | undefined;
 }
 
-/** Reports an error of the storage, unless the chat was closed. */
+/**
+ * Reports an error of the storage, unless the chat was closed.
+ *
+ * @example
+ * ```ts
+ * const report = (stored: StoredThread, error: unknown) => reportFailure(stored, error);
+ * ```
+ */
 export function reportFailure({ client }: StoredThread, error: unknown, signal?: AbortSignal): void {
   if (!signal?.aborted) reportStorageFailure(client, error);
 }

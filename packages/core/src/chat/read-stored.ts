@@ -1,0 +1,22 @@
+import type { Client } from "../client.js";
+import type { RequestOptions } from "../transport/send.js";
+import { notResumed } from "./not-resumed.js";
+import { createStreamPath } from "./protocol/stream-path.js";
+import { type ChatStream, openStream } from "./stream.js";
+
+/**
+ * Reads a response that the proxy stores from its start, as `resumeChat` does, but only with the `resume` of the client:
+ * a store that may never need it does not add its code to every page. Leaving the stream stops the response at the proxy.
+ *
+ * @param streamId `streamId` of the `ChatStream` or `ChatMessage` that began the response
+ * @throws {ConfigurationError} from the stream, if the client has no `resume`; nothing was sent
+ * @throws the errors of `resumeChat`
+ * @example
+ * ```ts
+ * const { message } = await readStoredChat(client, "0190a1b2").result();
+ * ```
+ */
+export function readStoredChat(client: Client, streamId: string, options: RequestOptions = {}): ChatStream {
+  const reading = client.resume ? client : { ...client, resume: notResumed };
+  return openStream(reading, options, { streamId, path: createStreamPath(streamId) });
+}

@@ -1,0 +1,39 @@
+/*
+ * For authors of add-ons: a storage, a store with its hook, a bridge to another library, a request to another path of the
+ * proxy. The packages of this repository build on these names, and an add-on of a third party can do what they do. Apps
+ * need none of them. The names are as stable as those of `@sluice/core`.
+ */
+
+export { assertAssetRequest } from "../assets/schema.js";
+export { assets } from "../assets/watch.js";
+export { createBackoff } from "../base/backoff.js";
+export { awaitWithin, callAfter, openSpan, rejectOnAbort, systemClock, toIdleClock } from "../base/clock.js";
+export { formatSuggestion } from "../base/did-you-mean.js";
+export { createFingerprint, hashToId } from "../base/equality.js";
+export { isolate } from "../base/isolate.js";
+export { createListeners } from "../base/listeners.js";
+export { assertClient, noteMistake, noteOptions } from "../base/note-options.js";
+export { createPagePresence } from "../base/page-activity.js";
+export { createRandomId } from "../base/random-id.js";
+export { checkBySchema } from "../base/standard-schema.js";
+export { createOptionsReader, createStore, type StoreControl } from "../base/store.js";
+export type { RequestFor } from "../base/validate.js";
+export { writeJSONSchema } from "../chat/json-schema.js";
+export { isImageURL } from "../chat/protocol/image-url.js";
+export { readStoredChat } from "../chat/read-stored.js";
+export { assertImageRequest } from "../images/schema.js";
+export type { TaskKind } from "../tasks/define-task.js";
+export { createRequest } from "../transport/create-request.js";
+export { isRecord, parseJSON } from "../transport/error-response.js";
+export { canReuseKey, getDelivery, isClosedRoute, toConnectionError } from "../transport/failure.js";
+export { fetchOffers, isRemembered } from "../transport/fetch-offers.js";
+export { readChunks } from "../transport/read-chunks.js";
+export { readRefusal } from "../transport/refusal.js";
+export { requestOnce } from "../transport/request-once.js";
+export { createRetryClock } from "../transport/retry-clock.js";
+export { closeExchange, type Exchange, emitStep, openExchange } from "../transport/send.js";
+export { assertVideoRequest } from "../videos/schema/request.js";
+export { videos } from "../videos/watch.js";
+export { chatModels } from "../vocabulary/chat-models.js";
+export { describeThrown, toError } from "../vocabulary/errors.js";
+export { imageModels, videoModels } from "../vocabulary/media-models.js";
