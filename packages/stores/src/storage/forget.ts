@@ -20,6 +20,7 @@ const COLLECTIONS = [
   "chat",
   "conversations",
   "drafts",
+  "receipts",
   "remote",
   "uploads",
   "video-tasks",
