@@ -7,6 +7,7 @@ import { calculateChatCost, calculateImageCost } from "./usage-cost.js";
 import {
   calculateVideoCost,
   omitUndefined,
+  readCount,
   readReportedMetadata,
   readRequestMetadata,
 } from "./video-cost.js";
@@ -67,6 +68,28 @@ interface PricedNode {
   readonly message: PricedMessage;
 }
 
+/** A receipt of `listReceipts`. */
+interface PricedReceipt extends Omit<EndedCall, "error"> {
+  /** Number of attempts. */
+  readonly attempts: number;
+  /** Whether the request is billed. */
+  readonly billing: "none" | "refused" | "maybe" | "yes";
+}
+
+/** The end of a call: an event of `onEvent`, or a receipt. */
+interface EndedCall {
+  /** Purpose of the call. */
+  readonly kind: string;
+  /** Path of the request. */
+  readonly path: string;
+  /** Model of the request. */
+  readonly model?: string | undefined;
+  /** Settings of the request. */
+  readonly settings?: object | undefined;
+  /** Counts of the response. */
+  readonly usage?: object | undefined;
+}
+
 /** One or more values with a cost: see {@link calculateCost}. */
 export type Priced =
   | PricedMessage
@@ -76,6 +99,7 @@ export type Priced =
   | RequestedUsage
   | PricedItem
   | ClientEvent
+  | PricedReceipt
   | Cost
   | Iterable<Priced>;
 
@@ -88,6 +112,7 @@ export type Priced =
  * - `{ request, usage }`, for a server that only knows the usage
  * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
  * - events of `onEvent`. Only `end` events have a cost
+ * - receipts of `listReceipts`. One that may be billed and has no usage is in `missing`
  * - other costs: `calculateCost([a, b], prices)` adds them exactly
  *
  * @throws {TypeError} for an invalid table (see {@link definePrices}), an unsupported value, or a cost in another
@@ -116,6 +141,7 @@ function count(value: unknown, tally: Tally, request: Fields | undefined): void 
   else if ("request" in value && "usage" in value)
     countUsage(value["usage"], tally, value["request"] as Fields);
   else if ("request" in value) count(value["result"], tally, value["request"] as Fields);
+  else if ("billing" in value && "attempts" in value) countReceipt(value as unknown as PricedReceipt, tally);
   else if ("type" in value) countEvent(value as unknown as ClientEvent, tally);
   else if ("kind" in value) countItem(value as unknown as PricedItem, tally);
   else if ("role" in value) countMessage(value as unknown as PricedMessage, tally);
@@ -185,24 +211,54 @@ function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined):
 }
 
 /** Calculates the cost of an ended call, by its kind. Files cost nothing. */
-const callCosts: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => Known } = {
-  chat: calculateChatCost,
-  image: (rates, usage) => calculateImageCost(rates, usage, undefined),
-  // an event contains neither the length nor the size of a video
-  video: () => "no-usage",
+const callCosts: { readonly [Kind in string]?: (rates: Rates, call: EndedCall) => Known } = {
+  chat: (rates, { usage }) => calculateChatCost(rates, usage),
+  image: (rates, { usage, settings }) => calculateImageCost(rates, usage, readSizes(usage, settings)),
+  video: calculateCallOfVideo,
   asset: (rates) => (typeof rates.asset === "bigint" ? pricePieces(rates.asset, 1) : "no-price"),
   epsilon: () => "no-usage",
 };
 
+/** A call has neither the counts of its video nor its reference videos. */
+function calculateCallOfVideo(rates: Rates, { model, settings }: EndedCall): Known {
+  const requested = readRequestMetadata({ model, ...settings });
+  return calculateVideoCost(rates, { ...requested, inputSeconds: undefined });
+}
+
+/** Lists the size of each image of a call, which is the same for all. */
+function readSizes(usage: unknown, settings: object | undefined): readonly string[] | undefined {
+  const { size } = { ...settings } as { readonly size?: unknown };
+  const made = isRecord(usage) ? readCount(usage["generated_images"]) : undefined;
+  return typeof size === "string" && made !== undefined && made <= MAX_IMAGES
+    ? Array.from({ length: made }, () => size)
+    : undefined;
+}
+
+/** More images than any request of the spec makes. */
+const MAX_IMAGES = 1000;
+
 function countEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;
-  const { kind, model, usage, outcome, error, path } = event;
-  const cost = callCosts[kind];
-  // a query without a model is free. A create call of epsilon also lacks a model
-  if (!cost || (model === undefined && !/2video$/.test(path))) return;
+  const { usage, outcome, error } = event;
   if (!usage && (outcome === "not-sent" || isFree(error))) return;
-  if (!usage && FAILED.includes(outcome)) tally.miss("no-usage", model);
-  else tally.add(model, (rates) => cost(rates, usage));
+  countCall(event, !usage && FAILED.includes(outcome), tally);
+}
+
+function countReceipt(receipt: PricedReceipt, tally: Tally): void {
+  const { usage, billing } = receipt;
+  if (!usage && (billing === "none" || billing === "refused")) return;
+  countCall(receipt, !usage && billing === "maybe", tally);
+}
+
+/** Paths of the requests that create something. Queries have other paths, and cost nothing. */
+const CREATES = /\/(completions|generations|CreateAsset|(text|image|multi-image)2video)$/;
+
+function countCall(call: EndedCall, isUncertain: boolean, tally: Tally): void {
+  const { kind, path, model } = call;
+  const cost = callCosts[kind];
+  if (!cost || !CREATES.test(path)) return;
+  if (isUncertain) tally.miss("no-usage", model);
+  else tally.add(model, (rates) => cost(rates, call));
 }
 
 /** Outcomes of calls that may be billed without a response. */

@@ -281,12 +281,48 @@ describe("events", () => {
       end({ model: "delta-5.3", outcome: "error", error: { billing: "none" } }),
       end({ model: "delta-5.3", outcome: "not-sent" }),
       end({ kind: "image", model: "gamma-image-5-0-260128", usage: { generated_images: 2 } }),
-      end({ kind: "asset", model: "gamma-asset", outcome: "complete" }),
-      end({ kind: "video", path: "/v1/video/generations/t" }),
+      end({ kind: "asset", path: "/gamma/asset/CreateAsset", model: "gamma-asset", outcome: "complete" }),
+      // polls of a task whose model is known
+      end({ kind: "video", path: "/v1/video/generations/t", model: "beta3.0-video" }),
       end({ kind: "upload", path: "/v1/media" }),
       { type: "storage-recovered" },
     ];
     expect(calculateCost(events, prices)).toEqual(coins(0.0628));
+  });
+
+  test("a video and an image cost what their settings say", () => {
+    const video = { kind: "video", path: "/v1/video/generations", model: "gamma-video-1-5-pro-251215" };
+    const image = { kind: "image", path: "/v1/images/generations", model: "gamma-image-4-0-250828" };
+    expect(
+      calculateCost(
+        [
+          end({ ...video, settings: { duration: 5, resolution: "720p", generate_audio: true } }),
+          end({ ...image, settings: { size: "4096x4096" }, usage: { generated_images: 2 } }),
+        ],
+        prices,
+      ),
+    ).toEqual(coins(0.46));
+  });
+
+  test("a receipt costs as its event does, and one that may be billed is listed as missing", () => {
+    const receipt = {
+      kind: "chat",
+      path: "/v1/chat/completions",
+      model: "delta-5.3",
+      attempts: 1,
+    };
+    expect(
+      calculateCost(
+        [
+          { ...receipt, billing: "yes", usage },
+          { ...receipt, billing: "maybe", usage },
+          { ...receipt, billing: "maybe" },
+          { ...receipt, billing: "refused" },
+          { ...receipt, billing: "none" },
+        ],
+        prices,
+      ),
+    ).toEqual(coins(0.0036, [{ reason: "no-usage", model: "delta-5.3", count: 1 }]));
   });
 
   test("calls without a cost in their events are listed as missing", () => {

@@ -37,6 +37,17 @@ export type { VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/optio
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 
+// Receipts
+
+export { formatReceiptsCSV } from "./receipts/csv.js";
+export type { Receipt, ReceiptBilling } from "./receipts/receipt.js";
+export {
+  type ListReceiptsOptions,
+  listReceipts,
+  type RecordReceiptsOptions,
+  recordReceipts,
+} from "./receipts/record.js";
+
 // Errors
 
 export { describeError, type ErrorDescription } from "./errors/describe-error.js";

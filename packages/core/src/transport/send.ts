@@ -235,12 +235,14 @@ export function openExchange(
 }
 
 /** Names of the settings in events. None of these fields contains a prompt. */
-const SETTINGS = ["max_tokens", "temperature", "top_p", "reasoning_effort", "stop", "seed", "n"];
+const SETTINGS =
+  "max_tokens temperature top_p reasoning_effort stop seed n size resolution duration audio generate_audio";
 
 function readSettings(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
   const request = isRecord(subject) ? subject : {};
   const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
-  const given = SETTINGS.map((name) => [name, request[name]]);
+  const parameters = isRecord(request["parameters"]) ? request["parameters"] : {};
+  const given = SETTINGS.split(" ").map((name) => [name, request[name] ?? parameters[name]]);
   const known = [...given, ["response_format", format], ["stream", isStream]].filter(
     ([, value]) => value != null,
   );
@@ -380,6 +382,7 @@ export async function send(
 ): Promise<Response> {
   const { path, signal, abort, firstChunkMs, retry, state } = exchange;
   let attempt = 0;
+  let idempotencyKey: string | undefined;
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
@@ -391,6 +394,7 @@ export async function send(
     const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
     if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
       headers.set(KEY_HEADER, exchange.idempotencyKey ?? createRandomId());
+    idempotencyKey = headers.get(KEY_HEADER) ?? undefined;
     // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
@@ -441,7 +445,7 @@ export async function send(
     callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
       abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
     );
-    emitStep(client, exchange, { type: "request", attempt });
+    emitStep(client, exchange, { type: "request", attempt, idempotencyKey });
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);

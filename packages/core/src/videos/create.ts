@@ -49,6 +49,7 @@ export async function createVideoTask<const Model extends string, Checks extends
       },
       firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
+      summary: ({ id, model }) => ({ id, ...(model && { model }) }),
       read(answer) {
         const id = findId(answer, "id", "task_id");
         if (id === undefined) throw answer.mismatch("id");

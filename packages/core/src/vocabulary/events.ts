@@ -85,6 +85,16 @@ export interface CallSettings {
   readonly stream?: unknown;
   /** `type` of the request's `response_format`. */
   readonly response_format?: unknown;
+  /** Size of the images. */
+  readonly size?: unknown;
+  /** Resolution of a video. This and the next three fields can also be in the request's `parameters`. */
+  readonly resolution?: unknown;
+  /** Length of a video in seconds. */
+  readonly duration?: unknown;
+  /** True for a video with sound. */
+  readonly audio?: unknown;
+  /** True for a video with sound; other models than `audio`. */
+  readonly generate_audio?: unknown;
 }
 
 /** A request of a call: the argument of `headers` of `createClient`, and the fields of the call's events. */
@@ -121,6 +131,8 @@ interface RequestStep {
   readonly type: "request";
   /** Number of the attempt, from 1. */
   readonly attempt: number;
+  /** The request's `idempotency-key`; absent if it has none. */
+  readonly idempotencyKey?: string | undefined;
 }
 interface ResponseStep {
   /** The headers of a response arrived. */
@@ -158,13 +170,13 @@ interface EndStep {
   /** Milliseconds since the call began. */
   readonly durationMs: number;
   /**
-   * The gateway's id of a chat response; at most 200 characters. This and the next three fields are also set for a
-   * truncated or stopped response.
+   * The gateway's id of a chat response, or of a created video task; at most 200 characters. This and the next three
+   * fields are also set for a truncated or stopped response.
    */
   readonly responseId?: string | undefined;
   /**
-   * Model of a chat or image response, as the gateway names it. If the response names none: absent for a chat, the
-   * request's model for images.
+   * Model of a chat, image or created video task, as the gateway names it. If the response names none: absent for a
+   * chat, the request's model otherwise.
    */
   readonly responseModel?: string | undefined;
   /** `finish_reason` of a chat response, as the gateway sent it; absent if none came. */
@@ -250,8 +262,8 @@ interface Warning {
 }
 
 /**
- * An event for `onEvent`: for logs, metrics and timelines. It never contains a body, a header or a key. Of a request,
- * it contains only the settings. Times are milliseconds.
+ * An event for `onEvent`: for logs, metrics and timelines. It never contains a body, the API key or the app's
+ * headers. Of a request, it contains only the settings. Times are milliseconds.
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)

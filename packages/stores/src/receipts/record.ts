@@ -1,0 +1,152 @@
+import { type Client, ConfigurationError, type RecordStorage, subscribeToEvents } from "@sluice/core";
+import { assertClient, isRecord, reportStorageFailure } from "@sluice/core/internal";
+import { getClientStorage } from "../storage/client-storage.js";
+import { registerForget } from "../storage/in-use.js";
+import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
+import { addStep, createReceipt, isBillable, isCallEvent, type Receipt } from "./receipt.js";
+
+/** Options of {@link recordReceipts}. */
+export interface RecordReceiptsOptions {
+  /** Storage of the receipts, e.g. `indexedDBStorage()`, or `fileStorage("receipts.jsonl")` in Node and Deno. */
+  readonly storage: RecordStorage;
+}
+
+/**
+ * Stores a receipt for each later request of a client that may cost money: chats, images, video tasks, assets and epsilon
+ * requests, whoever sends them (stores, batches, tools or your code). A receipt is written when the request is sent, and
+ * again at its end. After a crash it stays `pending`, with the billing `maybe`. {@link listReceipts} reads them.
+ *
+ * A receipt takes about 500 bytes, and is stored under the month (UTC) of its request. `signOut(client)` removes the
+ * receipts of the user. A storage that fails emits `storage-error`; its receipts are written when it works again.
+ *
+ * @returns a function that ends the recording; requests in flight get their end
+ * @throws {ConfigurationError} without a client or a storage
+ * @example
+ * ```ts
+ * const storage = indexedDBStorage();
+ * recordReceipts(client, { storage });
+ * await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
+ * const [receipt] = await listReceipts(client, { storage });
+ * console.log(receipt?.billing, receipt?.requestId);
+ * ```
+ */
+export function recordReceipts(client: Client, { storage }: RecordReceiptsOptions): () => void {
+  assertClient(client);
+  assertStorage(storage);
+  const own = getClientStorage(client, storage);
+  const writers = new Map<string, RecordWriter>();
+  const open = new Map<string, Receipt>();
+  let isStopped = false;
+  const unregister = registerForget(client, () => open.clear());
+  const unsubscribe = subscribeToEvents(client, (event) => {
+    if (!isCallEvent(event) || !isBillable(event)) return;
+    const now = Date.now();
+    const known = open.get(event.callId);
+    // a call that began before the recording or after its end has no receipt
+    if (!known && (isStopped || event.type !== "request" || event.attempt > 1)) return;
+    const receipt = addStep(known ?? createReceipt(event, now), event, now);
+    open.set(event.callId, receipt);
+    if (event.type !== "request" && event.type !== "end") return;
+    const writer = getWriter(formatMonth(receipt.startedAt));
+    void writer.markAndWrite(event.callId).then(() => {
+      // a receipt that could not be written stays for the next attempt
+      if (event.type === "end" && !writer.unsaved.has(event.callId)) open.delete(event.callId);
+      if (isStopped) close();
+    });
+  });
+  return () => {
+    isStopped = true;
+    close();
+  };
+
+  /** Stops listening after the end of the last recorded request. */
+  function close(): void {
+    if (open.size > 0) return;
+    unsubscribe();
+    unregister();
+  }
+
+  function getWriter(month: string): RecordWriter {
+    const known = writers.get(month);
+    if (known) return known;
+    const created = createRecordWriter({
+      client,
+      storage: own,
+      collection: formatCollection(month),
+      createRecord: (key) => open.get(key),
+      onFailure: (error) => reportStorageFailure(client, error),
+    });
+    writers.set(month, created);
+    return created;
+  }
+}
+
+/** Options of {@link listReceipts}. */
+export interface ListReceiptsOptions {
+  /** The storage that was given to {@link recordReceipts}. */
+  readonly storage: RecordStorage;
+  /** Start of the period; Unix milliseconds. @default 90 days ago */
+  readonly since?: number | undefined;
+  /** End of the period, excluded; Unix milliseconds. @default no end */
+  readonly until?: number | undefined;
+}
+
+/** Longest period without `since`, in milliseconds. */
+const DEFAULT_PERIOD_MS = 90 * 24 * 60 * 60 * 1000;
+
+/**
+ * Reads the receipts of a client's user from a storage, the oldest first. It makes one read for each month of
+ * the period, so its cost does not depend on all that is stored. `calculateCost(receipts, prices)` of `@sluice/prices` adds up their costs.
+ *
+ * @throws {ConfigurationError} without a client or a storage, and for a period that ends before it begins
+ * @throws the error of the storage
+ * @example
+ * ```ts
+ * const receipts = await listReceipts(client, { storage, since: Date.UTC(2026, 10) });
+ * const uncertain = receipts.filter(({ billing }) => billing === "maybe");
+ * ```
+ */
+export async function listReceipts(
+  client: Client,
+  { storage, since, until = Number.POSITIVE_INFINITY }: ListReceiptsOptions,
+): Promise<readonly Receipt[]> {
+  assertClient(client);
+  assertStorage(storage);
+  const now = Date.now();
+  const first = since ?? now - DEFAULT_PERIOD_MS;
+  if (!(first < until))
+    throw new ConfigurationError("since: must be a time before `until`, in Unix milliseconds");
+  const own = getClientStorage(client, storage);
+  const receipts: Receipt[] = [];
+  for (const month of listMonths(first, Math.min(until, now)))
+    for (const record of (await own.read(formatCollection(month))).values())
+      if (isReceipt(record) && record.startedAt >= first && record.startedAt < until) receipts.push(record);
+  return receipts.sort((a, b) => a.startedAt - b.startedAt);
+}
+
+function* listMonths(first: number, last: number): Generator<string> {
+  const at = new Date(first);
+  for (let month = Date.UTC(at.getUTCFullYear(), at.getUTCMonth()); month <= last; ) {
+    yield formatMonth(month);
+    const start = new Date(month);
+    month = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);
+  }
+}
+
+/** Formats the month of a time in UTC: `2026-11`. */
+function formatMonth(time: number): string {
+  return new Date(time).toISOString().slice(0, 7);
+}
+
+function formatCollection(month: string): string {
+  return `receipts/${month}`;
+}
+
+function isReceipt(record: unknown): record is Receipt {
+  return isRecord(record) && typeof record["callId"] === "string" && typeof record["startedAt"] === "number";
+}
+
+function assertStorage(storage: unknown): void {
+  if (!isRecord(storage) || typeof storage["read"] !== "function")
+    throw new ConfigurationError("storage: give a storage, e.g. { storage: indexedDBStorage() }");
+}
