@@ -73,7 +73,6 @@ export { createToolMessage, formatToolError } from "../chat/repair.js";
 export type { ChatResumeOptions } from "../chat/resume.js";
 export { openStream } from "../chat/stream.js";
 export type { ThreadFile } from "../chat/tools.js";
-export type { SharedDevices, SyncStatus } from "../devices.js";
 export { findSignedType } from "../files/signatures.js";
 export { getUploader } from "../files/uploader.js";
 export type { FailedImage } from "../images/generate.js";

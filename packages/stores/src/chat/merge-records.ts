@@ -28,8 +28,9 @@ export function mergeMessages(
 }
 
 /**
- * Merges two records of one key of a chat into the record that all devices store. For a key that is not a message, or a
- * record that can't be read, the local record wins. A removed record counts as unreadable.
+ * Merges two records of one key of a chat into the record that all devices store: for a storage whose records several
+ * devices change. The result does not depend on the order of the merges. For a key that is not a message, or a record
+ * that can't be read, the local record wins. A removed record counts as unreadable.
  */
 export function mergeRecords(key: string, localRecord: unknown, remoteRecord: unknown): unknown {
   const merged = mergeMessages(key, localRecord, remoteRecord);

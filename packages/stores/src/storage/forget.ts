@@ -20,7 +20,7 @@ const COLLECTIONS = [
   "chat",
   "conversations",
   "drafts",
-  "remote",
+  "sync",
   "uploads",
   "video-tasks",
   FORGOTTEN,

@@ -9,8 +9,6 @@ export interface StoredThread {
   readonly client: Client;
   readonly storage: RecordStorage;
   readonly collection: string;
-  /** Id of this device, if several devices share the thread. */
-  readonly device?: string;
   readonly thread: Thread;
   /** Messages that wait for their turn. Their records are in the same collection. */
   readonly queue: MessageQueue;
