@@ -21,7 +21,6 @@ import { VideoForm } from "./video-form";
 /* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
 
 const nothing = () => {};
-const answer: ChatMessage = { id: "a1", role: "assistant", content: "…" };
 const question: ChatMessage = {
   id: "q1",
   role: "user",

@@ -3,6 +3,7 @@ import { indexedDBStorage, memoryStorage } from "@sluice/stores";
 import { createConnection } from "./connection.js";
 import { assertStorable, createCopy } from "./copy.js";
 import { isEqual, isObject, isText } from "./json.js";
+import { noteRemote } from "./remotes.js";
 import { createSync, type StoredError, type StoredStatus } from "./sync.js";
 import { SyncError } from "./sync-error.js";
 
@@ -29,7 +30,7 @@ export interface RemoteStorage extends RecordStorage {
   /**
    * Sends the changes of a collection and reads those of the server now.
    *
-   * @param collection name with the user, as `read` gets it
+   * @param collection name without the user: `chat/trip`
    * @throws {SyncError} if the server can't be reached, refuses a record, or does not respond within 30 s
    */
   sync(collection: string): Promise<void>;
@@ -71,6 +72,8 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   let status: StorageStatus = { isSyncing: false, unsent: 0 };
   let isStarted = false;
   const copy = createCopy(local, prefix, wake, (changes) => {
+    // another tab has signed the user out, and removed the copy
+    if (changes.has("account") && changes.get("account") === undefined) return end();
     if (changes.has("status")) updateStatus();
     if (changes.has("retry")) sync.retry();
     for (const listener of [...stateListeners]) listener();
@@ -84,7 +87,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   });
   const sync = createSync(client, copy, connection);
 
-  return {
+  const storage: RemoteStorage = {
     async read(collection) {
       const synced = findSynced(collection);
       return synced === undefined ? local.read(collection) : copy.read(use(synced));
@@ -109,9 +112,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     }),
     async drop(collection) {
       // the sync ends first: it must neither send the removal nor write into the copy again
-      ended.abort(new SyncError("request", "closed", CLOSED));
-      copy.close();
-      globalThis.removeEventListener?.("online", reconnect);
+      end();
       await dropAll(collection);
     },
     ...(base.lock && { lock: (lock: string) => base.lock?.(lock) ?? Promise.resolve(undefined) }),
@@ -125,9 +126,11 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
         return () => void listeners.delete(call);
       },
     },
-    sync: (collection) => syncNow(findSynced(collection)),
+    sync: async (collection) => syncNow(findSynced(prefix + collection)),
     retryNow: () => void copy.state.write(new Map([["retry", { at: Date.now() }]])).catch(() => {}),
   };
+  noteRemote({ storage, connection });
+  return storage;
 
   /** Returns the name of a collection on the server; undefined for a collection of this browser. */
   function findSynced(collection: string): string | undefined {
@@ -155,6 +158,14 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     void withLock(`sluice/sync/${name}/${prefix}`, ended.signal, () => sync.run(ended.signal)).catch(() => {
       isStarted = false;
     });
+  }
+
+  /** Ends the sync of this object for good. */
+  function end(): void {
+    if (ended.signal.aborted) return;
+    ended.abort(new SyncError("request", "closed", CLOSED));
+    copy.close();
+    globalThis.removeEventListener?.("online", reconnect);
   }
 
   function wake(): void {

@@ -8,7 +8,7 @@ import { isOfRunner, type MessageNode } from "./tree.js";
  */
 export function mergeCopies(local: MessageNode, copy: MessageNode): ReturnType<MergeCopies> {
   const merged = mergeNodes(local, copy);
-  return { merged, isAhead: !isOfRunner(merged) && describeNode(merged) !== describeNode(copy) };
+  return { merged, isAhead: describeNode(merged) !== describeNode(copy) };
 }
 
 function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
@@ -26,6 +26,7 @@ function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
     // last, because a merged copy differs from its sources only in its calls
     compare(describeCalls(copy), describeCalls(local));
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
+  if (isOfRunner(newer)) return newer;
   const node = addKey(older, newer);
   const missed = node.message.toolCalls?.map((call) => {
     const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);

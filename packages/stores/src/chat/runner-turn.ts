@@ -95,9 +95,10 @@ export function startRunnerTurn(
     hasEnded = true;
     const responses = turn ? listTurnMessages(chat, turn.id) : [];
     if (turn) {
-      chat.endedTurns.add(turn.id);
+      const mayContinue = isRejected || outcome === "truncated";
+      if (!mayContinue) chat.endedTurns.add(turn.id);
       // another attempt must not get the state of this one
-      if (isRejected || responses.length === 0) noteAttempt(chat, turn.question);
+      if (!mayContinue && responses.length === 0) noteAttempt(chat, turn.question);
     }
     const last = responses.at(-1);
     const failure = error ?? last?.error;
