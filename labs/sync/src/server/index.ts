@@ -1,0 +1,1 @@
+export { type SyncOptions, sync } from "./sync.js";
