@@ -8,6 +8,8 @@ const MAX_COMMITS = 10_000;
 const MAX_TOMBSTONES = 50_000;
 /** Number of old deletions that a commit forgets. No commit deletes more. */
 const SWEEP = 200;
+/** Size of a record, in bytes. */
+export const MAX_RECORD_BYTES = 1024 * 1024;
 /** Bytes of a row beside its id and its value. */
 const ROW_BYTES = 100;
 

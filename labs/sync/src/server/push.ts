@@ -3,6 +3,7 @@ import { readId, readWhole } from "./checks.js";
 import {
   commitRecords,
   countBytes,
+  MAX_RECORD_BYTES,
   type OpenCollection,
   openCollection,
   type RecordRow,
@@ -40,7 +41,7 @@ type Result = {
   readonly record: string;
   readonly status: "stored" | "conflict" | "refused" | "skipped";
   readonly version: number;
-  /** JSON of the stored value, for a conflict. */
+  /** JSON of the stored value, for a conflict and a record of the server. */
   readonly value?: string | null;
   readonly code?: keyof typeof REFUSALS;
 };
@@ -48,7 +49,6 @@ type Result = {
 type PushOutput = { readonly results: readonly Result[]; readonly cursor: Cursor | null };
 
 const MAX_CHANGES = 100;
-const MAX_RECORD_BYTES = 1024 * 1024;
 const REFUSALS = {
   record_too_large: `a record has at most ${MAX_RECORD_BYTES} bytes`,
   quota_exceeded: "the space of this user is used up: delete conversations",
@@ -112,7 +112,8 @@ async function judgeChanges(
     } else {
       const write: Write = { record, value, turn: null, row };
       const code = findRefusal(write, left);
-      if (code) end("refused", { code });
+      if (code === "server_record") end("refused", { code, value: await readValue(tx, collection, record) });
+      else if (code) end("refused", { code });
       else {
         end("stored", { version: collection.user.version + 1 });
         writes.push(write);

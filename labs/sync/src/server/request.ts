@@ -11,7 +11,8 @@ export interface SyncRequest<Env> {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-interface RouteOptions<Env> {
+/** A route without its path. */
+export interface RouteOptions<Env> {
   readonly method?: "GET" | "POST";
   readonly query?: readonly string[];
   /** True if the request needs the header of the account. @default true */

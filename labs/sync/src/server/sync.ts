@@ -1,5 +1,5 @@
-import type { BoundHost, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
-import { serverIn } from "@sluice/worker-proxy/internal";
+import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
+import { innerWay, type Server, serverIn } from "@sluice/worker-proxy/internal";
 import { deleteDropped, deleteStep, drop, serveDrop } from "./drop.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
@@ -7,12 +7,18 @@ import { createPush, type Quota, servePush } from "./push.js";
 import { createRoute } from "./request.js";
 import { search, serveSearch } from "./search.js";
 import { TABLES } from "./tables.js";
+import { createRunTurn } from "./turns/run-turn.js";
+import { createTurnRoutes } from "./turns/serve-turns.js";
+import { createTurnOperations } from "./turns/turn-operations.js";
+import { checkTurnOptions, type TurnOptions, type TurnSetup } from "./turns/turn-options.js";
 import { createUserData, userDataOperations } from "./user-data.js";
 
 /** Options of {@link sync}. */
-export interface SyncOptions {
+export interface SyncOptions<Env = unknown> {
   /** What one user may store. @default { records: 200_000, bytes: 500_000_000 } */
   readonly quota?: Partial<Quota>;
+  /** Turns that run on the server, also without a device. @default none */
+  readonly turns?: TurnOptions<Env>;
 }
 
 /**
@@ -25,10 +31,14 @@ export interface SyncOptions {
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [sync()] });
  * ```
  */
-export function sync<Env = unknown>(options: SyncOptions = {}): ProxyPlugin<Env> {
-  const push = createPush(checkQuota(options.quota));
+export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin<Env> {
+  const unknown = Object.keys(options).find((name) => name !== "quota" && name !== "turns");
+  if (unknown) throw new TypeError(`sync: ${unknown}: is no option; give quota or turns`);
+  const quota = checkQuota(options.quota);
+  const push = createPush(quota);
   const events = createEvents();
-  let server: PluginServer<Env> | undefined;
+  const turns = options.turns && openTurns(checkTurnOptions(options.turns), quota);
+  let server: Server<Env> | undefined;
   const host = (env: Env): BoundHost => {
     if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");
     return server.host(env);
@@ -36,17 +46,21 @@ export function sync<Env = unknown>(options: SyncOptions = {}): ProxyPlugin<Env>
   return {
     storage: {
       tables: TABLES,
-      operations: [push, pull, drop, deleteStep, readChanges, search, ...userDataOperations],
-      jobs: [deleteDropped],
+      operations: [
+        ...[push, pull, drop, deleteStep, readChanges, search],
+        ...userDataOperations,
+        ...(turns?.operations ?? []),
+      ],
+      jobs: [deleteDropped, ...(turns?.jobs ?? [])],
       sources: [events],
     },
     connect(connected) {
-      if (serverIn(connected).settings.isPublic)
-        throw new TypeError(
-          "sync: give `authenticate` a function; all people are one user of a public proxy",
-        );
-      server = connected;
+      server = serverIn(connected);
+      if (server.settings.isPublic)
+        throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
+      turns?.connect(server);
     },
+    checks: turns ? [turns.check] : [],
     offers: { sync: "sync" },
     userData: createUserData(host),
     routes: [
@@ -63,7 +77,25 @@ export function sync<Env = unknown>(options: SyncOptions = {}): ProxyPlugin<Env>
         query: ["since"],
         serve: (request) => serveEvents(events, request),
       }),
+      ...(turns?.createRoutes(host) ?? []),
     ],
+  };
+}
+
+/** Opens the turns of a server. */
+function openTurns<Env>(setup: TurnSetup<Env>, quota: Quota) {
+  const { operations, tend } = createTurnOperations(quota, setup.decisionTimeoutMs);
+  let report: HostSetup<Env>["report"] = () => {};
+  const run = createRunTurn(setup, operations, () => report as never);
+  return {
+    operations: Object.values(operations),
+    jobs: [tend, run],
+    connect(server: Server<Env>) {
+      report = server.setup.report;
+    },
+    /** Fails for a proxy that takes no requests from inside. */
+    check: (env: Env) => void innerWay(setup.proxy(), { id: "health" }, env),
+    createRoutes: (host: (env: Env) => BoundHost) => createTurnRoutes({ setup, operations, run, host }),
   };
 }
 

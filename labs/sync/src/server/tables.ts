@@ -9,6 +9,9 @@ import type { SQL } from "@sluice/worker-proxy";
  *   it, so that a drop writes one row: records of an old id are out of reach, and a job deletes them.
  * - `sync_records`: `value` is JSON, null for a tombstone. `turn` is the server's turn that wrote the record. `doc` is its
  *   row in `sync_docs`.
+ * - `sync_turns`: turns of the server. `tip` is the newest record of the turn, `owner` is new for each run. `alive_until` is
+ *   the end of the lease of a run, or of the wait for decisions.
+ * - `sync_calls`: the calls that wait or waited for a decision, with the first one.
  * - `sync_docs`: the full-text index. Each word begins with a part of the user's key, so that a search reads the words of
  *   its user alone, also by the start of a word.
  */
@@ -35,6 +38,14 @@ export const TABLES: readonly SQL[] = [
     postgres: `CREATE TABLE IF NOT EXISTS sync_docs (key TEXT NOT NULL, doc BIGSERIAL, words tsvector NOT NULL,
       PRIMARY KEY (key, doc))`,
   },
+  `CREATE TABLE IF NOT EXISTS sync_turns (key TEXT NOT NULL, turn TEXT NOT NULL, collection TEXT NOT NULL,
+    collection_id BIGINT NOT NULL, question TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL, code TEXT,
+    message TEXT, request TEXT NOT NULL, owner TEXT NOT NULL, alive_until BIGINT NOT NULL, stop BIGINT NOT NULL,
+    ended_at BIGINT, PRIMARY KEY (key, turn))`,
+  "CREATE INDEX IF NOT EXISTS sync_open_turns ON sync_turns (key, collection) WHERE ended_at IS NULL",
+  `CREATE TABLE IF NOT EXISTS sync_calls (key TEXT NOT NULL, turn TEXT NOT NULL, call TEXT NOT NULL,
+    record TEXT NOT NULL, name TEXT NOT NULL, wants TEXT NOT NULL, decision TEXT, detail TEXT, account TEXT,
+    device TEXT, PRIMARY KEY (key, turn, record, call))`,
   {
     // FTS5 returns no row that it inserts
     sqlite: "CREATE TABLE IF NOT EXISTS sync_doc_ids (key TEXT NOT NULL PRIMARY KEY, doc BIGINT NOT NULL)",

@@ -23,6 +23,8 @@ const eraseRest = operation("erase.rest", async ({ key, query, publish }: Transa
     query("DELETE FROM sync_collections WHERE key = ?", key),
     query("DELETE FROM sync_commits WHERE key = ?", key),
     query("DELETE FROM sync_users WHERE key = ?", key),
+    query("DELETE FROM sync_turns WHERE key = ?", key),
+    query("DELETE FROM sync_calls WHERE key = ?", key),
   ]);
   return null;
 });

@@ -1,7 +1,7 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
-import { type SyncOptions, sync } from "@sluice/sync/server";
-import { createProxy, type Host } from "@sluice/worker-proxy";
+import { type SyncOptions, sync, type TurnOptions } from "@sluice/sync/server";
+import { createProxy, type GatewayProxy, type Host } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
 import { postgresURL } from "../../../../../packages/durable/test/support/hosts.js";
 
@@ -12,7 +12,10 @@ export const databases = ["SQLite", "Postgres"] as const;
 export type Database = (typeof databases)[number];
 
 /** Options of {@link openServer}. */
-export interface ServerOptions extends SyncOptions {
+export interface ServerOptions extends Omit<SyncOptions, "turns"> {
+  /** Runs turns. */
+  readonly turns?: Omit<TurnOptions, "proxy"> | undefined;
+
   /** A SQLite file, or a schema of Postgres. @default an empty one */
   readonly name?: string;
   /** The gateway. @default it refuses */
@@ -51,6 +54,19 @@ export type Pushed = Reply<{
   readonly cursor: string | null;
 }>;
 
+export type TurnReply = Reply<{
+  readonly state: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly calls?: readonly { readonly record: string; readonly call: string; readonly name: string }[];
+  readonly decided?: object;
+}>;
+
+interface EventData {
+  readonly cursor: string | null;
+  readonly changes: readonly { readonly collection: string; readonly version: number }[];
+}
+
 /** A change of a push: `base` is 0 by default. */
 export type Written = { readonly record: string; readonly base?: number; readonly value: unknown };
 
@@ -66,14 +82,14 @@ export function createName(database: Database): string {
 }
 
 /** Opens a server. Its user is the text in `authorization`. */
-export async function openServer(database: Database, { name, gateway, ...options }: ServerOptions = {}) {
+export async function openServer(database: Database, { name, gateway, turns, quota }: ServerOptions = {}) {
   const database_name = name ?? createName(database);
   const host: Host & { close(ms?: number): Promise<void> } =
     database === "SQLite"
       ? nodeHost({ file: database_name })
       : postgresHost({ url: await postgresURL(), schema: database_name });
-  const logged: string[] = [];
-  const proxy = createProxy<unknown>({
+  const own = turns && { turns: { ...turns, proxy: (): GatewayProxy => proxy } };
+  const proxy: GatewayProxy = createProxy<unknown>({
     baseURL: "https://gateway.example",
     apiKey: () => "gateway-key-0123456789",
     authenticate(request) {
@@ -84,7 +100,7 @@ export async function openServer(database: Database, { name, gateway, ...options
     models: ["delta-5.3"],
     secret: () => "0123456789abcdef0123456789abcdef",
     host,
-    plugins: [sync(options)],
+    plugins: [sync({ ...(quota && { quota }), ...own })],
     fetch: gateway ?? (async () => new Response(null, { status: 500 })),
   });
   let isClosed = false;
@@ -93,7 +109,7 @@ export async function openServer(database: Database, { name, gateway, ...options
     isClosed = true;
   };
   onTestFinished(close);
-  return { proxy, logged, close, device };
+  return { proxy, close, device };
 
   /** A device of a user. */
   function device(user: string) {
@@ -111,6 +127,8 @@ export async function openServer(database: Database, { name, gateway, ...options
         }),
       drop: (collection: string, cursor: string | null) =>
         request<Pushed>("push", { collection, cursor, drop: true }),
+      turn: (action: string, body: object) => request<TurnReply>(`turns/${action}`, body),
+      events,
       search: (text: string, more: object = {}) =>
         request<Reply<{ hits: readonly Record<string, string>[]; after: string | null }>>("search", {
           text,
@@ -118,6 +136,32 @@ export async function openServer(database: Database, { name, gateway, ...options
         }),
       readAll,
     };
+
+    /** Opens the events. Returns a function that reads the next one, and one that ends them. */
+    async function events(since?: string) {
+      if (account === undefined) account = (await request<Reply<{ account: string }>>("account", {})).account;
+      const response = await send(`events${since === undefined ? "" : `?since=${since}`}`);
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      if (!response.ok || !reader) throw new Error(`events: ${response.status}`);
+      let text = "";
+      const next = async (): Promise<{ name: string; data: EventData } | undefined> => {
+        for (;;) {
+          const [, block] = /^([\s\S]*?)\n\n/.exec(text) ?? [];
+          if (block !== undefined) {
+            text = text.slice(block.length + 2);
+            const [, name = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
+            if (name !== "") return { name, data: JSON.parse(data) };
+            continue;
+          }
+          const { done, value } = await reader.read();
+          if (done) return undefined;
+          text += value;
+        }
+      };
+      const end = () => reader.cancel();
+      onTestFinished(end);
+      return { next, end };
+    }
 
     async function send(path: string, init: RequestInit = {}): Promise<Response> {
       return await proxy.fetch(
