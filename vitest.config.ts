@@ -171,7 +171,7 @@ const projects: ViteUserConfig[] = [
     test: {
       ...sharedWorkers,
       name: "lab sync",
-      include: ["labs/sync/test/client/*.test.{ts,tsx}"],
+      include: ["labs/sync/test/{client,server}/*.test.{ts,tsx}"],
     },
   },
   {

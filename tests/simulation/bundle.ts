@@ -47,11 +47,6 @@ export async function loadUploads(
   return loadBuilt<typeof import("./upload-simulation.js")>(sources, "upload-simulation.ts");
 }
 
-/** Builds the simulation of devices, and loads it. */
-export async function loadDevices(): Promise<typeof import("./device-simulation.js")> {
-  return loadBuilt<typeof import("./device-simulation.js")>(new Map(), "device-simulation.ts");
-}
-
 /** Builds an entry, and loads it. `prepare` is called before its files are removed, for an entry with trees. */
 async function loadBuilt<Built>(
   sources: Sources,

@@ -1,3 +1,4 @@
+import { mergeRecords } from "@sluice/stores";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { mergeRecords } from "../../packages/stores/src/chat/merge-records.js";
@@ -31,15 +32,16 @@ const copy = fc
     ),
     parent: fc.constant(null),
     revision: fc.nat({ max: 2 }),
-    isStopped: fc.boolean(),
+    // a message of a runner, or of a page
+    turn: fc.option(fc.constant("t"), { nil: undefined }),
   })
-  .map(({ isStopped, message, ...record }) => ({
+  .map(({ turn, message, ...record }) => ({
     ...record,
     message:
       message.outcome === "interrupted"
         ? { ...message, outcome: "truncated", error: { name: "StreamError", reason: "interrupted" } }
         : message,
-    ...(isStopped && { isStopped }),
+    ...(turn && { turn }),
   }));
 
 const join = (one: unknown, other: unknown) => mergeRecords("m", one, other);
@@ -90,12 +92,9 @@ describe("A copy that is older", () => {
     expect(join(ended, record({ content: "An answer and more", streamId: "s" }, 40))).toBe(ended);
   });
 
-  test("is joined with the stop of another device, and keeps its longer text", () => {
-    const stopped = record({ outcome: "stopped", content: "An" }, 2, { isStopped: true });
-    expect(join(record({ outcome: "stopped" }, 3), stopped)).toMatchObject({
-      message: { content: "An answer" },
-      isStopped: true,
-    });
+  test("of a runner loses against no copy of a page", () => {
+    const runners = record({ content: "An" }, 2, { turn: "t" });
+    expect(join(record({ outcome: "complete" }, 3), runners)).toBe(runners);
   });
 
   test("is what a retry reads on, as its end was not the end", () => {

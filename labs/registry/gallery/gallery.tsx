@@ -21,7 +21,6 @@ import { VideoForm } from "./video-form";
 /* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
 
 const nothing = () => {};
-const answer: ChatMessage = { id: "a1", role: "assistant", content: "…", origin: "another-device" };
 const question: ChatMessage = {
   id: "q1",
   role: "user",
@@ -108,11 +107,12 @@ export function Gallery() {
         <Retrying title="Too many requests" at={retryAt} onRetryNow={press("retry now")} />
       </Part>
       <Part title="Devices">
-        <Elsewhere chat={{ isRunningElsewhere: true, stop: press("stop") }} message={answer} isLast />
-        <Elsewhere chat={{ isRunningElsewhere: false, stop: nothing }} message={answer} isLast />
-        <SyncStatus chat={{ isSyncing: true, syncError: undefined, unsaved: 0 }} />
-        <SyncStatus chat={{ isSyncing: false, syncError: new Error("no network"), unsaved: 0 }} />
-        <SyncStatus chat={{ isSyncing: false, syncError: undefined, unsaved: 2 }} />
+        <Elsewhere chat={{ isRunningElsewhere: true }} isLast />
+        <SyncStatus chat={{ sync: { isSyncing: true, unsent: 1 }, unsaved: 0 }} />
+        <SyncStatus
+          chat={{ sync: { isSyncing: false, unsent: 1, error: new Error("no network") }, unsaved: 0 }}
+        />
+        <SyncStatus chat={{ sync: undefined, unsaved: 2 }} />
       </Part>
       <Part title="Budget and cost">
         <Budget

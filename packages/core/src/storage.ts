@@ -1,4 +1,4 @@
-import type { SharedDevices } from "./devices.js";
+import type { Store } from "./base/store.js";
 
 /** A named lock of a storage, held until `release` or the end of the process. */
 export interface StorageLock {
@@ -60,8 +60,18 @@ export interface RecordStorage {
    */
   lock?(name: string): Promise<StorageLock | undefined>;
   /**
-   * Present if a server stores the records for several devices. A chat uses it to coordinate devices and to show unsent
-   * records. A storage of one browser does not need it, because its tabs share Web Locks.
+   * State of a storage that sends its records to a server, for all records of this client's user. A chat shows it in its
+   * snapshot. Absent if the storage has no server.
    */
-  readonly devices?: SharedDevices;
+  readonly status?: Store<StorageStatus>;
+}
+
+/** State of a storage that sends its records to a server. */
+export interface StorageStatus {
+  /** True while the storage sends records or reads them from its server. */
+  readonly isSyncing: boolean;
+  /** Number of records that the server has not stored yet. They survive a reload. */
+  readonly unsent: number;
+  /** Reason why records are not sent or read; absent after a success. */
+  readonly error?: Error;
 }

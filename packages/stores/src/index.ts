@@ -1,8 +1,8 @@
 // Chat
 
-export type { TurnRunner } from "./chat/chat.js";
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
+export { mergeRecords } from "./chat/merge-records.js";
 export type {
   ChatMessage,
   ChatNode,
@@ -11,6 +11,7 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
+export type { CallDecision, RunnerContext, RunnerEnd, RunnerTurn, TurnRunner } from "./chat/runner.js";
 export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 

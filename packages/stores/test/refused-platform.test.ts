@@ -10,10 +10,11 @@ import {
   memoryStorage,
   webStorage,
 } from "@sluice/stores";
-import { hasLocks, isLocked } from "@sluice/stores/extend";
+import { isLocked } from "@sluice/stores/extend";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer, waitUntil } from "../../core/test/support/gateway.js";
+import { hasLocks } from "../src/tabs/locks.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 const refusal = () => new DOMException("access is denied in this context", "SecurityError");

@@ -13,6 +13,7 @@ export type {
   Reader,
   Reading,
   Source,
+  SQL,
   StoredPart,
   Timer,
   Transaction,

@@ -89,7 +89,7 @@ export function ChatTurn(props: ChatTurnProps) {
             </ToolCallCard>
           ))}
         >
-          <Elsewhere chat={chat} message={last} isLast={isLast} />
+          <Elsewhere chat={chat} isLast={isLast} />
           {isBusy && (last.content === "" ? <Pending /> : <Silence key={last.content.length} />)}
           {isOver && (
             <Ending

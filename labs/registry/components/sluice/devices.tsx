@@ -1,11 +1,6 @@
 "use client";
 
-import {
-  type ChatMessage,
-  describeError,
-  type ErrorDescription,
-  type UseChatStreamResult,
-} from "@sluice/react";
+import { describeError, type ErrorDescription, type UseChatStreamResult } from "@sluice/react";
 import { Square } from "lucide-react";
 import { Badge, Button } from "@/components/sluice/button";
 import { deviceWords } from "@/components/sluice/words";
@@ -41,19 +36,18 @@ export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerS
 
 interface ElsewhereProps {
   /** Return value of `useChatStream`. */
-  readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
-  readonly message: ChatMessage;
-  /** True for the last message of the chat: the one that another device may work on. */
+  readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere">;
+  /** True for the last message of the chat: the one that another tab may work on. */
   readonly isLast: boolean;
   readonly words?: Partial<typeof deviceWords>;
 }
 
-/** Says that another tab or device answers, or has answered; nothing where this one did. */
-export function Elsewhere({ chat, message: { origin }, isLast, ...props }: ElsewhereProps) {
+/** Says that another tab, or a server, answers. */
+export function Elsewhere({ chat, isLast, ...props }: ElsewhereProps) {
   const words = { ...deviceWords, ...props.words };
-  if (isLast && chat.isRunningElsewhere)
-    return <AnswerSource isLive text={words.elsewhere} onStop={chat.stop} words={words} />;
-  return origin ? <AnswerSource text={words.origins[origin]} /> : null;
+  return isLast && chat.isRunningElsewhere ? (
+    <AnswerSource isLive text={words.elsewhere} words={words} />
+  ) : null;
 }
 
 /** Describes an error of a chat on several devices. `describeError` describes the others. */
@@ -61,13 +55,13 @@ export function describeSyncError(
   error: Error & { readonly code?: unknown },
   words = deviceWords.errors,
 ): Pick<ErrorDescription, "title" | "hint"> {
-  const key = typeof error.code === "string" ? error.code : error.name;
+  const key = typeof error.code === "string" ? error.code : "";
   return Object.hasOwn(words, key) ? words[key as keyof typeof words] : describeError(error);
 }
 
 interface SyncStatusProps {
   /** Return value of `useChatStream`. */
-  readonly chat: Pick<UseChatStreamResult, "isSyncing" | "syncError" | "unsaved">;
+  readonly chat: Pick<UseChatStreamResult, "sync" | "unsaved">;
   /** Words of an error. @default `describeSyncError` */
   readonly describe?: (error: Error) => Pick<ErrorDescription, "title" | "hint">;
   readonly words?: Partial<typeof deviceWords>;
@@ -75,14 +69,14 @@ interface SyncStatusProps {
 
 /** Says what the server does not have yet, and what this device could not keep. */
 export function SyncStatus({ chat, describe = describeSyncError, ...props }: SyncStatusProps) {
-  const { isSyncing, syncError, unsaved } = chat;
+  const { sync, unsaved } = chat;
   const words = { ...deviceWords, ...props.words };
   if (unsaved > 0) return <SyncNote title={words.unsaved(unsaved)} hint={words.unsavedHint} />;
-  if (syncError) {
-    const { title, hint } = describe(syncError);
+  if (sync?.error) {
+    const { title, hint } = describe(sync.error);
     return <SyncNote title={title} hint={hint} />;
   }
-  return <SyncNote {...(isSyncing && { hint: words.syncing })} />;
+  return <SyncNote {...(sync?.isSyncing && { hint: words.syncing })} />;
 }
 
 interface SyncNoteProps {

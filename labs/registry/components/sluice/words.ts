@@ -162,24 +162,19 @@ export const conversationWords = {
   showAll: "Show all chats",
 };
 
-const serverFull = { title: "No room at the server", hint: "Delete old chats to make room." };
-const continuedElsewhere = { title: "Continued on another device", hint: "Its answer shows here, too." };
-
 /** Words about other devices, and about what the server has. */
 export const deviceWords = {
-  elsewhere: "Answering in another tab or device",
+  elsewhere: "Answering elsewhere",
   stop: "Stop",
-  origins: { "another-device": "From another device", server: "From the server" },
   syncing: "Not sent yet",
   unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,
   unsavedHint: "Keep this page open: it tries again by itself.",
-  /** Errors of chats on several devices, by the code or the name of the error. */
+  /** Errors of the sync, by the code of the error. */
   errors: {
-    conversation_full: serverFull,
-    space_exceeded: serverFull,
+    quota_exceeded: { title: "No room at the server", hint: "Delete old chats to make room." },
     record_too_large: { title: "Too large to share", hint: "It stays on this device." },
-    lease_lost: continuedElsewhere,
-    ElsewhereError: continuedElsewhere,
+    account_changed: { title: "Another user is signed in", hint: "Sign out here, then sign in again." },
+    signed_out: { title: "Signed out", hint: "Sign in to send your messages." },
   },
 };
 

@@ -77,5 +77,4 @@ export type { ImageModel, VideoModel } from "../vocabulary/media-models.js";
 // Storages
 
 export type { Presence } from "../base/page-activity.js";
-export type { SharedDevices, SyncStatus } from "../devices.js";
-export type { RecordStorage, StorageLock } from "../storage.js";
+export type { RecordStorage, StorageLock, StorageStatus } from "../storage.js";

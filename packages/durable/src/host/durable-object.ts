@@ -5,6 +5,7 @@ import type {
   Operation,
   Reader,
   Reading,
+  SQL,
   Value,
 } from "@sluice/worker-proxy";
 import { ensure, type Server, serverOf } from "@sluice/worker-proxy/internal";
@@ -18,7 +19,7 @@ import { runOperation, runReading } from "./run-operation.js";
 import { refuseNested } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
 import { type TimerPlace, Timers } from "./timers.js";
-import { checkValues } from "./values.js";
+import { checkValues, readSQL } from "./values.js";
 
 /** The hosts that `cloudflareHost` made. */
 export const cloudflareHosts = new WeakSet<object>();
@@ -111,7 +112,7 @@ class KeyObject<Env> {
     this.#timers = new Timers(this.#rows, place, parts);
     state.blockConcurrencyWhile(async () => {
       const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
-      for (const table of tables) state.storage.sql.exec(dropRowId(table));
+      for (const table of tables) state.storage.sql.exec(dropRowId(readSQL(table, "sqlite")));
       // the platform gives an alarm up that failed six times
       if ((await state.storage.getAlarm()) === null) await this.#setAlarm();
     });
@@ -217,6 +218,6 @@ class KeyObject<Env> {
     subscribe: (listener) => this.#listeners.add(key, listener),
   });
 
-  readonly #query: Query = async <Row>(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> =>
-    this.#state.storage.sql.exec(sql, ...checkValues(values)).toArray() as Row[];
+  readonly #query: Query = async <Row>(sql: SQL, ...values: readonly Value[]): Promise<readonly Row[]> =>
+    this.#state.storage.sql.exec(readSQL(sql, "sqlite"), ...checkValues(values)).toArray() as Row[];
 }

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { BoundHost, HostSetup, JobContext, Reader, Value } from "@sluice/worker-proxy";
+import type { BoundHost, HostSetup, JobContext, Reader, SQL, Value } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
 import { type ClosableHost, createClosableHost } from "./closable.js";
 import { Listeners } from "./listeners.js";
@@ -12,7 +12,7 @@ import { createStorageError } from "./storage-error.js";
 import { TimerLoop } from "./timer-loop.js";
 import { TimerRows } from "./timer-rows.js";
 import { type TimerPlace, Timers } from "./timers.js";
-import { checkKey, checkValues } from "./values.js";
+import { checkKey, checkValues, readSQL } from "./values.js";
 
 type Query = Reader["query"];
 
@@ -63,7 +63,11 @@ class SQLiteHost implements BoundHost {
     this.#env = env;
     this.#report = (subject, error) => report(subject, error, env as never);
     indexParts(parts);
-    this.#database = openFile(file, [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)]);
+    const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
+    this.#database = openFile(
+      file,
+      tables.map((sql) => readSQL(sql, "sqlite")),
+    );
     this.#listeners = new Listeners((error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
     const place: TimerPlace = {
@@ -130,7 +134,8 @@ class SQLiteHost implements BoundHost {
     subscribe: (listener) => this.#listeners.add(key, listener),
   });
 
-  readonly #query: Query = async <Row>(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> => {
+  readonly #query: Query = async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
+    const sql = readSQL(given, "sqlite");
     let statement = this.#statements.get(sql);
     if (!statement) {
       if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();

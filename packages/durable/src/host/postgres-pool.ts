@@ -1,8 +1,8 @@
-import type { Reader } from "@sluice/worker-proxy";
+import type { Reader, SQL } from "@sluice/worker-proxy";
 import pg from "pg";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { createStorageError } from "./storage-error.js";
-import { checkValues } from "./values.js";
+import { checkValues, readSQL } from "./values.js";
 
 type Query = Reader["query"];
 
@@ -182,8 +182,11 @@ function createStatement(sql: string): { readonly name?: string; readonly text: 
 }
 
 function createQuery(client: pg.PoolClient): Query {
-  return async <Row>(sql: string, ...values: Parameters<Query>[1][]) => {
-    const result = await client.query({ ...createStatement(sql), values: checkValues(values) });
+  return async <Row>(sql: SQL, ...values: Parameters<Query>[1][]) => {
+    const result = await client.query({
+      ...createStatement(readSQL(sql, "postgres")),
+      values: checkValues(values),
+    });
     return result.rows as Row[];
   };
 }

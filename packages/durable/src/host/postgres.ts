@@ -13,7 +13,7 @@ import { createStorageError } from "./storage-error.js";
 import { TimerLoop } from "./timer-loop.js";
 import { TimerRows } from "./timer-rows.js";
 import { type TimerPlace, Timers } from "./timers.js";
-import { checkKey } from "./values.js";
+import { checkKey, readSQL } from "./values.js";
 
 export type { PostgresConnection } from "./postgres-connection.js";
 
@@ -84,7 +84,8 @@ class PostgresHost implements BoundHost {
     this.#schema = schema;
     this.#report = (subject, error) => report(subject, error, env as never);
     indexParts(parts);
-    this.#tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
+    const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
+    this.#tables = tables.map((sql) => readSQL(sql, "postgres"));
     this.#pool = new PostgresPool(url, schema, connection);
     this.#bus = new PostgresBus(url, connection, schema, (error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);

@@ -1,4 +1,4 @@
-import type { Reader, Value } from "@sluice/worker-proxy";
+import type { Reader, SQL, Value } from "@sluice/worker-proxy";
 
 type Query = Reader["query"];
 
@@ -63,7 +63,7 @@ export async function runStep<Result>(
   const refused = new Promise<never>((_, reject) => {
     refuse = reject;
   });
-  const guarded: Query = async <Row>(sql: string, ...values: readonly Value[]) => {
+  const guarded: Query = async <Row>(sql: SQL, ...values: readonly Value[]) => {
     if (isOver) throw new TypeError(`operation "${name}": it has ended; await each query in it`);
     if (failure) throw failure.error;
     underWay += 1;

@@ -1,9 +1,14 @@
-import type { Value } from "@sluice/worker-proxy";
+import type { SQL, Value } from "@sluice/worker-proxy";
 
 /** Methods of texts that the types of ES2023 do not have. */
 interface UnicodeText {
   isWellFormed(): boolean;
   toWellFormed(): string;
+}
+
+/** Returns the statement of a database. */
+export function readSQL(sql: SQL, database: "sqlite" | "postgres"): string {
+  return typeof sql === "string" ? sql : sql[database];
 }
 
 /**

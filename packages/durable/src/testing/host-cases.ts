@@ -63,9 +63,13 @@ export const OPERATIONS: HostCases = {
     await host.run(key, echo, { texts: ["a", "ä", "B", "0", "z", "Z", "日"], numbers: [] });
     same(await host.run(key, order, null), ["B", "Z", "a", "z", "ä", "日"]);
   },
-  async "understands the SQL that SQLite and Postgres share"({ host, key }) {
+  async "understands the SQL that SQLite and Postgres share, and runs the text for its database"({
+    host,
+    key,
+  }) {
     same(await host.run(key, dialect, null), {
       sum: { total: 2_000_000_000_004, count: 3, last: "c" },
+      texts: ["a", "c"],
       changed: [{ id: "a", number: 11 }],
       removed: [{ id: "b" }],
     });

@@ -88,7 +88,7 @@ export const order = reading("hostTests.order", async ({ key, query }, _: null) 
   return (await query<{ text: string }>(sql, key, "A")).map(({ text }) => text);
 });
 
-/** The SQL that all databases share, as plugins use it. */
+/** The SQL that all databases share, as plugins use it, and a statement that they do not share. */
 export const dialect = operation("hostTests.dialect", async ({ key, query }, _: null) => {
   for (const [id, number] of [
     ["a", 1],
@@ -99,6 +99,14 @@ export const dialect = operation("hostTests.dialect", async ({ key, query }, _: 
   const [sum] = await query(
     "SELECT SUM(number) AS total, COUNT(*) AS count, MAX(id) AS last FROM host_test_values WHERE key = ?",
     key,
+  );
+  const [{ texts } = { texts: "" }] = await query<{ texts: string }>(
+    {
+      sqlite: "SELECT json_group_array(id) AS texts FROM host_test_values WHERE key = ? AND number < ?",
+      postgres: "SELECT json_agg(id)::text AS texts FROM host_test_values WHERE key = ? AND number < ?",
+    },
+    key,
+    4,
   );
   const changed = await query(
     "UPDATE host_test_values SET number = number + ? WHERE key = ? AND id IN (SELECT id FROM host_test_values WHERE key = ? ORDER BY id LIMIT ?) RETURNING id, number",
@@ -114,6 +122,7 @@ export const dialect = operation("hostTests.dialect", async ({ key, query }, _: 
   );
   return {
     sum: { ...sum },
+    texts: (JSON.parse(texts) as string[]).sort(),
     changed: changed.map((row) => ({ ...row })),
     removed: removed.map((row) => ({ ...row })),
   };
@@ -308,6 +317,11 @@ export const hostTestPart: StoredPart = {
     "CREATE TABLE IF NOT EXISTS host_test_counts (key TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
     `CREATE TABLE IF NOT EXISTS host_test_values (key TEXT NOT NULL, id TEXT NOT NULL, text TEXT, number BIGINT,
       PRIMARY KEY (key, id))`,
+    {
+      sqlite: "CREATE INDEX IF NOT EXISTS host_test_by_number ON host_test_values (key, ifnull(number, 0))",
+      postgres:
+        "CREATE INDEX IF NOT EXISTS host_test_by_number ON host_test_values USING btree (key, number)",
+    },
   ],
   operations: [
     ...[note, notes, count, claim, echo, order, dialect, store, fail, readNow, leak, nesting],

@@ -1,11 +1,6 @@
 /**
  * Compares two values like their JSON: arrays and plain objects by their fields, other values, such as files, by
  * identity. An undefined field counts as absent.
- *
- * @example
- * ```ts
- * const isSame = isEqual({ title: "Trip", folder: undefined }, { title: "Trip" });
- * ```
  */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;

@@ -24,8 +24,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
    * Ends the turn in flight. The received text stays, and open tool calls are cancelled. Queued messages of this page are
    * dropped: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A turn that waits for the
-   * storage or another tab is `not-sent`. If devices share the storage and this one is offline, another device may still
-   * send a dropped message.
+   * storage or another tab is `not-sent`.
    */
   stop(): void;
   /**
@@ -75,7 +74,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /** Stops the turn in flight and removes all messages. */
   reset(): void;
   /**
-   * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs continues
+   * Stops the turn in flight and closes the storage until the chat is used again. A turn of a `runner` continues
    * there, and its promise resolves with the outcome `truncated`.
    */
   close(): void;

@@ -1,28 +1,18 @@
-import type { Client } from "@sluice/core";
+import type { Client, StorageStatus, Store } from "@sluice/core";
 import { createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls } from "./insertion-point.js";
-import { type ChatMessage, type ChatNode, isOpen, isPending } from "./message.js";
+import type { ChatMessage, ChatNode } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
+import type { TurnRunner } from "./runner.js";
+import type { RunningTurn } from "./running-turn.js";
 import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
 import { isRestoring, type StorageSession } from "./storage-session.js";
 import type { Thread } from "./thread.js";
-import { isFromServer, type MessageNode } from "./tree.js";
-import { showGrowth, stopTurn, type Turn } from "./turn.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
-
-/** Runs the turns of a chat on a server. `@sluice/stores/extend` has what its author needs. */
-export interface TurnRunner {
-  /** Creates the methods that send turns to the server, from a chat, its options, and the methods of the page. */
-  readonly createVerbs: (chat: Chat, read: ReadOptions, verbs: ChatStore) => Partial<ChatStore>;
-  /** Called before a chat is restored. It may load code that an offline page needs later. */
-  readonly prepare: () => void;
-  /** Called after other tabs or devices have changed the thread of a chat. */
-  readonly onMerge: (chat: Chat) => void;
-}
 
 /** State of a chat, with the turn in flight. */
 export interface Chat {
@@ -36,18 +26,20 @@ export interface Chat {
   readonly getThread: () => readonly ChatNode[];
   /** Options of the first caller. */
   readonly own: ReadOptions;
-  /** Runs the turns on a server; undefined if this page runs them. */
+  /** Runs the turns elsewhere; undefined if this page runs them. */
   readonly runner: TurnRunner | undefined;
-  /** Number of turns that this page has sent to the server and that have not ended. */
-  handedOver?: number;
-  /** Aborts waits for sending turns to the server, when the user stops. */
-  stopping?: AbortController | undefined;
-  /** Aborts waits for turns of the server, when the chat is closed. */
-  closing?: AbortController | undefined;
+  /** Code of the runner's turns, once it is loaded. */
+  runnerTurns?: typeof import("./runner-turn.js");
+  /** Ids of the runner's turns that have ended for this page. */
+  readonly endedTurns: Set<string>;
+  /** Number of the runner's turns of a question that have ended without a message. */
+  readonly attempts: Map<string, number>;
+  /** State of a storage that has a server. */
+  readonly sync: Store<StorageStatus> | undefined;
   /** The store that the first caller has. */
   verbs?: ChatStore;
   /** The turn in flight. */
-  turn?: Turn | undefined;
+  turn?: RunningTurn | undefined;
   /** Error of the last turn; undefined while one is in flight. */
   error?: Error | undefined;
   /** Options of the last turn. */
@@ -65,18 +57,20 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
   store.flush();
 }
 
-/**
- * Ends the turn in flight, the waits of methods, and the queue of this page.
- *
- * @param isLeft true if other devices may still handle the pending calls
- */
-export function stop(chat: Chat, isLeft = false): void {
+/** Ends the turn in flight, the waits of methods, and the queue of this page. */
+export function stop(chat: Chat): void {
   const { thread, queue, storage, store, turn } = chat;
-  queue.dropAll(createGivenBackError(chat), false);
+  queue.dropAll(createStoppedError(), false);
   storage.stop(createStoppedError());
-  if (turn) stopTurn(turn);
-  else if (!isLeft) closeLastCalls(thread, "the user stopped before the call had a result");
+  if (turn) turn.stop();
+  else closeLastCalls(thread, "the user stopped before the call had a result");
   store.flush();
+}
+
+/** Ends the work of this page. A runner continues its turn. */
+export function leave(chat: Chat): void {
+  chat.turn?.close();
+  stop(chat);
 }
 
 /** Stops the turn in flight and replaces the thread. */
@@ -95,6 +89,7 @@ export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
 export function forget(chat: Chat): () => void {
   const { storage } = chat;
   const wasOpen = storage.phase === "reading" || storage.phase === "open";
+  chat.turn?.close();
   replaceAll(chat, []);
   storage.close();
   return () => {
@@ -113,27 +108,19 @@ export function addAll(
   });
 }
 
-/** Creates the error of a queued message that is dropped. */
-export function createGivenBackError({ storage }: Chat): DOMException {
-  return storage.records?.getSyncStatus()?.error
-    ? createStoppedError("; until this device is online again, another device may still send it")
-    : createStoppedError();
-}
-
 /** Creates the error of a turn that was stopped before it began. */
-export function createStoppedError(more = ""): DOMException {
-  return new DOMException(`The chat was stopped before its turn${more}`, "AbortError");
+export function createStoppedError(): DOMException {
+  return new DOMException("The chat was stopped before its turn", "AbortError");
 }
 
 /** Creates the snapshot of a chat. Adds new text of the response in flight to the thread first. */
 export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
   const { thread, queue, storage, turn, error } = chat;
-  if (turn) showGrowth(turn);
+  turn?.showGrowth();
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = listPendingActions(messages.at(-1));
   const { records, phase } = storage;
-  const sync = records?.getSyncStatus();
   const isGivenUp = phase === "open" || phase === "closed";
   return {
     messages,
@@ -146,70 +133,21 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     queued: queue.shown,
     unsaved: records ? records.countUnsaved() : isGivenUp ? thread.listIds().length : 0,
     isRestoring: isRestoring(phase),
-    isRunningElsewhere: !turn && records !== undefined && isUnfinishedResponse(messages.at(-1)),
-    isSyncing: sync?.isSyncing ?? false,
-    syncError: sync?.error,
+    isRunningElsewhere: !turn && records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
+    sync: chat.sync?.getSnapshot(),
   };
 }
 
-/** Returns true for a response in flight, or with running calls. */
-function isUnfinishedResponse({ role, outcome, toolCalls }: Partial<ChatMessage> = {}): boolean {
+/** Returns true for a response in flight, or with running calls, unless its runner has ended the turn. */
+function isRunningElsewhere(
+  { thread, endedTurns }: Pick<Chat, "thread" | "endedTurns">,
+  { id, role, outcome, toolCalls }: Partial<ChatMessage> = {},
+): boolean {
   const isRunning = toolCalls?.some(({ state }) => state === "streaming" || state === "running");
-  return role === "assistant" && (outcome === undefined || isRunning === true);
+  const { turn = "" } = thread.get(id) ?? {};
+  return role === "assistant" && (outcome === undefined || isRunning === true) && !endedTurns.has(turn);
 }
 
-function computeStatus(chat: Omit<Chat, "store">, isWaiting: boolean): ChatStatus {
-  const { turn, error, thread } = chat;
-  if (!turn && !isWaiting && isServerWorking(chat)) {
-    const { role, content } = thread.path.at(-1) ?? {};
-    return role === "assistant" && content ? "streaming" : "submitted";
-  }
-  switch (turn?.state.name) {
-    case "placing":
-    case "requesting":
-      return "submitted";
-    case "responding":
-      return turn?.response?.isWaiting ? "submitted" : "streaming";
-    case "calling":
-      return "streaming";
-    default:
-      return isWaiting ? "requires-action" : error ? "error" : "ready";
-  }
-}
-
-/**
- * Returns true while a server works on a turn of the chat.
- *
- * @example
- * ```ts
- * const isBusy = (chat: Chat) => isServerWorking(chat);
- * ```
- */
-export function isServerWorking({
-  handedOver = 0,
-  thread,
-  runner,
-}: Pick<Chat, "handedOver" | "thread" | "runner">): boolean {
-  if (!runner) return false;
-  const node = thread.get(thread.path.at(-1)?.id);
-  return handedOver > 0 || (node !== undefined && isFromServer(node) && isContinuing(node));
-}
-
-/** Returns true if the turn of this last message continues without the user. */
-function isContinuing(node: MessageNode): boolean {
-  const { role, outcome, toolCalls = [] } = node.message;
-  if (role !== "assistant") return false;
-  const isRunning = toolCalls.some((call) => isOpen(call) && !isPending(call));
-  return outcome === undefined || isRunning || (isBetweenSteps(node) && !toolCalls.some(isPending));
-}
-
-/** Returns true if another response follows once the calls have results. After an error or a stop, none follows. */
-export function isBetweenSteps({ message, isStopped }: MessageNode): boolean {
-  return message.outcome === "tool-calls" && !message.error && !isStopped;
-}
-
-/** Returns the signal that aborts when the chat is stopped. */
-export function getStopSignal(chat: Pick<Chat, "stopping">): AbortSignal {
-  chat.stopping ??= new AbortController();
-  return chat.stopping.signal;
+function computeStatus({ turn, error }: Omit<Chat, "store">, isWaiting: boolean): ChatStatus {
+  return turn?.status ?? (isWaiting ? "requires-action" : error ? "error" : "ready");
 }

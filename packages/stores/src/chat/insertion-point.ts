@@ -33,16 +33,6 @@ interface Question {
 
 /**
  * Adds a question below a message. Without images it is added synchronously, so that the next frame shows it.
- *
- * @example
- * ```ts
- * export async function ask({ thread, store }: Chat, content: string) {
- *   const below = thread.path.at(-1)?.id;
- *   const { added } = await addQuestion(thread, { content, images: [], below, model: "delta-5.3" }, signal);
- *   store.flush();
- *   return added;
- * }
- * ```
  */
 export function addQuestion(
   thread: Thread,
@@ -79,15 +69,7 @@ export function assertContent(content: string, images: readonly ImageInput[]): v
   throw new ValidationError([{ path: "content", message, rule: "chat.content" }]);
 }
 
-/**
- * Adds another version of a question, by default with the same images.
- *
- * @example
- * ```ts
- * export const askAgain = ({ thread }: Chat, messageId: string, content: string) =>
- *   addVersion(thread, messageId, { content, images: undefined, model: "delta-5.3" }, signal);
- * ```
- */
+/** Adds another version of a question, by default with the same images. */
 export function addVersion(
   thread: Thread,
   messageId: string,
@@ -127,11 +109,6 @@ export function findRetryPoint(thread: Thread, last: ChatMessage | undefined): I
 /**
  * Returns the responses below `last`, and the responses that a retry of it replaces by another version. Another tab that
  * continues or retries adds one.
- *
- * @example
- * ```ts
- * const countResponses = ({ thread }: Chat, question: ChatMessage) => findResponsesAround(thread, question).length;
- * ```
  */
 export function findResponsesAround(thread: Thread, last: ChatMessage): readonly ChatMessage[] {
   const parents = [last.id, findRetryParent(thread, last)];
@@ -143,14 +120,7 @@ function findRetryParent(thread: Thread, last: ChatMessage): string | undefined 
   return last.role === "user" || isContinued(last) ? last.id : thread.getParent(last.id);
 }
 
-/**
- * Finds the insertion point of another version of the response `messageId`, or of the last turn.
- *
- * @example
- * ```ts
- * const findQuestion = ({ thread }: Chat) => findVersionPoint(thread, undefined).below;
- * ```
- */
+/** Finds the insertion point of another version of the response `messageId`, or of the last turn. */
 export function findVersionPoint(thread: Thread, messageId: string | undefined): InsertionPoint {
   if (messageId === undefined) {
     const question = thread.path.findLast(({ role }) => role === "user");

@@ -12,11 +12,6 @@ export interface MergedRecord {
 /**
  * Merges two records of one message. The result does not depend on the order or the number of merges. Returns undefined
  * if one of them is not a message or can't be read.
- *
- * @example
- * ```ts
- * const merge = (key: string, local: unknown, remote: unknown) => mergeMessages(key, local, remote)?.value ?? remote;
- * ```
  */
 export function mergeMessages(
   key: string,
@@ -33,8 +28,9 @@ export function mergeMessages(
 }
 
 /**
- * Merges two records of one key of a chat into the record that all devices store. For a key that is not a message, or a
- * record that can't be read, the local record wins. A removed record counts as unreadable.
+ * Merges two records of one key of a chat into the record that all devices store: for a storage whose records several
+ * devices change. The result does not depend on the order of the merges. For a key that is not a message, or a record
+ * that can't be read, the local record wins. A removed record counts as unreadable.
  */
 export function mergeRecords(key: string, localRecord: unknown, remoteRecord: unknown): unknown {
   const merged = mergeMessages(key, localRecord, remoteRecord);

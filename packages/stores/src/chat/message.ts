@@ -90,11 +90,6 @@ export interface ChatMessage {
   readonly idempotencyKey?: string;
   /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
-  /**
-   * Origin of a message that this device did not add. Absent on messages of this device, and if no devices share the
-   * storage.
-   */
-  readonly origin?: "another-device" | "server";
   /** Ids of all versions of this message, including its own, oldest first; absent if there is only one. */
   readonly branches?: readonly string[];
 }
@@ -120,8 +115,8 @@ export interface ChatTurn {
    * - `step-limit`: `maxSteps` responses arrived; `retry()` allows as many again
    * - `error` after complete responses: the next request was not sent. The earlier responses stay and are billed;
    * `retry()` continues from them
-   * - `truncated` without messages: another device has sent the queued message. With an `AbortError`: the chat was
-   * closed, and the server continues the turn
+   * - `truncated` without messages: another tab has sent the queued message. With an `AbortError`: the chat was closed,
+   * and its runner continues the turn
    * - `not-sent`: no request of the turn was sent; `error` says why. If `messages` has a question, it is in the thread,
    * and `retry()` sends it
    * - `stopped` without messages: the user stopped while images were read, before a request was sent
@@ -139,14 +134,7 @@ export function isResumable({ state, savedState }: ChatToolCall): boolean {
   return state === "running" && savedState !== undefined;
 }
 
-/**
- * Prefix of the keys of queued messages in a storage, before the id of the message.
- *
- * @example
- * ```ts
- * const isQueued = (key: string) => key.startsWith(QUEUED);
- * ```
- */
+/** Prefix of the keys of queued messages in a storage, before the id of the message. */
 export const QUEUED = "/queued/";
 
 /** Returns true for a response whose tool results form the next request. */

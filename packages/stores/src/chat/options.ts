@@ -1,9 +1,9 @@
 import type { ChatModel, ChatRequestMessage, RecordStorage, StandardSchema, Tool } from "@sluice/core";
 import type { StoreRequestOptions } from "../base/request-options.js";
-import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
 import type { ChatParams, SharedChatParams } from "./params.js";
+import type { TurnRunner } from "./runner.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** Model of the requests. It decides which parameters exist. */
@@ -130,7 +130,12 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
    * chat waits at most 3 s for the storage. If the storage fails, the chat works in memory and emits `storage-error`.
    */
   readonly storage?: RecordStorage;
-  /** Runs the turns on a server, e.g. `serverRunner` of the sync lab. Needs `id` and `storage`. @default the page runs them */
+  /**
+   * Runs the turns elsewhere, e.g. on a server. `tools`, `instructions`, `prepareMessages` and `outputSchema` are then its
+   * own.
+   *
+   * @default the page runs them
+   */
   readonly runner?: TurnRunner;
   /**
    * Called once for each turn that ended, with or without an error. Not called for a turn that waits for the user or the

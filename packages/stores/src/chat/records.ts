@@ -17,46 +17,31 @@ export const LEAF = "/leaf";
 
 /**
  * Creates the record of a message: its JSON, without its versions.
- *
- * @param device id of this device, if devices share the thread
  */
-export function toRecord(
-  { message, parent, revision, by, key, isStopped }: MessageNode,
-  device?: string,
-): object {
-  const { branches: _, origin: _origin, error, ...rest } = message;
-  const author = by ?? device;
+export function toRecord({ message, parent, revision, key, turn }: MessageNode): object {
+  const { branches: _, error, ...rest } = message;
   return {
     message: { ...rest, ...(error && { error: pickErrorFields(error) }) },
     parent: parent ?? null,
     revision,
-    ...(author !== undefined && { by: author }),
     ...(key && { key }),
-    ...(isStopped && { isStopped }),
+    ...(turn !== undefined && { turn }),
   };
 }
 
 /**
  * Parses messages from records. Omits unreadable records, because any script of the origin may write to a storage.
  */
-export function parseNodes(records: ReadonlyMap<string, unknown>, device?: string): MessageNode[] {
-  return [...records].flatMap(([key, record]) => parseNode(key, record, device) ?? []);
+export function parseNodes(records: ReadonlyMap<string, unknown>): MessageNode[] {
+  return [...records].flatMap(([key, record]) => parseNode(key, record) ?? []);
 }
 
-/**
- * Parses one message. With the id of this device, sets its `origin`.
- *
- * @example
- * ```ts
- * const readMessage = (id: string, record: unknown) => parseNode(id, record)?.message;
- * ```
- */
-export function parseNode(id: string, record: unknown, device?: string): MessageNode | undefined {
+/** Parses one message; undefined for a record that is not a message. */
+export function parseNode(id: string, record: unknown): MessageNode | undefined {
   // a damaged record of the queue or the leaf must not become a message, because nothing would ever end it
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
     return undefined;
-  const { message: stored, parent, revision, by, key, isStopped } = record;
-  const isForeign = isText(by) && by !== device;
+  const { message: stored, parent, revision, key, turn } = record;
   const { role, content, error, images, files, toolCalls } = stored as Record<string, unknown>;
   const isResponse = role === "assistant";
   if (!isText(content) && !isResponse) return undefined;
@@ -71,7 +56,6 @@ export function parseNode(id: string, record: unknown, device?: string): Message
     id,
     role,
     content: isText(content) ? content : "",
-    ...(isForeign && device !== undefined && { origin: by === "server" ? by : "another-device" }),
     ...(isRecord(error) && { error: Object.assign(new Error(), pickErrorFields(error)) }),
     ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
     ...(Array.isArray(files) && { files: files.filter(isFile) }),
@@ -82,9 +66,8 @@ export function parseNode(id: string, record: unknown, device?: string): Message
     // an unknown parent id orders the message by its age
     parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
-    ...(isForeign && { by }),
     ...(isText(key) && { key }),
-    ...(isStopped === true && { isStopped }),
+    ...(isText(turn) && { turn }),
   };
 }
 
@@ -164,31 +147,7 @@ export function endInterrupted(message: ChatMessage): ChatMessage {
   return closeToolCalls(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }
 
-/**
- * Ends a response and its calls, because the user stopped it on another device.
- *
- * @example
- * ```ts
- * const stop = (message: ChatMessage) => (isInFlight(message) ? endAsStopped(message) : message);
- * ```
- */
-export function endAsStopped(message: ChatMessage): ChatMessage {
-  const {
-    streamId: _,
-    idempotencyKey: _key,
-    ...stopped
-  } = closeToolCalls(message, "the user stopped the response before the call had a result");
-  return { ...stopped, outcome: stopped.outcome ?? "stopped" };
-}
-
-/**
- * Returns true for a message that does not end unless a tab works on it.
- *
- * @example
- * ```ts
- * const isRunning = (message: ChatMessage) => isInFlight(message);
- * ```
- */
+/** Returns true for a message that does not end unless a tab works on it. */
 export function isInFlight(message: ChatMessage): boolean {
   return endInterrupted(message) !== message;
 }

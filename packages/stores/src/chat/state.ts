@@ -1,4 +1,4 @@
-import type { ChatUsage } from "@sluice/core";
+import type { ChatUsage, StorageStatus } from "@sluice/core";
 import type { ChatTiming } from "./core-types.js";
 import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
 
@@ -61,17 +61,14 @@ export interface ChatState<Output = unknown> {
    */
   readonly isRestoring: boolean;
   /**
-   * True while another tab or device works on the last shown message. Its response grows here, too. If devices share the
-   * storage, `stop()` ends it.
+   * True while another tab, or a runner elsewhere, works on the last shown message. Its response grows here, too.
    */
   readonly isRunningElsewhere: boolean;
   /**
-   * True while this device sends messages to the server of a shared storage, or reads messages from it. Unsent messages
-   * survive a reload. False while `syncError` is set, and if no devices share the storage.
+   * State of a `storage` that has a server: unsent records and the last error, of all its chats. Undefined for a storage
+   * of one browser.
    */
-  readonly isSyncing: boolean;
-  /** Error of the last attempt to send messages to the server of a shared storage; undefined after a success. */
-  readonly syncError: Error | undefined;
+  readonly sync: StorageStatus | undefined;
 }
 
 /** Incomplete value: any part of it may be missing. */

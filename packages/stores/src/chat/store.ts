@@ -10,10 +10,11 @@ import { registerForget } from "../storage/in-use.js";
 import {
   addAll,
   type Chat,
-  createGivenBackError,
   createSnapshot,
+  createStoppedError,
   forget,
   getLastMessage,
+  leave,
   type ReadOptions,
   refresh,
   replaceAll,
@@ -40,13 +41,21 @@ import { noteModel } from "./note-model.js";
 import { getOpenChats } from "./open-chats.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
+import type { CallDecision } from "./runner.js";
 import { createStorageSession, type StorageSession } from "./storage-session.js";
 import type { StoredThread } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
-import type { ThreadRecords } from "./thread-records.js";
-import { noteCallChange, stopTurn } from "./turn.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
-import { BUSY, beginTurn, canSendNext, createQuestion, sendQueued, startIfFree } from "./turns.js";
+import {
+  BUSY,
+  beginRunnerTurn,
+  beginTurn,
+  canSendNext,
+  createQuestion,
+  loadRunner,
+  sendQueued,
+  startIfFree,
+} from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
@@ -73,10 +82,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
   const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
-  if (runner && !records)
-    throw new ConfigurationError(
-      "runner: a chat whose turns run elsewhere needs a `storage` that shows them",
-    );
+  assertId(id);
   const storage = createStorageSession(
     client,
     records,
@@ -105,6 +111,9 @@ function createChat(client: Client, own: ReadOptions): Chat {
     storage,
     own,
     runner,
+    endedTurns: new Set(),
+    attempts: new Map(),
+    sync: records?.status,
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
@@ -112,7 +121,14 @@ function createChat(client: Client, own: ReadOptions): Chat {
       throttleMs,
       clock: client.clock,
       client,
-      onUse: () => registerForget(client, () => forget(chat)),
+      onUse() {
+        const unregister = registerForget(client, () => forget(chat));
+        const unsubscribe = records?.status?.subscribe(() => chat.store.flush());
+        return () => {
+          unregister();
+          unsubscribe?.();
+        };
+      },
     }),
   });
   return chat;
@@ -123,8 +139,7 @@ async function loadThreadRecords(
   chat: Chat,
   location: Pick<StoredThread, "storage" | "collection" | "initial">,
 ): Promise<ThreadRecords> {
-  chat.runner?.prepare();
-  const { createThreadRecords } = await import("./persistence.js");
+  const [{ createThreadRecords }] = await Promise.all([import("./persistence.js"), loadRunner(chat)]);
   return createThreadRecords({
     ...chat,
     ...location,
@@ -141,8 +156,8 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) =>
     startWhenReady(createQuestion(chat, read, message), message);
-  const react = (toolCallId: string, state: ChatToolCall["state"], change: CallChange) =>
-    reactToCall(chat, read, toolCallId, state, change);
+  const react = (decision: CallDecision, state: ChatToolCall["state"], change: CallChange) =>
+    reactToCall(chat, read, decision, state, change);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
   const noteRefusal = (turn: Promise<ChatTurn>) => {
     turn.then(
@@ -174,13 +189,12 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       );
     },
     stop() {
-      const last = getLastMessage(chat);
-      if (last && !chat.turn) storage.records?.stopElsewhere?.(last.id);
+      stopWaitingTurn(chat, read);
       stop(chat);
     },
     retry: () => use(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
-      queue.drop(id, createGivenBackError(chat));
+      queue.drop(id, createStoppedError());
       store.flush();
     },
     regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),
@@ -192,11 +206,16 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.records?.noteChange(messageId);
       refresh(chat);
     },
-    approve: (toolCallId) => react(toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
+    approve: (toolCallId) =>
+      react({ type: "approve", toolCallId }, "needs-approval", (call) => ({ ...call, state: "running" })),
     deny: (toolCallId, error = "the user did not allow the call") =>
-      react(toolCallId, "needs-approval", (call) => ({ ...call, state: "denied", error })),
+      react({ type: "deny", toolCallId, reason: error }, "needs-approval", (call) => ({
+        ...call,
+        state: "denied",
+        error,
+      })),
     addToolOutput: (toolCallId, output) =>
-      react(toolCallId, "needs-output", (call) => addOutput(call, output)),
+      react({ type: "output", toolCallId, output }, "needs-output", (call) => addOutput(call, output)),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));
@@ -205,17 +224,14 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     close() {
       if (storage.phase !== "none")
         queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
-      stop(chat, storage.records?.stopElsewhere !== undefined);
-      chat.closing?.abort(new DOMException("The chat was closed; its server continues", "AbortError"));
-      chat.closing = undefined;
+      leave(chat);
       storage.close();
       removeFromOpenChats(chat);
     },
     withOptions: (options) => createVerbs(chat, createOptionsReader(options)),
   };
-  const all = { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
-  chat.verbs ??= all;
-  return all;
+  chat.verbs ??= verbs;
+  return verbs;
 }
 
 /** Adds a chat to the open chats and returns its storage. */
@@ -261,10 +277,34 @@ function hasFailed(last: ChatMessage | undefined): boolean {
 function showMerged(chat: Chat): void {
   const { thread, turn } = chat;
   const node = thread.get(turn?.workedOn);
-  // another tab cleared the chat, or another device stopped the response
-  if (turn?.workedOn !== undefined && (!node || node.isStopped)) stopTurn(turn);
+  // another tab cleared the chat
+  if (turn?.workedOn !== undefined && !node) turn.stop();
   refresh(chat);
-  chat.runner?.onMerge(chat);
+  joinRunnerTurn(chat);
+}
+
+/** Joins a turn that the runner has begun in another tab, on another device or before a reload. */
+function joinRunnerTurn(chat: Chat): void {
+  const { thread, own, turn, runnerTurns, endedTurns } = chat;
+  const last = getLastMessage(chat);
+  const node = thread.get(last?.id);
+  if (!node || !runnerTurns?.isContinuing(node) || turn || endedTurns.has(node.turn ?? "")) return;
+  void beginRunnerTurn(chat, own, { at: { continued: node.message.id } });
+}
+
+/** Tells the runner to end a turn that waits for the user. */
+function stopWaitingTurn(chat: Chat, read: ReadOptions): void {
+  const { runner, runnerTurns, turn } = chat;
+  const last = getLastMessage(chat);
+  const waiting =
+    !turn && last?.toolCalls?.some(isPending) && runnerTurns?.findRunnerTurn(chat, last.id, read);
+  if (runner && runnerTurns && waiting) runnerTurns.stopRunnerTurn(chat, runner, waiting);
+}
+
+/** @throws {ConfigurationError} for an id that not every storage can have */
+function assertId(id: string | undefined): void {
+  if (id === undefined || (id !== "" && id.length <= 200 && !/[\0\p{Surrogate}]/u.test(id))) return;
+  throw new ConfigurationError("id: must have 1 to 200 characters, without NUL and lone surrogates");
 }
 
 /** Continues a response or its tools after their tab was closed; undefined if that is not possible now. */
@@ -287,15 +327,18 @@ type CallChange = (call: ChatToolCall) => ChatToolCall;
 function reactToCall(
   chat: Chat,
   read: ReadOptions,
-  toolCallId: string,
+  decision: CallDecision,
   state: ChatToolCall["state"],
   change: CallChange,
 ): Promise<ChatTurn> {
-  const { storage } = chat;
+  const { thread, storage } = chat;
+  const { toolCallId } = decision;
   const findCall = (message: ChatMessage | undefined) =>
     message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
   return storage.whenReady(() => {
     const message = getLastMessage(chat);
+    if (message && findCall(message) && thread.get(message.id)?.turn !== undefined)
+      return decideElsewhere(chat, read, message, decision);
     if (!message || !findCall(message) || chat.turn) return react();
     return storage.runLocked(message.id, () => react(message.id));
   });
@@ -313,6 +356,25 @@ function reactToCall(
   }
 }
 
+/** Passes a decision to the runner of the message's turn, which then continues. */
+async function decideElsewhere(
+  chat: Chat,
+  read: ReadOptions,
+  { id: continued }: ChatMessage,
+  decision: CallDecision,
+): Promise<ChatTurn> {
+  await loadRunner(chat);
+  const { runner, runnerTurns, turn } = chat;
+  const waiting = runnerTurns?.findRunnerTurn(chat, continued, read);
+  if (!runner?.decide || !waiting)
+    return createUnsentTurn(
+      new ConfigurationError("runner: this call belongs to a runner that the chat lacks"),
+    );
+  if (!turn) return beginRunnerTurn(chat, chat.options ?? read, { at: { continued }, decision });
+  await runner.decide(waiting, decision);
+  return turn.result;
+}
+
 /** Changes a call. The turn in flight notices the change; otherwise a turn continues. */
 function changeCall(
   chat: Chat,
@@ -327,7 +389,7 @@ function changeCall(
   chat.thread.put(changed);
   chat.store.flush();
   if (turn) {
-    noteCallChange(turn);
+    turn.noteCallChange();
     return turn.result;
   }
   const isWaiting = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");

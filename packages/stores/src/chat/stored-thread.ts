@@ -10,8 +10,6 @@ export interface StoredThread {
   readonly client: Client;
   readonly storage: RecordStorage;
   readonly collection: string;
-  /** Id of this device, if several devices share the thread. */
-  readonly device?: string;
   readonly thread: Thread;
   /** Messages that wait for their turn. Their records are in the same collection. */
   readonly queue: MessageQueue;
@@ -30,11 +28,6 @@ export interface StoredThread {
 
 /**
  * Reports an error of the storage, unless the chat was closed.
- *
- * @example
- * ```ts
- * const report = (stored: StoredThread, error: unknown) => reportFailure(stored, error);
- * ```
  */
 export function reportFailure({ client }: StoredThread, error: unknown, signal?: AbortSignal): void {
   if (!signal?.aborted) reportStorageFailure(client, error);

@@ -1,12 +1,12 @@
 import { type ChatMessage, isResumable, QUEUED } from "./message.js";
-import { closeLostCalls, endAsStopped, endInterrupted, isInFlight, isUnfinished } from "./records.js";
+import { closeLostCalls, endInterrupted, isInFlight, isUnfinished } from "./records.js";
 import { reportFailure, type StoredThread } from "./stored-thread.js";
 import type { ThreadRecords } from "./thread-records.js";
 import type { ThreadWriter } from "./thread-writer.js";
-import { isFromServer, type MessageNode } from "./tree.js";
+import { isOfRunner, type MessageNode } from "./tree.js";
 import type { WorkLocks } from "./work-locks.js";
 
-/** Coordinates the work on messages with other tabs and devices: the page that holds the lock of a message works on it. */
+/** Coordinates the work on messages with other tabs: the page that holds the lock of a message works on it. */
 export interface TabCoordination extends Pick<ThreadRecords, "holdLock" | "runLocked"> {
   /** Ends a message in flight whose tab was closed. A message whose lock is held does not change. */
   readonly endUnlessLocked: (node: MessageNode) => Promise<MessageNode>;
@@ -31,8 +31,6 @@ export function createTabCoordination(
   const { areVisible, withLock } = locks;
   /** Ids of messages that this tab works on or waits for. */
   const watched = new Set<string>();
-  /** Aborts the waits for other pages. */
-  let watching: AbortSignal | undefined;
   return {
     holdLock(id, turn) {
       watched.add(id);
@@ -42,12 +40,7 @@ export function createTabCoordination(
           if (!thread.get(id) && !id.startsWith(QUEUED)) mark(id);
           return id.startsWith(QUEUED) ? waitUntilStored(id) : writeAll();
         })
-        .finally(() => {
-          watched.delete(id);
-          // another device may have continued it
-          const node = locks.isTakenOver && thread.get(id);
-          if (node && watching) watchEnds([node], watching);
-        });
+        .finally(() => watched.delete(id));
       locks.share(id, done);
     },
     runLocked: (id, signal, act) =>
@@ -64,30 +57,25 @@ export function createTabCoordination(
       }),
     async endUnlessLocked(node) {
       const { message } = node;
-      if (!isInFlight(message) || isFromServer(node)) return node;
+      if (!isInFlight(message) || isOfRunner(node)) return node;
       const isOwned = canBeResumed(message) || (await locks.mayBeHeld(message.id));
       return isOwned ? node : { ...node, message: endInterrupted(message) };
     },
     watchEnds,
     watchQueued(ids, signal) {
       for (const id of ids)
-        withLock(
-          QUEUED + id,
-          signal,
-          () => takeOver(id),
-          () => !stored.queue.entries.has(id),
-        ).catch((error) => reportFailure(stored, error, signal));
+        withLock(QUEUED + id, signal, () => takeOver(id)).catch((error) =>
+          reportFailure(stored, error, signal),
+        );
     },
   };
 
   function watchEnds(nodes: readonly MessageNode[], signal: AbortSignal): void {
-    watching = signal;
     for (const { id } of nodes.map(({ message }) => message)) {
       // the record may be older than the message here, and may never be written again
       if (watched.has(id) || !isOpenHere(id)) continue;
       watched.add(id);
-      const close = () => endOrResume(id, signal);
-      withLock(id, signal, close, () => !isOpenHere(id))
+      withLock(id, signal, () => endOrResume(id, signal))
         .then(onMerge)
         .catch((error) => reportFailure(stored, error, signal))
         .finally(() => watched.delete(id));
@@ -101,7 +89,7 @@ export function createTabCoordination(
     const message = thread.get(id)?.message;
     // the locks no longer work: the message is shown again when its tab has ended it
     if (message && isInFlight(message) && !areVisible()) return drop(id);
-    const turn = message && canBeResumed(message) && !thread.get(id)?.isStopped && resumeWork(message);
+    const turn = message && canBeResumed(message) && resumeWork(message);
     if (turn) await turn;
     else endAbandoned(id);
     // written before the lock is released, so that the next tab finds it ended
@@ -116,14 +104,13 @@ export function createTabCoordination(
 
   /** Ends the work of a closed tab. The caller holds the lock of the message. */
   function endAbandoned(id: string): void {
-    const { message, isStopped } = thread.get(id) ?? {};
-    if (message && isOpenHere(id) && areVisible())
-      thread.put(isStopped ? endAsStopped(message) : endInterrupted(message));
+    const message = thread.get(id)?.message;
+    if (message && isOpenHere(id) && areVisible()) thread.put(endInterrupted(message));
   }
 
   function isOpenHere(id: string): boolean {
     const node = thread.get(id);
-    return node !== undefined && isInFlight(node.message) && !isFromServer(node);
+    return node !== undefined && isInFlight(node.message) && !isOfRunner(node);
   }
 
   async function takeOver(id: string): Promise<void> {

@@ -3,13 +3,12 @@ import { yieldToHost } from "../base/yield-to-host.js";
 import { readLater } from "../storage/recovery.js";
 import { waitForStorage } from "../storage/wait.js";
 import { prepareLocks } from "../tabs/locks.js";
-import type { DeviceCoordination } from "./device-coordination.js";
 import { mergeCopies } from "./merge-copies.js";
 import { isInFlight, isUnfinished, LEAF, parseNodes } from "./records.js";
 import { reportFailure, type StoredThread } from "./stored-thread.js";
 import type { TabCoordination } from "./tab-coordination.js";
 import type { ThreadWriter } from "./thread-writer.js";
-import { isFromServer, type MessageNode } from "./tree.js";
+import { isOfRunner, type MessageNode } from "./tree.js";
 import type { WorkLocks } from "./work-locks.js";
 
 type Records = ReadonlyMap<string, unknown>;
@@ -30,10 +29,7 @@ export function createThreadReader(
   stored: StoredThread,
   writer: ThreadWriter,
   tabs: TabCoordination,
-  {
-    areVisible,
-    merge: mergeByDevices,
-  }: Pick<WorkLocks, "areVisible"> & Partial<Pick<DeviceCoordination, "merge">>,
+  { areVisible }: Pick<WorkLocks, "areVisible">,
 ): ThreadReader {
   const { client, storage, collection, thread, initial, onMerge } = stored;
   const { queue, removed, drop } = writer;
@@ -91,7 +87,7 @@ export function createThreadReader(
   /** Reads the thread. Tries twice, because a browser that closed its database opens it again. */
   async function load(signal: AbortSignal): Promise<void> {
     const records = await readAll().catch(() => yieldToHost().then(readAll));
-    const found = parseNodes(records, stored.device);
+    const found = parseNodes(records);
     for (const { message } of found) storedKeys.add(message.id);
     const ended = await Promise.all(found.map(tabs.endUnlessLocked));
     if (signal.aborted) return;
@@ -120,7 +116,7 @@ export function createThreadReader(
   function showStored(nodes: readonly MessageNode[], leaf: unknown): void {
     const last = thread.path.at(-1)?.id;
     if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
-    thread.merge(nodes, mergeCopy);
+    thread.merge(nodes, mergeCopies);
     if (typeof leaf === "string") thread.choose(leaf);
     // a new turn may have begun while the storage was slow
     thread.choose(last);
@@ -130,31 +126,26 @@ export function createThreadReader(
     isRead = true;
   }
 
-  function mergeCopy(local: MessageNode, copy: MessageNode): ReturnType<typeof mergeCopies> {
-    return mergeCopies(local, copy, stored.device);
-  }
-
   function merge(changes: Records): void {
     for (const [key, record] of changes) {
       if (record === undefined) handleRemoval(key);
       else {
         const isPassed = isRecord(record) && record["isPassed"] === true;
-        // a device releases its lock after its records can be read, so that a broadcast record is stored by then
-        if (!isPassed || stored.device !== undefined) storedKeys.add(key);
-        if (!isPassed) removeAgain(key);
+        if (!isPassed) {
+          storedKeys.add(key);
+          removeAgain(key);
+        }
       }
       for (const gone of [removedMeanwhile, ...refreshes])
         gone?.[record === undefined ? "add" : "delete"](key);
     }
     // a response in flight is shown only if other tabs can notice that its tab was closed
-    const nodes = parseNodes(changes, stored.device).filter(
+    const nodes = parseNodes(changes).filter(
       (node) =>
         isPresent(node) &&
-        (!isInFlight(node.message) || ((areVisible() || isFromServer(node)) && !isOutdated(node))),
+        (!isInFlight(node.message) || ((areVisible() || isOfRunner(node)) && !isOutdated(node))),
     );
-    const mergeAll = () => thread.merge(nodes, mergeCopy);
-    if (mergeByDevices) mergeByDevices(nodes, mergeAll);
-    else mergeAll();
+    thread.merge(nodes, mergeCopies);
     handleMerge(nodes, changes);
     readAgain();
   }

@@ -1,4 +1,3 @@
-import type { SyncStatus } from "@sluice/core";
 import type { ChatMessage } from "./message.js";
 import type { ResponseKeys } from "./response-keys.js";
 
@@ -21,15 +20,6 @@ export interface ThreadRecords extends ResponseKeys {
    * @throws the signal's reason while it waits
    */
   readonly runLocked: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
-  /**
-   * Checks whether another device has continued the message, or the queued message with this key, that this page works on.
-   * Returns undefined if no devices share the thread.
-   */
-  readonly isTakenOver: (id: string, signal: AbortSignal) => Promise<boolean> | undefined;
-  /** Ends the work of another device on a message. Absent if no devices share the thread. */
-  readonly stopElsewhere?: (id: string) => void;
-  /** Returns the sync state of the records; undefined if no devices share the storage. */
-  readonly getSyncStatus: () => SyncStatus | undefined;
   /** Writes all pending changes; resolves when the storage has them, or has failed. */
   readonly writeAll: () => Promise<unknown>;
   /** Counts the messages that could not be written so far. */

@@ -58,7 +58,7 @@ export function createThreadWriter(stored: StoredThread, onWritten: () => void):
       noteRemoval(id);
       const node = thread.get(id);
       if (node) own.add(id);
-      return node && toRecord(node, stored.device);
+      return node && toRecord(node);
     },
     onFailure(error, keys) {
       const ids = keys.filter((key) => key !== LEAF);
@@ -137,7 +137,7 @@ export function createThreadWriter(stored: StoredThread, onWritten: () => void):
     const node = thread.get(id);
     if (!node || !isUnfinished(node.message)) return;
     try {
-      storage.pass?.(collection, new Map([[id, { ...toRecord(node, stored.device), isPassed: true }]]));
+      storage.pass?.(collection, new Map([[id, { ...toRecord(node), isPassed: true }]]));
     } catch (error) {
       reportFailure(stored, error);
     }

@@ -23,10 +23,13 @@ export interface Thread {
   /** Returns the ids of the versions that can follow a message, oldest first; of root messages for `undefined`. */
   listVersions(id: string | undefined): readonly string[];
   listIds(): string[];
-  /** Adds a message below `parent` and shows it. `key` is the idempotency key of its request. */
-  add(message: ChatMessage, parent: string | undefined, key?: string): void;
-  /** Replaces the message with the same id; does nothing if it was removed. `isStopped` marks it for other devices. */
-  put(message: ChatMessage, isStopped?: true): void;
+  /**
+   * Adds a message below `parent` and shows it. `key` is the idempotency key of its request, `turn` the turn of the
+   * runner that writes it.
+   */
+  add(message: ChatMessage, parent: string | undefined, key?: string, turn?: string): void;
+  /** Replaces the message with the same id; does nothing if it was removed. */
+  put(message: ChatMessage): void;
   /**
    * Merges copies of messages. Adds unknown messages; `mergeCopies` merges known ones. A copy does not change the chosen
    * branch.
@@ -70,15 +73,15 @@ export function createThread(onChange: (id: string, message?: ChatMessage) => vo
     getParent: (id) => buildTree().parents.get(id),
     listVersions: (id) => buildTree().versions.get(id) ?? [],
     listIds: () => [...nodes.keys()],
-    add(message, parent = thread.origin, key?: string) {
-      insert({ message, parent, revision: 0, ...(key && { key }) });
+    add(message, parent = thread.origin, key?: string, turn?: string) {
+      insert({ message, parent, revision: 0, ...(key && { key }), ...(turn && { turn }) });
       added.push(message.id);
       onChange(message.id);
     },
-    put(message, isStopped) {
+    put(message) {
       const known = nodes.get(message.id);
       if (!known) return;
-      replace({ ...known, message, revision: known.revision + 1, ...(isStopped && { isStopped }) });
+      replace({ ...known, message, revision: known.revision + 1 });
       onChange(message.id, message);
     },
     merge(copies, mergeCopies) {

@@ -115,10 +115,6 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
  * Parses the arguments of a call.
  *
  * @throws {Error} for a text that is not JSON
- * @example
- * ```ts
- * const readInput = (call: ChatToolCall) => parseInput(call);
- * ```
  */
 export function parseInput({ arguments: text }: ChatToolCall): unknown {
   const input = text.trim() === "" ? {} : parseJSON(text);
@@ -131,18 +127,6 @@ export function parseInput({ arguments: text }: ChatToolCall): unknown {
  * Checks arguments by the type and the schema of a tool. Returns the output of the schema.
  *
  * @throws {Error} if they do not fit
- * @example
- * ```ts
- * const run = async (tool: Tool, call: ChatToolCall) => tool.execute?.(await checkInput(tool, parseInput(call)), {
- *   signal,
- *   toolCallId: call.id,
- *   messages: [],
- *   savedState: undefined,
- *   saveState: async () => {},
- *   reportProgress() {},
- *   attachFile() {},
- * });
- * ```
  */
 export async function checkInput(tool: Tool, input: unknown): Promise<unknown> {
   await assertType(tool, input);

@@ -7,20 +7,18 @@ export interface MessageNode {
   readonly parent: string | undefined;
   /** Number of changes, so that an older copy never wins. */
   readonly revision: number;
-  /** Id of the device that added it, if devices share the thread; undefined for a message of this device. */
-  readonly by?: string | undefined;
   /**
    * Idempotency key of the response's request, or a key from `setMessages`. Keys of the requests below are derived from
    * it. Absent without idempotency keys.
    */
   readonly key?: string | undefined;
-  /** True once a device has stopped the response. The device that works on it then ends the turn. */
-  readonly isStopped?: boolean | undefined;
+  /** Id of the turn of a `TurnRunner` that writes the message. Pages neither end nor continue it. */
+  readonly turn?: string | undefined;
 }
 
-/** Returns true for a response that a server works on. No page ends or continues it, regardless of locks. */
-export function isFromServer({ by }: MessageNode): boolean {
-  return by === "server";
+/** Returns true for a message that a `TurnRunner` writes. No page ends or continues it, regardless of locks. */
+export function isOfRunner({ turn }: MessageNode): boolean {
+  return turn !== undefined;
 }
 
 /** Parents and versions of all messages. */

@@ -2,14 +2,7 @@ import { isGatewayError } from "@sluice/core";
 import { toError } from "@sluice/core/extend";
 import type { ChatTurn } from "./message.js";
 
-/**
- * Creates the turn of a call that changed nothing and sent nothing.
- *
- * @example
- * ```ts
- * const turn = await createUnsentTurn(new DOMException("The chat was stopped", "AbortError"));
- * ```
- */
+/** Creates the turn of a call that changed nothing and sent nothing. */
 export function createUnsentTurn(error: Error): ChatTurn {
   return { messages: [], outcome: "not-sent", error };
 }
@@ -28,14 +21,13 @@ export function continueIfValid<T>(
   return continueTurn(checked);
 }
 
-/** Creates the turn of a queued message that another device has sent. Its response may be billed. */
+/** Creates the turn of a queued message that another tab has sent. Its response may be billed. */
 export function createSentElsewhereTurn(): ChatTurn {
-  return { messages: [], outcome: "truncated", error: createElsewhereError() };
-}
-
-/** Creates the error of a turn that another device continues. */
-export function createElsewhereError(): Error {
-  return new DOMException("another device continued this", "ElsewhereError");
+  return {
+    messages: [],
+    outcome: "truncated",
+    error: new DOMException("another tab has sent this message", "AbortError"),
+  };
 }
 
 /**

@@ -15,11 +15,12 @@ import {
 import type { ChatStoreOptions } from "./options.js";
 import { createRequest } from "./request.js";
 import { createResponse, type Response } from "./response.js";
+import type { RunningTurn } from "./running-turn.js";
 import type { ChatState } from "./state.js";
 import type { StorageSession } from "./storage-session.js";
 import type { Thread } from "./thread.js";
 import type { ToolCalls } from "./tool-calls.js";
-import { createElsewhereError, toTurnError } from "./turn-ends.js";
+import { toTurnError } from "./turn-ends.js";
 
 const MAX_STEPS = 8;
 /** Maximum time that a request waits for the write of its draft, in milliseconds. */
@@ -84,25 +85,50 @@ export function startTurn(turn: Turn, found: InsertionPoint | Promise<InsertionP
   else handlePlaced(turn, found);
 }
 
+/** Returns the turn as the chat sees it. */
+export function toRunningTurn(turn: Turn): RunningTurn {
+  const stop = () => stopTurn(turn);
+  return {
+    result: turn.result,
+    get workedOn() {
+      return turn.workedOn;
+    },
+    get status() {
+      return computeStatus(turn);
+    },
+    showGrowth: () => showGrowth(turn),
+    stop,
+    close: stop,
+    noteCallChange: () => noteCallChange(turn),
+  };
+}
+
+function computeStatus({ state, response }: Turn): RunningTurn["status"] {
+  switch (state.name) {
+    case "placing":
+    case "requesting":
+      return "submitted";
+    case "responding":
+      return response?.isWaiting ? "submitted" : "streaming";
+    case "calling":
+      return "streaming";
+    default:
+      return undefined;
+  }
+}
+
 /** Ends a turn at once. The received text stays. */
-export function stopTurn(turn: Turn): void {
+function stopTurn(turn: Turn): void {
   dispatch(turn, { type: "stopped" });
 }
 
-/** Ends a turn that another device has continued. */
-function yieldTurn(turn: Turn): void {
-  if (hasEnded(turn)) return;
-  turn.state = READY;
-  endTurn(turn, { outcome: "truncated", error: createElsewhereError() });
-}
-
 /** Reports that a tool call was approved, denied or answered. */
-export function noteCallChange({ state, calls }: Turn): void {
+function noteCallChange({ state, calls }: Turn): void {
   if (state.name === "calling") calls?.noteChange();
 }
 
 /** Puts a response that has grown into the thread. */
-export function showGrowth(turn: Turn): void {
+function showGrowth(turn: Turn): void {
   const { response, thread } = turn;
   if (!response || response.message === turn.shown) return;
   turn.shown = response.message;
@@ -156,9 +182,6 @@ function handlePlaced(turn: Turn, point: InsertionPoint): void {
 /** Creates the next request and adds the draft of its response. */
 async function request(turn: Turn, below: string | undefined, isFirst: boolean): Promise<void> {
   const { client, thread, storage } = turn;
-  const takenOver = isTakenOver(turn, below);
-  if (takenOver && (await takenOver)) return yieldTurn(turn);
-  if (hasEnded(turn)) return;
   const options = turn.options();
   const creating = createRequest(client, options, thread.getPath(below));
   const created = creating instanceof Promise ? await creating : creating;
@@ -234,18 +257,11 @@ async function read(turn: Turn, id: string): Promise<void> {
 async function callTools(turn: Turn, id: string): Promise<void> {
   // without an open call, the next request is sent in the same task
   if (hasOpenCalls(turn, id)) {
-    const takenOver = isTakenOver(turn, id);
-    if (takenOver && (await takenOver)) return yieldTurn(turn);
     const calls = await loadCalls(turn);
     if (hasEnded(turn)) return;
     await calls.runAll(id);
   }
   dispatch(turn, { type: "settled", isOver: hasOpenCalls(turn, id) || isOvertaken(turn.thread, id) });
-}
-
-/** Checks whether another device continued a response while this page was offline. Undefined if devices share nothing. */
-function isTakenOver({ storage, owner }: Turn, id: string | undefined): Promise<boolean> | undefined {
-  return id === undefined ? undefined : storage.records?.isTakenOver(id, owner.signal);
 }
 
 /** Returns true if another tab sent a message below a response with calls. This turn then requests nothing more. */

@@ -4,17 +4,11 @@ import { type Chat, getLastMessage, type ReadOptions, refresh } from "./chat.js"
 import { addQuestion, addVersion, type FindInsertionPoint } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, isPending, QUEUED } from "./message.js";
 import type { QueuedMessage, QueueEntry } from "./queue.js";
-import { createTurn, startTurn, stopTurn } from "./turn.js";
-import { continueIfValid, createElsewhereError, createUnsentTurn } from "./turn-ends.js";
+import type { RunnerTurnStart } from "./runner-turn.js";
+import { createTurn, startTurn, toRunningTurn } from "./turn.js";
+import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 
-/**
- * Error text of a turn that is not sent because another one is in flight.
- *
- * @example
- * ```ts
- * const refuse = () => createUnsentTurn(new ConfigurationError(BUSY));
- * ```
- */
+/** Error text of a turn that is not sent because another one is in flight. */
 export const BUSY =
   'a response is in flight: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
 
@@ -29,8 +23,10 @@ export function startIfFree(
   message?: QueuedMessage,
 ): Promise<ChatTurn> {
   return continueIfValid(read, async ({ whenBusy = "reject" }) => {
+    const loading = loadRunner(chat);
+    if (loading) await loading;
     if (chat.turn && whenBusy === "queue" && message) return enqueue(chat, message, read);
-    if (chat.turn && whenBusy === "replace") stopTurn(chat.turn);
+    if (whenBusy === "replace") chat.turn?.stop();
     return chat.turn ? createUnsentTurn(new ConfigurationError(BUSY)) : beginTurn(chat, find, read);
   });
 }
@@ -54,6 +50,7 @@ export function beginTurn(
   return continueIfValid(
     () => find(owner.signal),
     (point) => {
+      if (chat.runner) return beginRunnerTurn(chat, read, { at: point });
       const turn = createTurn({
         client,
         chatId,
@@ -67,12 +64,36 @@ export function beginTurn(
         workedOn: message,
         onEnd: (end) => endTurn(chat, end, read),
       });
-      Object.assign(chat, { turn, error: undefined, options: read });
+      Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, options: read });
       startTurn(turn, point);
       store.flush();
       return turn.result;
     },
   );
+}
+
+/** Begins a turn of the chat's runner. Its code is loaded: see {@link loadRunner}. */
+export function beginRunnerTurn(
+  chat: Chat,
+  read: ReadOptions,
+  start: Omit<RunnerTurnStart, "onEnd">,
+): Promise<ChatTurn> {
+  const { runner, runnerTurns, store } = chat;
+  if (!runner || !runnerTurns)
+    return Promise.resolve(createUnsentTurn(new Error("the runner is not loaded")));
+  const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
+  const turn = runnerTurns.startRunnerTurn(chat, runner, read, { ...start, onEnd });
+  Object.assign(chat, { turn, error: undefined, options: read });
+  store.flush();
+  return turn.result;
+}
+
+/** Loads the code of a runner's turns. Returns undefined if nothing is to be loaded, so that no tick is lost. */
+export function loadRunner(chat: Chat): Promise<void> | undefined {
+  if (!chat.runner || chat.runnerTurns) return undefined;
+  return import("./runner-turn.js").then((code) => {
+    chat.runnerTurns = code;
+  });
 }
 
 function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
@@ -110,22 +131,16 @@ function sendNext(chat: Chat): void {
   if (next) void sendQueued(chat, next);
 }
 
-/** Sends a queued message, unless another device does so. */
-export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ChatTurn> {
-  const { queue, storage } = chat;
-  const takenOver = storage.records?.isTakenOver(QUEUED + entry.id, new AbortController().signal);
-  return takenOver
-    ? takenOver.then((isTakenOver) =>
-        isTakenOver || chat.turn || !queue.listSendable(true).includes(entry)
-          ? createUnsentTurn(createElsewhereError())
-          : sendNow(chat, entry),
-      )
-    : sendNow(chat, entry);
-}
-
 /** Sends a queued message. If its turn fails to begin, the next message is sent. */
-function sendNow(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ChatTurn> {
+export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ChatTurn> {
   const { queue, store, own } = chat;
+  const loading = loadRunner(chat);
+  if (loading)
+    return loading.then(() =>
+      queue.listSendable(true).includes(entry) && !chat.turn
+        ? sendQueued(chat, entry)
+        : createUnsentTurn(new ConfigurationError(BUSY)),
+    );
   const { options: read = own } = entry;
   entry.phase = "starting";
   const turn = beginTurn(chat, createQuestion(chat, read, entry), read);

@@ -6,25 +6,16 @@ import { hasLocks, isLocked, shareLock, withLock } from "../tabs/locks.js";
 export interface WorkLocks {
   /** Returns true if pages can see each other's locks. */
   areVisible(): boolean;
-  /** Returns false if the lock is free. If devices share the thread, only acquiring it can tell, and the result is true. */
+  /** Returns true if a page holds the lock; undefined if unknown. */
   mayBeHeld(id: string): Promise<boolean | undefined>;
   /** Holds a lock until `work` is settled. No other page can have begun this work. */
   share(id: string, work: Promise<unknown>): void;
   /**
-   * Runs `act` while this page holds the lock exclusively. Waits while another page holds it, unless `isOver` returns
-   * true.
+   * Runs `act` while this page holds the lock exclusively. Waits while another page holds it.
    *
    * @throws the signal's reason while it waits, and the error of `act`
    */
-  withLock(id: string, signal: AbortSignal, act: () => Promise<void>, isOver?: () => boolean): Promise<void>;
-  /**
-   * Checks whether another device has continued the work of this page, because this page was offline or frozen. Returns
-   * undefined without a wait if that is impossible. Absent if only one browser uses the thread, because a Web Lock lasts
-   * as long as its page.
-   */
-  readonly isTakenOver?: (id: string, signal: AbortSignal) => Promise<boolean> | undefined;
-  /** Releases the locks and ends the waits. */
-  readonly close?: () => void;
+  withLock(id: string, signal: AbortSignal, act: () => Promise<void>): Promise<void>;
 }
 
 /** Creates the locks of a thread that only one browser uses: Web Locks. */

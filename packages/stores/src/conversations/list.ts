@@ -106,10 +106,7 @@ export function createConversationList(
   });
   const { getChat } = activity;
   const search = createConversationSearch({ storage, getChat });
-  const unread = createUnreadState(client, storage, {
-    isAnswering: (id) => activity.getStatus(id) === "answering",
-    onChange: () => store.flush(),
-  });
+  const unread = createUnreadState(client, storage, () => store.flush());
   const list = createListing(records.all, { getStatus: activity.getStatus, unread, restoreMs });
   let isRead = false;
   let reading: Promise<void> | undefined;

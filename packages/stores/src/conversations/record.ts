@@ -17,8 +17,7 @@ export interface Conversation {
   /** Status of the conversation in this tab, or `answering-elsewhere`. */
   readonly status: ConversationStatus;
   /**
-   * True while it has a response that no device of this user has shown. False if no devices share the storage. The value
-   * arrives up to ten seconds after the message.
+   * True while it has a response that no device of this user has shown, if the server of the storage says so.
    */
   readonly isUnread: boolean;
 }

@@ -19,26 +19,13 @@ export interface UnreadState {
   readonly clear: () => void;
 }
 
-interface UnreadEvents {
-  /** Returns true while this page streams a response of the conversation. */
-  readonly isAnswering: (id: string) => boolean;
-  readonly onChange: () => void;
-}
-
-/** Time to send the last changes of a hidden conversation, in milliseconds. */
-const TRAILING_MS = 10_000;
-
 interface Newest {
   readonly at: number;
   readonly time: number;
 }
 
-/** Creates the unread state of a list. Only a server writes it: nothing is unread in a storage of one browser. */
-export function createUnreadState(
-  client: Client,
-  storage: RecordStorage,
-  { isAnswering, onChange }: UnreadEvents,
-): UnreadState {
+/** Creates the unread state of a list. A server writes the newest versions: without one, nothing is unread. */
+export function createUnreadState(client: Client, storage: RecordStorage, onChange: () => void): UnreadState {
   const newest = new Map<string, Newest>();
   const seen = new Map<string, number>();
   const shown: string[] = [];
@@ -62,9 +49,6 @@ export function createUnreadState(
       return () => {
         const at = shown.indexOf(id);
         if (at === -1) return;
-        // all messages here were shown, even if the server has not marked them as new yet
-        const ms = isAnswering(id) ? 0 : TRAILING_MS;
-        storage.devices?.noteShown?.(`chat/${id}`, ms, (version) => note(id, version));
         shown.splice(at, 1);
         if (shown.length > 0) return;
         unsubscribe?.();

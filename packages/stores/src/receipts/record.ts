@@ -1,5 +1,6 @@
 import { type Client, ConfigurationError, type RecordStorage, subscribeToEvents } from "@sluice/core";
-import { assertClient, isRecord, reportStorageFailure } from "@sluice/core/internal";
+import { assertClient, isRecord } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
 import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";

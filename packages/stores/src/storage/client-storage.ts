@@ -1,4 +1,4 @@
-import type { RecordStorage, SharedDevices } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
 import { FORGOTTEN, getStorages, NOTICE } from "./client-storages.js";
@@ -24,7 +24,8 @@ export function getClientStorage(client: Scoped & Reporter, storage: RecordStora
 }
 
 function createClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
-  const { collections, pending } = getStorages(client);
+  const known = getStorages(client);
+  const { collections, pending } = known;
   let watchers = 0;
   let stopNotices: (() => void) | undefined;
   return {
@@ -52,7 +53,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
         return lock && { write: createWrite(lock), release: () => lock.release() };
       },
     }),
-    ...(storage.devices && { devices: createClientDevices(storage.devices) }),
+    ...(storage.status && { status: storage.status }),
   };
 
   /** Watches a collection. A custom storage may return no function. */
@@ -63,18 +64,10 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     return () => {};
   }
 
-  function createClientDevices(devices: SharedDevices): SharedDevices {
-    return {
-      id: () => devices.id(),
-      open: (collection, stored, tabs, refresh) =>
-        devices.open(createName(collection), stored, tabs, refresh),
-      status: (collection) => devices.status(createName(collection)),
-      noteShown: (collection, ms, note) => devices.noteShown?.(createName(collection), ms, note),
-    };
-  }
-
   function createWrite(writer: Pick<RecordStorage, "write">): RecordStorage["write"] {
     return (collection, changes) => {
+      // a store that forgets must not delete anything on a server; its records are removed from the storage itself
+      if (known.isForgetting) return Promise.resolve();
       const writing = writer.write(createName(collection), changes);
       pending.add(writing);
       const end = () => void pending.delete(writing);

@@ -1,26 +1,12 @@
 /** Changes as they are stored and broadcast: the JSON of each record, or `null` for a removed record. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
 
-/**
- * Returns true if `name` equals the collection's name, or begins with it and a slash.
- *
- * @example
- * ```ts
- * const isOfChats = isWithin("chat", "chat/trip");
- * ```
- */
+/** Returns true if `name` equals the collection's name, or begins with it and a slash. */
 export function isWithin(collection: string, name: string): boolean {
   return name === collection || name.startsWith(`${collection}/`);
 }
 
-/**
- * Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored.
- *
- * @example
- * ```ts
- * const texts = stringifyRecords(new Map([["a", { text: "Hello" }]]));
- * ```
- */
+/** Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored. */
 export function stringifyRecords(records: ReadonlyMap<string, unknown>): RecordTexts {
   const texts = new Map<string, string | null>();
   for (const [key, record] of records) {
@@ -35,11 +21,6 @@ export function stringifyRecords(records: ReadonlyMap<string, unknown>): RecordT
 
 /**
  * Parses records from JSON. Omits invalid records, because any script of the origin may write to a storage.
- *
- * @example
- * ```ts
- * const records = parseRecords([["a", '{"text": "Hello"}']]);
- * ```
  */
 export function parseRecords(texts: Iterable<readonly [key: string, text: unknown]>): Map<string, unknown> {
   const records = new Map<string, unknown>();

@@ -51,9 +51,6 @@ export async function signOut(client: Client, { storages = [] }: SignOutOptions 
 }
 
 function countUnsent(client: Client): number {
-  const { own, collections } = getStorages(client);
-  const counts = [...own.keys()].flatMap(({ devices }) =>
-    devices ? [...collections].map((name) => devices.status(name).getSnapshot().unsent) : [],
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
+  const storages = [...getStorages(client).own.keys()];
+  return storages.reduce((sum, { status }) => sum + (status?.getSnapshot().unsent ?? 0), 0);
 }

@@ -66,10 +66,6 @@ export async function withLock(
  *
  * @returns false if another tab holds the lock and `act` was not called
  * @throws the error of `act`
- * @example
- * ```ts
- * const hasRun = await withFreeLock(client, addUserPrefix(client, "app/export"), async () => show("exporting"));
- * ```
  */
 export async function withFreeLock(
   client: LockClient,
@@ -135,14 +131,7 @@ export async function isLocked(client: LockClient, name: string): Promise<boolea
   }
 }
 
-/**
- * Returns true if tabs can see each other's locks. The first use of a lock detects a refusal.
- *
- * @example
- * ```ts
- * if (!hasLocks()) show("this browser has no Web Locks: tabs work alone");
- * ```
- */
+/** Returns true if tabs can see each other's locks. The first use of a lock detects a refusal. */
 export function hasLocks(): boolean {
   const locks = findLockManager(() => {});
   return locks !== undefined && probes.get(locks)?.refusal === undefined;

@@ -12,14 +12,17 @@ export type JSONValue =
   | readonly JSONValue[]
   | { readonly [name: string]: JSONValue | undefined };
 
+/** A statement that SQLite and Postgres both understand, or one for each. Durable Objects run the one for SQLite. */
+export type SQL = string | { readonly sqlite: string; readonly postgres: string };
+
 /** Reads the rows of one key. */
 export interface Reader {
   readonly key: string;
   /**
-   * Runs one SQL statement that SQLite and Postgres both understand. Each `?` is the next value. Statements that are sent
-   * without an `await` between them take one round trip.
+   * Runs one SQL statement. Each `?` is the next value. Statements that are sent without an `await` between them take one
+   * round trip.
    */
-  query<Row = Record<string, Value>>(sql: string, ...values: readonly Value[]): Promise<readonly Row[]>;
+  query<Row = Record<string, Value>>(sql: SQL, ...values: readonly Value[]): Promise<readonly Row[]>;
 }
 
 /**
@@ -103,7 +106,7 @@ export interface JobContext extends HostContext {
 /** The part of a plugin that a host stores and runs. Names are unique among all plugins. */
 export interface StoredPart {
   /** Statements that create the tables. Each primary key begins with the column `key`. */
-  readonly tables: readonly string[];
+  readonly tables: readonly SQL[];
   readonly operations: readonly (Operation<never, unknown> | Reading<never, unknown>)[];
   readonly jobs?: readonly Job<never>[];
   readonly sources?: readonly Source<never>[];

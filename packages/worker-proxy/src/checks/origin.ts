@@ -1,6 +1,7 @@
 import { Refusal } from "../refusals/refusal.js";
 
-const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
+const EXPOSED =
+  "retry-after, x-request-id, x-sluice-account, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every answer to a request. They keep other pages from reading it, and authenticate nobody. */

@@ -1,0 +1,202 @@
+import type { Client } from "@sluice/core";
+import { createEventParser } from "@sluice/core/sse";
+import { isObject, isText } from "./json.js";
+import { SyncError } from "./sync-error.js";
+
+/** Limit of a request with its response, in milliseconds. */
+const REQUEST_MS = 30_000;
+/** Limit between two pieces of the change events. The server sends a comment every 15 s. */
+const SILENCE_MS = 45_000;
+
+/** The account whose copy this browser has. */
+export interface Account {
+  /** Hash of the user, from the first response; undefined before. */
+  readonly known: string | undefined;
+  /** Stores the account of the first response, before the response is used. */
+  adopt(account: string): Promise<void>;
+}
+
+/** The requests of the protocol. Only responses of the sync server to the stored account count. */
+export interface Connection {
+  /**
+   * Sends a request and parses its response.
+   *
+   * @param parse returns undefined for a response of another shape
+   * @throws {SyncError} for each failure
+   */
+  post<T>(
+    path: string,
+    body: object,
+    parse: (json: Record<string, unknown>) => T | undefined,
+    signal: AbortSignal,
+  ): Promise<T>;
+  /** Reads the change events until the server ends them. `onEvent` gets the JSON of each event. */
+  follow(
+    since: string | undefined,
+    onEvent: (json: Record<string, unknown>) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+/** Creates the requests of a client. */
+export function createConnection(client: Client, account: Account): Connection {
+  return {
+    post: (path, body, parse, signal) =>
+      withDeadline(signal, REQUEST_MS, async (limited) => {
+        const response = await send(`/v1/sync/${path}`, limited, JSON.stringify(body));
+        const json = parseJSON(await orAborted(response.text(), limited));
+        await checkAccount(response);
+        if (!response.ok) throw toError(response, json);
+        const parsed = isObject(json) && response.headers.has(ACCOUNT) ? parse(json) : undefined;
+        if (parsed === undefined) throw createShapeError(response);
+        return parsed;
+      }),
+    follow: (since, onEvent, signal) =>
+      withDeadline(signal, SILENCE_MS, async (limited, extend) => {
+        const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
+        const response = await send(`/v1/sync/events${query}`, limited);
+        await checkAccount(response);
+        if (!response.ok) throw toError(response, parseJSON(await orAborted(response.text(), limited)));
+        const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+        if (!isStream || !response.body || !response.headers.has(ACCOUNT)) throw createShapeError(response);
+        const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+        const parser = createEventParser({
+          onEvent({ event, data }) {
+            const json = parseJSON(data);
+            if (event === "changed" && isObject(json)) onEvent(json);
+          },
+        });
+        try {
+          for (;;) {
+            const { done, value } = await orAborted(reader.read(), limited);
+            if (done) return;
+            extend();
+            parser.push(value);
+          }
+        } finally {
+          reader.cancel().catch(() => {});
+        }
+      }),
+  };
+
+  async function send(path: string, signal: AbortSignal, body?: string): Promise<Response> {
+    const headers = await client.headers({ path });
+    if (account.known !== undefined) headers.set(ACCOUNT, account.known);
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const { credentials } = client;
+    const request = new Request(new URL(client.baseURL + path, globalThis.location?.href), {
+      method: body === undefined ? "GET" : "POST",
+      ...(body !== undefined && { body }),
+      headers,
+      signal,
+      // a redirect leads to a login page
+      redirect: "manual",
+      ...(credentials && { credentials }),
+    });
+    const response = await orAborted(client.fetch(request), signal);
+    const offers = response.headers.get("x-sluice-offers") ?? "";
+    if (offers.split(/[\s,]+/).includes("sync")) return response;
+    response.body?.cancel().catch(() => {});
+    throw new SyncError("temporary", "not_sync_server", "the response is not from the sync server", {
+      ...(response.status > 0 && { status: response.status }),
+      ...readRetryAfter(response),
+    });
+  }
+
+  /** @throws {SyncError} for the response to another user, before anything of it is used */
+  async function checkAccount(response: Response): Promise<void> {
+    const given = response.headers.get(ACCOUNT);
+    if (given === null || given === account.known) return;
+    if (account.known !== undefined) throw createAccountError(response.status);
+    if (response.ok) await account.adopt(given);
+  }
+
+  /** Runs `act` with a signal that aborts with `signal`, and after `ms` milliseconds without `extend`. */
+  async function withDeadline<T>(
+    signal: AbortSignal,
+    ms: number,
+    act: (signal: AbortSignal, extend: () => void) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    const limited = new AbortController();
+    const abort = () => limited.abort(signal.reason);
+    signal.addEventListener("abort", abort);
+    let timer = new AbortController();
+    const extend = () => {
+      timer.abort(null);
+      timer = new AbortController();
+      client.clock.sleep(ms, timer.signal).then(
+        () => limited.abort(new SyncError("temporary", "timeout", `no response within ${ms} ms`)),
+        () => {},
+      );
+    };
+    extend();
+    try {
+      return await act(limited.signal, extend);
+    } catch (cause) {
+      signal.throwIfAborted();
+      if (cause instanceof SyncError) throw cause;
+      if (limited.signal.aborted) throw limited.signal.reason;
+      throw new SyncError("temporary", "connection_failed", "the sync server could not be reached", {
+        cause,
+      });
+    } finally {
+      signal.removeEventListener("abort", abort);
+      timer.abort(null);
+    }
+  }
+}
+
+const ACCOUNT = "x-sluice-account";
+
+/** Rejects as soon as `signal` aborts, because a replaced `fetch` may ignore it. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function createAccountError(status: number): SyncError {
+  const text = "another user is signed in: sign out, then open a storage for the new user";
+  return new SyncError("account", "account_changed", text, { status });
+}
+
+function createShapeError({ status }: Response): SyncError {
+  return new SyncError("temporary", "bad_response", "the response has another shape", { status });
+}
+
+function toError(response: Response, json: unknown): SyncError {
+  const { status } = response;
+  const error = isObject(json) && isObject(json["error"]) ? json["error"] : {};
+  const { code, message } = error;
+  if (code === "account_changed" || code === "user_mismatch") return createAccountError(status);
+  if (status === 401 || status === 403)
+    return new SyncError("signed-out", "signed_out", "nobody is signed in: sign in, then call retryNow()", {
+      status,
+    });
+  if (!isText(code)) return createShapeError(response);
+  const isRequest = [400, 404, 409, 413, 422].includes(status) && code !== "account_missing";
+  const text = isText(message) ? message : code;
+  return new SyncError(isRequest ? "request" : "temporary", code, text, {
+    status,
+    ...readRetryAfter(response),
+  });
+}
+
+/** Reads `Retry-After`, in seconds or as a date. */
+function readRetryAfter({ headers }: Response): { readonly retryAfterMs?: number } {
+  const text = headers.get("retry-after") ?? "";
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return ms > 0 ? { retryAfterMs: ms } : {};
+}

@@ -1,0 +1,298 @@
+import { ConfigurationError, type RecordStorage } from "@sluice/core";
+import { isObject, isText } from "./json.js";
+import { isOfTurn } from "./merge.js";
+import { createMirror, type Mirror } from "./mirror.js";
+
+type Changes = ReadonlyMap<string, unknown>;
+
+/** A record as the server has it. */
+export interface Versioned {
+  readonly version: number;
+  readonly value: unknown;
+}
+
+/** A change that the server has not confirmed. */
+export interface OutboxEntry {
+  readonly id: string;
+  readonly collection: string;
+  readonly key: string;
+  /** The record; null if it was removed. */
+  readonly value: unknown;
+  /** Version that the change was made from; 0 for a new record. */
+  readonly base: number;
+  /** Order of the changes. */
+  readonly at: number;
+  /** Account that the tab knew; absent before the first response of the server. */
+  readonly account?: string;
+}
+
+/**
+ * The copy of the server's collections in this browser. It has three parts: the records that the server has (`sync/…`),
+ * the outbox of all collections, and the state of the sync. All tabs read and write it; only the syncing tab changes the
+ * first part. A change of the app is one record of the outbox, so that one write stores the record and the intent to
+ * send it.
+ */
+export interface Copy {
+  readonly state: Mirror;
+  readonly account: string | undefined;
+  /** Reads the outbox and the state. */
+  open(): Promise<void>;
+  /** Reads the records of a collection with the changes that are not sent. */
+  read(collection: string): Promise<Map<string, unknown>>;
+  /** Stores changes of the app. */
+  write(collection: string, changes: Changes): Promise<void>;
+  watch(
+    collection: string,
+    listener: (changes: Changes) => void,
+    onRefusal?: (error: unknown) => void,
+  ): () => void;
+  pass(collection: string, changes: Changes): void;
+  /** Lists the changes of this account that are not sent, oldest first. */
+  listOutbox(): readonly OutboxEntry[];
+  /** Reads what the server had at the last pull, and the records of a time before the sync, without a version. */
+  readServerRecords(collection: string): Promise<Map<string, Versioned | undefined>>;
+  /** Replaces records of the server and entries of the outbox. A crash in between repeats or merges a change. */
+  settle(
+    collection: string,
+    settled: {
+      readonly server: ReadonlyMap<string, Versioned | undefined>;
+      /** Changes to send later. `at` is the time of the change. */
+      readonly added: ReadonlyMap<
+        string,
+        { readonly value: unknown; readonly base: number; readonly at?: number }
+      >;
+      readonly removed: readonly OutboxEntry[];
+    },
+  ): Promise<void>;
+  /** Removes what was stored before the sync, after it was read by `readServerRecords`. */
+  clearPlain(collection: string): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Creates the copy.
+ *
+ * @param prefix prefix of the user's collections in `local`
+ * @param onOutbox called after each change of the outbox
+ * @param onState called after each change of the state
+ */
+export function createCopy(
+  local: RecordStorage,
+  prefix: string,
+  onOutbox: () => void,
+  onState: (changes: Changes) => void,
+): Copy {
+  const writer = `${Math.random()}`;
+  /** Versions of the server's records that this tab knows, by collection. */
+  const versions = new Map<string, Map<string, number>>();
+  const listeners = new Set<{ readonly collection: string; readonly report: (changes: Changes) => void }>();
+  /** Ids of this tab's last entries, by collection and key. */
+  const own = new Map<string, string>();
+  let count = 0;
+  /** Time of the newest entry that this tab knows. */
+  let lastAt = 0;
+  const state = createMirror(local, `${prefix}sync/state`, onState);
+  const outbox = createMirror(local, `${prefix}sync/outbox`, (changes) => {
+    for (const [id, entry] of changes) {
+      const parsed = parseEntry(id, entry);
+      lastAt = Math.max(lastAt, parsed?.at ?? 0);
+      if (parsed) report(parsed.collection, new Map([[parsed.key, toValue(parsed.value)]]));
+    }
+    onOutbox();
+  });
+  const copy: Copy = {
+    state,
+    get account() {
+      const stored = state.records.get("account");
+      return isObject(stored) && isText(stored["account"]) ? stored["account"] : undefined;
+    },
+    open: async () => void (await Promise.all([state.open(), outbox.open()])),
+    async read(collection) {
+      await copy.open();
+      const [plain, stored] = await Promise.all([local.read(prefix + collection), readStored(collection)]);
+      const records = new Map([...plain, ...stored]);
+      for (const { key, value } of listEntries(collection))
+        if (value === null) records.delete(key);
+        else records.set(key, value);
+      return records;
+    },
+    async write(collection, changes) {
+      const entries = new Map<string, unknown>();
+      const page = new Map<string, unknown>();
+      for (const [key, value] of changes) {
+        assertStorable(key, "record");
+        if (key.startsWith("/")) page.set(key, value === undefined ? undefined : { value });
+        else if (!isOfTurn(value))
+          addEntry(entries, collection, key, value ?? null, findBase(collection, key));
+      }
+      await Promise.all([
+        page.size > 0 && local.write(createName(collection), page),
+        entries.size > 0 && outbox.write(entries),
+      ]);
+    },
+    watch(collection, listener, onRefusal) {
+      const entry = { collection, report: listener };
+      listeners.add(entry);
+      const stop = local.watch(
+        createName(collection),
+        (changes) => listener(parseStored(collection, changes)),
+        onRefusal,
+      );
+      copy.open().catch((error) => onRefusal?.(error));
+      return () => {
+        listeners.delete(entry);
+        stop();
+      };
+    },
+    pass(collection, changes) {
+      const passed = [...changes].map(([key, value]) => [key, { value }] as const);
+      local.pass?.(createName(collection), new Map(passed));
+    },
+    listOutbox: () =>
+      [...outbox.records]
+        .flatMap(([id, entry]) => parseEntry(id, entry) ?? [])
+        .filter(isOfAccount)
+        .sort((one, other) => one.at - other.at),
+    async readServerRecords(collection) {
+      const [plain, stored] = await Promise.all([
+        local.read(prefix + collection),
+        local.read(createName(collection)),
+      ]);
+      const records = new Map<string, Versioned | undefined>();
+      for (const [key, value] of plain) if (isKey(key)) records.set(key, { version: 0, value });
+      for (const [key, record] of stored) if (isVersioned(record)) records.set(key, record);
+      return records;
+    },
+    async settle(collection, { server, added, removed }) {
+      const entries = new Map<string, unknown>();
+      for (const [key, { value, base, at }] of added) addEntry(entries, collection, key, value, base, at);
+      if (entries.size > 0) await outbox.write(entries);
+      if (server.size > 0) {
+        await local.write(createName(collection), server);
+        report(collection, parseStored(collection, server));
+        // a page that shows the server's value must show the change that is still to be sent
+        for (const entry of listEntries(collection))
+          if (server.has(entry.key) && !removed.some(({ id }) => id === entry.id))
+            report(collection, new Map([[entry.key, toValue(entry.value)]]));
+      }
+      const ids = removed
+        .filter(({ id }) => outbox.records.has(id))
+        .map(({ id }) => [id, undefined] as const);
+      if (ids.length > 0) await outbox.write(new Map(ids));
+    },
+    async clearPlain(collection) {
+      const plain = await local.read(prefix + collection);
+      if (plain.size === 0) return;
+      const page = [...plain].filter(([key]) => !isKey(key)).map(([key, value]) => [key, { value }] as const);
+      if (page.length > 0) await local.write(createName(collection), new Map(page));
+      await local.write(prefix + collection, new Map([...plain.keys()].map((key) => [key, undefined])));
+    },
+    close() {
+      state.close();
+      outbox.close();
+    },
+  };
+  return copy;
+
+  function createName(collection: string): string {
+    return `${prefix}sync/${collection}`;
+  }
+
+  /** Adds an entry to a write of the outbox, in the place of this tab's last entry of the record. */
+  function addEntry(
+    entries: Map<string, unknown>,
+    collection: string,
+    key: string,
+    value: unknown,
+    base: number,
+    at?: number,
+  ): void {
+    count += 1;
+    const id = `${writer}/${count}`;
+    const name = JSON.stringify([collection, key]);
+    const last = own.get(name);
+    if (last !== undefined && outbox.records.has(last)) entries.set(last, undefined);
+    own.set(name, id);
+    const { account } = copy;
+    // a fraction, because many changes share a millisecond
+    lastAt = Math.max(Date.now(), lastAt + 0.001);
+    entries.set(id, {
+      collection,
+      key,
+      value,
+      base,
+      at: at ?? lastAt,
+      ...(account !== undefined && { account }),
+    });
+  }
+
+  function findBase(collection: string, key: string): number {
+    return versions.get(collection)?.get(key) ?? 0;
+  }
+
+  function listEntries(collection: string): readonly OutboxEntry[] {
+    return copy.listOutbox().filter((entry) => entry.collection === collection);
+  }
+
+  function isOfAccount({ account }: OutboxEntry): boolean {
+    return account === undefined || copy.account === undefined || account === copy.account;
+  }
+
+  async function readStored(collection: string): Promise<Changes> {
+    const stored = await local.read(createName(collection));
+    return parseStored(collection, stored);
+  }
+
+  /** Parses records of the local storage, and notes their versions. */
+  function parseStored(collection: string, changes: Changes): Map<string, unknown> {
+    const known = versions.get(collection) ?? new Map<string, number>();
+    versions.set(collection, known);
+    const values = new Map<string, unknown>();
+    for (const [key, record] of changes) {
+      if (isVersioned(record)) known.set(key, record.version);
+      else if (record === undefined) known.delete(key);
+      if (record === undefined) values.set(key, undefined);
+      else if (isObject(record) && "value" in record) values.set(key, record["value"]);
+    }
+    return values;
+  }
+
+  function report(collection: string, changes: Changes): void {
+    for (const listener of [...listeners]) if (listener.collection === collection) listener.report(changes);
+  }
+}
+
+/** Returns undefined for the null of a removed record. */
+function toValue(value: unknown): unknown {
+  return value === null ? undefined : value;
+}
+
+function isVersioned(record: unknown): record is Versioned {
+  return isObject(record) && typeof record["version"] === "number" && "value" in record;
+}
+
+function parseEntry(id: string, entry: unknown): OutboxEntry | undefined {
+  if (!isObject(entry)) return undefined;
+  const { collection, key, value = null, base, at, account } = entry;
+  if (!isText(collection) || !isText(key) || typeof base !== "number" || typeof at !== "number")
+    return undefined;
+  return { id, collection, key, value, base, at, ...(isText(account) && { account }) };
+}
+
+/** Returns true for the key of a record that the server stores. Keys with a slash are the state of this device. */
+function isKey(key: string): boolean {
+  return !key.startsWith("/") && isStorable(key);
+}
+
+/** Returns true for an id that the server can store. */
+export function isStorable(id: string): boolean {
+  return id !== "" && id.length <= 256 && !/[\0\p{Surrogate}]/u.test(id);
+}
+
+/** @throws {ConfigurationError} for an id that the server can't store */
+export function assertStorable(id: string, kind: string): void {
+  if (isStorable(id)) return;
+  throw new ConfigurationError(
+    `${kind}: ${JSON.stringify(id.slice(0, 40))} can't be an id: it must have 1 to 256 characters, without NUL and lone surrogates`,
+  );
+}

@@ -1,0 +1,63 @@
+import { mergeRecords } from "@sluice/stores";
+import { isEqual, isObject } from "./json.js";
+
+/*
+ * The merge rule. A record is the value of the protocol: null for a removed record. The records of a chat are
+ * `{ message, parent, revision }`; a record that a turn of the server has written has its id as `turn`.
+ */
+
+/**
+ * Merges a change of this device with the server's value of the record.
+ *
+ * - A record of a server turn: the server's value.
+ * - Two copies of a message: the copy that is finished or has more, with the tool results of both.
+ * - Two values with a `revision`: the higher one.
+ * - Otherwise the change of this device. So a change wins over a removal on another device.
+ */
+export function mergeChange(key: string, mine: unknown, theirs: unknown): unknown {
+  if (isEqual(mine, theirs) || (isOfTurn(theirs) && mine !== null)) return theirs;
+  if (mine === null && theirs !== null) return hasNewer(theirs) ? theirs : mine;
+  if (!isObject(mine) || !isObject(theirs)) return mine;
+  if (isMessage(mine) && isMessage(theirs)) return mergeRecords(key, mine, theirs);
+  const [own, other] = [mine["revision"], theirs["revision"]];
+  return typeof own === "number" && typeof other === "number" && other > own ? theirs : mine;
+}
+
+/**
+ * Merges a record that the server had once confirmed with the value it has now, after it has lost its history. Only a
+ * message can tell which copy is newer.
+ */
+export function mergeCopy(key: string, mine: unknown, theirs: unknown): unknown {
+  return isMessage(mine) && isMessage(theirs) && !isOfTurn(theirs) ? mergeRecords(key, mine, theirs) : theirs;
+}
+
+/** Returns true for a value that a removal on another device must not delete: a finished message. */
+function hasNewer(value: unknown): boolean {
+  return isMessage(value) && !isInFlight(value);
+}
+
+/** Returns true for a response that a page still reads, or whose tools run. It is sent when it has ended. */
+export function isInFlight(value: unknown): boolean {
+  if (!isMessage(value) || isOfTurn(value)) return false;
+  const { role, outcome, toolCalls } = value["message"];
+  if (role !== "assistant") return false;
+  const calls = Array.isArray(toolCalls) ? (toolCalls as readonly unknown[]) : [];
+  return (
+    outcome === undefined ||
+    calls.some((call) => isObject(call) && (call["state"] === "running" || call["state"] === "streaming"))
+  );
+}
+
+/** Returns true for a record that a turn of the server has written. Devices never change it. */
+export function isOfTurn(value: unknown): boolean {
+  return isObject(value) && typeof value["turn"] === "string";
+}
+
+/** Returns the key of the record that this one needs: the parent of a message. */
+export function findParent(value: unknown): string | undefined {
+  return isMessage(value) && typeof value["parent"] === "string" ? value["parent"] : undefined;
+}
+
+function isMessage(value: unknown): value is Record<string, unknown> & { message: Record<string, unknown> } {
+  return isObject(value) && isObject(value["message"]);
+}

@@ -1,0 +1,199 @@
+import { ConfigurationError } from "@sluice/core";
+import type { CallDecision, RunnerEnd, RunnerTurn, TurnRunner } from "@sluice/stores";
+import { isObject, isText } from "./json.js";
+import { findRemote, type Remote } from "./remotes.js";
+import { SyncError } from "./sync-error.js";
+
+/** Options of {@link serverRunner}. */
+export interface ServerRunnerOptions {
+  /** Name of this device. The record of an approval has it. @default none */
+  readonly device?: string | undefined;
+}
+
+/** State of a turn on the server. */
+interface TurnState {
+  readonly state: "running" | "waiting" | "done" | "stopped" | "failed";
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/** Time without a change after which the client asks for the state, in milliseconds. */
+const SILENCE_MS = 10_000;
+/** Time between two attempts after a temporary failure, in milliseconds. */
+const RETRY_MS = 2000;
+/** Limit of attempts to start a turn or to pass a decision, in milliseconds. */
+const ATTEMPT_MS = 30_000;
+
+/**
+ * Runs the turns of a chat on the server, where they go on with no page open. The chat needs an `id` and a
+ * `remoteStorage`. The server has its own instructions and tools, and runs only the calls that its own request to the
+ * model has returned. A call of a tool that the server lacks waits for `addToolOutput`.
+ *
+ * @example
+ * ```ts
+ * const storage = remoteStorage(client);
+ * const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, runner: serverRunner() });
+ * ```
+ */
+export function serverRunner({ device }: ServerRunnerOptions = {}): TurnRunner {
+  const named = device === undefined ? {} : { device };
+  return {
+    async run(turn, { signal }) {
+      const remote = getRemote(turn);
+      const collection = `chat/${turn.chatId}`;
+      // the server reads the question from what it stores
+      await remote.storage.sync(collection);
+      signal.throwIfAborted();
+      const { id, question, model, params } = turn;
+      const start = { turn: id, collection, question, model, options: params, ...named };
+      try {
+        let state = await repeat(turn, signal, () => post(remote, "start", start, signal));
+        while (state.state === "running") {
+          await waitForChange(turn, signal);
+          state = await repeat(turn, signal, () => post(remote, "state", { turn: id }, signal));
+        }
+        // the end may be known before the last records have arrived
+        await remote.storage.sync(collection);
+        return describeEnd(state);
+      } catch (error) {
+        // the server may run the turn: a retry asks for it by its id
+        if (error instanceof SyncError && error.kind === "temporary") return { outcome: "truncated", error };
+        throw error;
+      }
+    },
+    async stop(turn) {
+      const { signal } = new AbortController();
+      const body = { turn: turn.id };
+      // the start may be on its way
+      await repeat(turn, signal, () => post(getRemote(turn), "stop", body, signal), "unknown_turn");
+    },
+    async decide(turn, decision) {
+      const { signal } = new AbortController();
+      const body = { turn: turn.id, call: decision.toolCallId, ...toWire(decision), ...named };
+      try {
+        await repeat(turn, signal, () => post(getRemote(turn), "decide", body, signal));
+      } catch (error) {
+        // another device has decided
+        if (!(error instanceof SyncError) || error.code !== "not_waiting") throw error;
+      }
+    },
+  };
+}
+
+function getRemote({ storage, chatId }: RunnerTurn): Remote {
+  const remote = storage && findRemote(storage);
+  if (remote && chatId !== undefined) return remote;
+  throw new ConfigurationError(
+    "runner: serverRunner() needs a chat with `id` and a `storage` of remoteStorage()",
+  );
+}
+
+function post(remote: Remote, verb: string, body: object, signal: AbortSignal): Promise<TurnState> {
+  return remote.connection.post(`turns/${verb}`, body, parseState, signal);
+}
+
+/**
+ * Repeats an attempt after a temporary failure. The server knows the turn by its id, so that it runs once.
+ *
+ * @param passing code of the server that changes by itself; by default, that another turn is being stopped
+ */
+async function repeat<T>(
+  { client }: RunnerTurn,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+  passing = "turn_in_progress",
+): Promise<T> {
+  const { clock } = client;
+  const until = clock.now() + ATTEMPT_MS;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof SyncError)) throw error;
+      const isTemporary = error.kind === "temporary" || error.code === passing;
+      const waitMs = Math.max(RETRY_MS, error.retryAfterMs ?? 0);
+      if (!isTemporary || clock.now() + waitMs > until) throw error;
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
+/** Waits until a message of the turn has ended, or nothing has changed in the chat for 10 s. */
+async function waitForChange(
+  { id, client, storage, chatId }: RunnerTurn,
+  signal: AbortSignal,
+): Promise<void> {
+  const prefix = client.user === undefined ? "" : `${JSON.stringify(client.user)}/`;
+  let changes = 0;
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const stop = storage?.watch(`${prefix}chat/${chatId}`, (records) => {
+    changes += 1;
+    if ([...records.values()].some((record) => isEndOf(id, record))) end();
+  });
+  const waiting = new AbortController();
+  const abort = () => waiting.abort(signal.reason);
+  signal.addEventListener("abort", abort);
+  const waitForSilence = async () => {
+    for (let before = -1; before !== changes; ) {
+      before = changes;
+      await client.clock.sleep(SILENCE_MS, waiting.signal);
+    }
+  };
+  try {
+    await Promise.race([ended, waitForSilence()]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    waiting.abort(null);
+    stop?.();
+  }
+}
+
+/** Returns true for a finished message of a turn. */
+function isEndOf(turn: string, record: unknown): boolean {
+  return (
+    isObject(record) &&
+    record["turn"] === turn &&
+    isObject(record["message"]) &&
+    record["message"]["outcome"] !== undefined
+  );
+}
+
+function toWire(decision: CallDecision): object {
+  switch (decision.type) {
+    case "approve":
+      return { decision: "approve" };
+    case "deny":
+      return { decision: "deny", reason: decision.reason };
+    case "output":
+      return { decision: "output", output: decision.output };
+  }
+}
+
+function describeEnd({ state, code = "turn_failed", message = code }: TurnState): RunnerEnd {
+  switch (state) {
+    case "failed":
+      return { outcome: "error", error: new SyncError("request", code, message) };
+    case "stopped":
+      return { outcome: "stopped" };
+    case "waiting":
+      return { outcome: "tool-calls" };
+    default:
+      return {};
+  }
+}
+
+function parseState(json: Record<string, unknown>): TurnState | undefined {
+  const { state, code, message } = json;
+  if (
+    state !== "running" &&
+    state !== "waiting" &&
+    state !== "done" &&
+    state !== "stopped" &&
+    state !== "failed"
+  )
+    return undefined;
+  return { state, ...(isText(code) && { code }), ...(isText(message) && { message }) };
+}

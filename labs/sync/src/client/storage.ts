@@ -1,0 +1,269 @@
+import type { Client, RecordStorage, StorageStatus, Store } from "@sluice/core";
+import { indexedDBStorage, memoryStorage } from "@sluice/stores";
+import { createConnection } from "./connection.js";
+import { assertStorable, createCopy } from "./copy.js";
+import { isEqual, isObject, isText } from "./json.js";
+import { noteRemote } from "./remotes.js";
+import { createSync, type StoredError, type StoredStatus } from "./sync.js";
+import { SyncError } from "./sync-error.js";
+
+/** Options of {@link remoteStorage}. */
+export interface RemoteStorageOptions {
+  /**
+   * Name of the local copy: of its database and its Web Lock. Each app of an origin needs its own name.
+   *
+   * @default "sluice"
+   */
+  readonly name?: string | undefined;
+  /**
+   * Storage of the local copy. Records that a chat stored in it before are sent when the chat is opened.
+   *
+   * @default indexedDBStorage({ name }), or memoryStorage() without IndexedDB
+   */
+  readonly local?: RecordStorage | undefined;
+}
+
+/** Storage of conversations on a server, with a copy in this browser. */
+export interface RemoteStorage extends RecordStorage {
+  /** State of the sync. It is the same in all tabs, and survives a reload. */
+  readonly status: Store<StorageStatus>;
+  /**
+   * Sends the changes of a collection and reads those of the server now.
+   *
+   * @param collection name without the user: `chat/trip`
+   * @throws {SyncError} if the server can't be reached, refuses a record, or does not respond within 30 s
+   */
+  sync(collection: string): Promise<void>;
+  /** Sends again after a stop, e.g. when the user has signed in, and sends refused records again. */
+  retryNow(): void;
+}
+
+/** Limit of `sync`, in milliseconds. */
+const SYNC_MS = 30_000;
+const CLOSED = "the user has signed out: create another storage";
+
+/**
+ * Creates the storage of conversations that are the same on all devices of a user. Needs a proxy with `sync()` of this
+ * lab. Sends nothing before the first use.
+ *
+ * Chats (`chat/…`) and their list (`conversations`) live on the server, with a copy in this browser that works offline.
+ * All other collections stay in this browser. One tab syncs, and the others read and write the copy.
+ *
+ * The copy belongs to the account that the server names in its first response. If another user is signed in later, the
+ * sync stops with an error, and nothing is sent or used until `signOut(client)` and a new storage.
+ *
+ * @param client client of the chats: its address, headers and `user`
+ * @example
+ * ```ts
+ * const storage = remoteStorage(client);
+ * const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
+ * storage.status.getSnapshot(); // { isSyncing: false, unsent: 0 }
+ * ```
+ */
+export function remoteStorage(client: Client, options: RemoteStorageOptions = {}): RemoteStorage {
+  const { name = "sluice" } = options;
+  const base = options.local ?? createLocalStorage(name);
+  const prefix = client.user === undefined ? "" : `${JSON.stringify(client.user)}/`;
+  const ended = new AbortController();
+  const local = createEndingStorage(base, ended.signal);
+  const used = new Set<string>();
+  const listeners = new Set<() => void>();
+  const stateListeners = new Set<() => void>();
+  let status: StorageStatus = { isSyncing: false, unsent: 0 };
+  let isStarted = false;
+  const copy = createCopy(local, prefix, wake, (changes) => {
+    // another tab has signed the user out, and removed the copy
+    if (changes.has("account") && changes.get("account") === undefined) return end();
+    if (changes.has("status")) updateStatus();
+    if (changes.has("retry")) sync.retry();
+    for (const listener of [...stateListeners]) listener();
+    wake();
+  });
+  const connection = createConnection(client, {
+    get known() {
+      return copy.account;
+    },
+    adopt: (account) => copy.state.write(new Map([["account", { account }]])),
+  });
+  const sync = createSync(client, copy, connection);
+
+  const storage: RemoteStorage = {
+    async read(collection) {
+      const synced = findSynced(collection);
+      return synced === undefined ? local.read(collection) : copy.read(use(synced));
+    },
+    async write(collection, changes) {
+      const synced = findSynced(collection);
+      if (synced === undefined) return local.write(collection, changes);
+      await copy.write(use(synced), changes);
+    },
+    watch(collection, listener, onRefusal) {
+      const synced = findSynced(collection);
+      return synced === undefined
+        ? local.watch(collection, listener, onRefusal)
+        : copy.watch(use(synced), listener, onRefusal);
+    },
+    ...(base.pass && {
+      pass(collection: string, changes: ReadonlyMap<string, unknown>) {
+        const synced = findSynced(collection);
+        if (synced === undefined) local.pass?.(collection, changes);
+        else copy.pass(synced, changes);
+      },
+    }),
+    async drop(collection) {
+      // the sync ends first: it must neither send the removal nor write into the copy again
+      end();
+      await dropAll(collection);
+    },
+    ...(base.lock && { lock: (lock: string) => base.lock?.(lock) ?? Promise.resolve(undefined) }),
+    status: {
+      getSnapshot: () => status,
+      subscribe(listener) {
+        // a new function, because the same listener may be added twice
+        const call = () => listener();
+        listeners.add(call);
+        start();
+        return () => void listeners.delete(call);
+      },
+    },
+    sync: async (collection) => syncNow(findSynced(prefix + collection)),
+    retryNow: () => void copy.state.write(new Map([["retry", { at: Date.now() }]])).catch(() => {}),
+  };
+  noteRemote({ storage, connection });
+  return storage;
+
+  /** Returns the name of a collection on the server; undefined for a collection of this browser. */
+  function findSynced(collection: string): string | undefined {
+    ended.signal.throwIfAborted();
+    const synced = collection.startsWith(prefix) ? collection.slice(prefix.length) : "";
+    if (synced !== "conversations" && !synced.startsWith("chat/")) return undefined;
+    assertStorable(synced, "collection");
+    return synced;
+  }
+
+  /** Notes that a tab uses a collection, so that it is pulled. */
+  function use(collection: string): string {
+    start();
+    if (used.has(collection)) return collection;
+    used.add(collection);
+    request(collection).catch(() => {});
+    return collection;
+  }
+
+  function start(): void {
+    if (isStarted || ended.signal.aborted) return;
+    isStarted = true;
+    copy.open().then(updateStatus, () => {});
+    globalThis.addEventListener?.("online", reconnect);
+    void withLock(`sluice/sync/${name}/${prefix}`, ended.signal, () => sync.run(ended.signal)).catch(() => {
+      isStarted = false;
+    });
+  }
+
+  /** Ends the sync of this object for good. */
+  function end(): void {
+    if (ended.signal.aborted) return;
+    ended.abort(new SyncError("request", "closed", CLOSED));
+    copy.close();
+    globalThis.removeEventListener?.("online", reconnect);
+  }
+
+  function wake(): void {
+    sync?.wake();
+  }
+
+  function reconnect(): void {
+    sync.reconnect();
+  }
+
+  /** Asks the syncing tab to read a collection. Returns the id of the request. */
+  async function request(collection: string): Promise<string> {
+    const id = `${Math.random()}`;
+    await copy.state.write(new Map([[`want/${collection}`, { at: Date.now(), request: id }]]));
+    return id;
+  }
+
+  async function syncNow(collection: string | undefined): Promise<void> {
+    if (collection === undefined) return;
+    use(collection);
+    await copy.open();
+    const id = await request(collection);
+    const waiting = new AbortController();
+    const end = () => waiting.abort(null);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const check = () => {
+          const done = copy.state.records.get(`done/${collection}`);
+          if (!isObject(done) || done["request"] !== id) return;
+          if (done["error"] === undefined) resolve();
+          else reject(parseError(done["error"]));
+        };
+        stateListeners.add(check);
+        waiting.signal.addEventListener("abort", () => stateListeners.delete(check));
+        ended.signal.addEventListener("abort", () => reject(ended.signal.reason), { signal: waiting.signal });
+        client.clock.sleep(SYNC_MS, waiting.signal).then(
+          () => reject(new SyncError("temporary", "timeout", `not in sync after ${SYNC_MS} ms`)),
+          () => {},
+        );
+        check();
+      });
+    } finally {
+      end();
+    }
+  }
+
+  function updateStatus(): void {
+    const stored = copy.state.records.get("status") as Partial<StoredStatus> | undefined;
+    const { isSyncing = false, unsent = 0, error } = stored ?? {};
+    const parsed = error === undefined ? undefined : parseError(error);
+    const next = { isSyncing, unsent, ...(parsed && { error: parsed }) };
+    if (isEqual({ ...next, error }, { ...status, error: status.error && toStoredError(status.error) }))
+      return;
+    status = next;
+    for (const listener of [...listeners]) listener();
+  }
+
+  async function dropAll(collection: string): Promise<void> {
+    const synced = collection.startsWith(prefix) && collection.slice(prefix.length);
+    await base.drop?.(collection);
+    if (synced) await base.drop?.(`${prefix}sync/${synced}`);
+  }
+}
+
+function createLocalStorage(name: string): RecordStorage {
+  return (globalThis as Partial<typeof globalThis>).indexedDB ? indexedDBStorage({ name }) : memoryStorage();
+}
+
+/** Returns the storage until `signal` aborts. After that, each use fails. */
+function createEndingStorage(storage: RecordStorage, signal: AbortSignal): RecordStorage {
+  return {
+    async read(collection) {
+      signal.throwIfAborted();
+      return storage.read(collection);
+    },
+    async write(collection, changes) {
+      signal.throwIfAborted();
+      return storage.write(collection, changes);
+    },
+    watch(collection, listener, onRefusal) {
+      return storage.watch(collection, (changes) => signal.aborted || listener(changes), onRefusal);
+    },
+    pass: (collection, changes) => signal.aborted || storage.pass?.(collection, changes),
+  };
+}
+
+/** Runs `act` in one tab at a time. Without Web Locks each tab runs it: a repeated push changes nothing. */
+function withLock(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
+  const { locks } = (globalThis as Partial<typeof globalThis>).navigator ?? {};
+  return locks ? locks.request(name, { signal }, act) : act();
+}
+
+function toStoredError({ kind, code, message }: Error & Partial<StoredError>): object {
+  return { kind, code, message };
+}
+
+function parseError(stored: unknown): SyncError {
+  const { kind, code, message } = isObject(stored) ? stored : {};
+  const isKind = kind === "account" || kind === "signed-out" || kind === "request";
+  return new SyncError(isKind ? kind : "temporary", isText(code) ? code : "unknown", String(message));
+}

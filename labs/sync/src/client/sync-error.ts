@@ -1,0 +1,39 @@
+/** What a failure of the sync means for the next request. */
+export type SyncErrorKind =
+  /** The same request may succeed later. */
+  | "temporary"
+  /** The session is another user's. */
+  | "account"
+  /** Nobody is signed in. */
+  | "signed-out"
+  /** The server refuses what was sent: repeating it changes nothing. */
+  | "request";
+
+/**
+ * A failure of the sync: `error` of the storage's status.
+ *
+ * `code` is the server's code, or `connection_failed`, `not_sync_server` (the response is not the server's),
+ * `bad_response`, `timeout`, `account_changed`, `signed_out`, `invalid_id` or `closed`.
+ */
+export class SyncError extends Error {
+  override readonly name = "SyncError";
+  readonly kind: SyncErrorKind;
+  readonly code: string;
+  /** HTTP status of the response; absent without one. */
+  readonly status?: number;
+  /** Minimum time before the next request, in milliseconds. */
+  readonly retryAfterMs?: number;
+
+  constructor(
+    kind: SyncErrorKind,
+    code: string,
+    message: string,
+    details: { readonly status?: number; readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+  ) {
+    const { cause, ...fields } = details;
+    super(message, { cause });
+    this.kind = kind;
+    this.code = code;
+    Object.assign(this, fields);
+  }
+}

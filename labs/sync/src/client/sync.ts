@@ -1,0 +1,502 @@
+import type { Client } from "@sluice/core";
+import type { Connection } from "./connection.js";
+import type { Copy, OutboxEntry, Versioned } from "./copy.js";
+import { isEqual, isObject, isText } from "./json.js";
+import { reduce, type SyncEvent, type SyncState } from "./machine.js";
+import { findParent, isInFlight, mergeChange, mergeCopy } from "./merge.js";
+import { SyncError } from "./sync-error.js";
+import { type Change, type PullPage, parsePage, parsePush } from "./wire.js";
+
+/** Sync of one browser with the server. It runs in one tab. */
+export interface Sync {
+  /** Begins or continues the sync, and ends when `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Reports a change of the outbox or the state. */
+  wake(): void;
+  /** Sends again after a stop or a refusal, or during a wait. */
+  retry(): void;
+  /** Ends a wait after a failed connection, because the network is back. */
+  reconnect(): void;
+  /** Counts the changes that are not on the server. */
+  countUnsent(): number;
+}
+
+/** Sync state as it is stored for all tabs. */
+export interface StoredStatus {
+  readonly isSyncing: boolean;
+  readonly unsent: number;
+  readonly error?: StoredError;
+}
+
+/** Error as it is stored for all tabs. */
+export type StoredError = Pick<SyncError, "kind" | "code" | "message">;
+
+interface Collection {
+  /** True if the server may have changes that the copy lacks. */
+  isStale: boolean;
+  /** Newest version of the copy. */
+  version: number;
+  /** Newest version of a change event. It may be the version of a push whose response is on its way. */
+  announced: number;
+  /** Largest number of changes in one push. */
+  limit: number;
+  /** Records that the server has refused, with the entry that it refused. */
+  readonly refused: Map<string, { readonly id: string; readonly error: SyncError }>;
+}
+
+/** Changes that a push sends. */
+interface Batch {
+  readonly name: string;
+  readonly changes: readonly PendingChange[];
+}
+
+/** The change of one record, with its entries of the outbox. */
+interface PendingChange {
+  readonly key: string;
+  readonly value: unknown;
+  readonly base: number;
+  readonly entries: readonly OutboxEntry[];
+}
+
+const MAX_CHANGES = 100;
+const MAX_BYTES = 1_000_000;
+/** Time after which a collection that no tab has opened is not pulled any longer, in milliseconds. */
+const IN_USE_MS = 86_400_000;
+/** Shortest time between two connections for change events, in milliseconds. */
+const RECONNECT_MS = 1000;
+
+/** Creates the sync. It sends nothing before `run`. */
+export function createSync(client: Client, copy: Copy, connection: Connection): Sync {
+  const { clock } = client;
+  const collections = new Map<string, Collection>();
+  let state: SyncState = { name: "off" };
+  let isWorking = false;
+  /** Cursor of the change events. */
+  let since: string | undefined;
+  let following: AbortController | undefined;
+  let wakeUp = () => {};
+  /** Request of each collection that the last pull has answered. */
+  const pulled = new Map<string, unknown>();
+  return {
+    async run(signal) {
+      await copy.open();
+      dispatch({ type: "started" });
+      const end = () => {
+        dispatch({ type: "closed" });
+        following?.abort(signal.reason);
+        wakeUp();
+      };
+      signal.addEventListener("abort", end);
+      if (signal.aborted) end();
+      while (state.name !== "closed") await step(signal);
+    },
+    wake: () => wakeUp(),
+    retry() {
+      for (const { refused } of collections.values()) refused.clear();
+      dispatch({ type: "retried" });
+      wakeUp();
+    },
+    reconnect() {
+      if (state.name === "waiting" && state.error.code === "connection_failed") dispatch({ type: "due" });
+    },
+    countUnsent,
+  };
+
+  function dispatch(event: SyncEvent): void {
+    const next = reduce(state, event);
+    if (next === state) return;
+    if (next.name !== "live") {
+      following?.abort(null);
+      following = undefined;
+    }
+    if (next.name === "joining") {
+      since = undefined;
+      for (const each of collections.values()) each.isStale = true;
+    }
+    state = next;
+    saveStatus();
+    wakeUp();
+  }
+
+  /** Does what the state asks for, until it may have changed. */
+  async function step(signal: AbortSignal): Promise<void> {
+    const woken = new Promise<void>((resolve) => {
+      wakeUp = resolve;
+    });
+    if ("error" in state) await reportDone(state.error).catch(() => {});
+    if (state.name === "waiting") {
+      const timer = new AbortController();
+      const due = clock.sleep(Math.max(0, state.retryAt - clock.now()), timer.signal).then(
+        () => dispatch({ type: "due" }),
+        () => {},
+      );
+      // the outbox may change meanwhile
+      await Promise.race([due, woken]);
+      timer.abort(null);
+      saveStatus();
+      return;
+    }
+    if (state.name === "joining" || state.name === "live") {
+      try {
+        isWorking = true;
+        await synchronize(signal);
+        isWorking = false;
+        dispatch({ type: "synced" });
+        follow(signal);
+        saveStatus();
+      } catch (error) {
+        isWorking = false;
+        if (!signal.aborted) fail(error);
+        return;
+      }
+    }
+    saveStatus();
+    await woken;
+  }
+
+  function fail(cause: unknown): void {
+    const error =
+      cause instanceof SyncError
+        ? cause
+        : new SyncError("temporary", "storage_failed", "the local copy could not be used", { cause });
+    dispatch({ type: "failed", error, now: clock.now(), jitter: client.random() });
+  }
+
+  /** Reads the stale collections and sends the outbox, until nothing is left. */
+  async function synchronize(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      addCollectionsInUse();
+      const stale = [...collections].find(
+        ([, { isStale, announced, version }]) => isStale || announced > version,
+      )?.[0];
+      if (stale !== undefined) {
+        await pull(stale, signal);
+        continue;
+      }
+      const batch = findBatch();
+      if (!batch) return void (await reportDone());
+      saveStatus();
+      await push(batch, signal);
+    }
+  }
+
+  /** Lists the collections that a tab has opened not long ago. */
+  function listInUse(): readonly string[] {
+    return [...copy.state.records].flatMap(([key, want]) =>
+      key.startsWith("want/") && isObject(want) && Date.now() - Number(want["at"]) < IN_USE_MS
+        ? key.slice("want/".length)
+        : [],
+    );
+  }
+
+  /** Adds the collections that a tab has opened, and those with unsent changes. */
+  function addCollectionsInUse(): void {
+    for (const name of listInUse()) {
+      const collection = getCollection(name);
+      if (readRequest(name) !== pulled.get(name)) collection.isStale = true;
+    }
+    for (const { collection } of copy.listOutbox()) getCollection(collection);
+  }
+
+  function getCollection(name: string): Collection {
+    const known = collections.get(name);
+    if (known) return known;
+    const created = { isStale: true, version: 0, announced: 0, limit: MAX_CHANGES, refused: new Map() };
+    collections.set(name, created);
+    return created;
+  }
+
+  /** Tells the tabs that have asked for a collection that it is read and sent, or why it is not. */
+  async function reportDone(failure?: SyncError): Promise<void> {
+    const done = new Map<string, unknown>();
+    for (const name of listInUse()) {
+      const request = readRequest(name);
+      const stored = copy.state.records.get(`done/${name}`);
+      if (isObject(stored) && stored["request"] === request) continue;
+      if (!failure && request !== pulled.get(name)) continue;
+      const [refusal] = collections.get(name)?.refused.values() ?? [];
+      const error = failure ?? refusal?.error;
+      done.set(`done/${name}`, { request, ...(error && { error: toStored(error) }) });
+    }
+    if (done.size > 0) await copy.state.write(done);
+  }
+
+  function readRequest(name: string): unknown {
+    const want = copy.state.records.get(`want/${name}`);
+    return isObject(want) ? want["request"] : undefined;
+  }
+
+  async function pull(name: string, signal: AbortSignal): Promise<void> {
+    const collection = getCollection(name);
+    const request = readRequest(name);
+    const cursor = readCursor(name);
+    Object.assign(collection, { isStale: false, announced: 0 });
+    try {
+      const { changes, ...end } = await readPages(name, cursor, signal);
+      signal.throwIfAborted();
+      await receive(name, changes, { isJoin: cursor === null, droppedAt: end.droppedAt });
+      await saveCursor(name, end.cursor);
+      since ??= end.cursor;
+      pulled.set(name, request);
+    } catch (error) {
+      collection.isStale = true;
+      if (!(error instanceof SyncError) || error.code !== "unknown_cursor" || cursor === null) throw error;
+      await joinAgain(name);
+    }
+  }
+
+  /** Forgets the position in the server's history, because the server does not know it. */
+  async function joinAgain(name: string): Promise<void> {
+    since = undefined;
+    for (const each of collections.values()) Object.assign(each, { isStale: true, version: 0, announced: 0 });
+    await saveCursor(name, null);
+  }
+
+  /** Reads all pages of a pull. The copy takes them together, because a page can have a message without its parent. */
+  async function readPages(name: string, from: string | null, signal: AbortSignal): Promise<PullPage> {
+    const changes: Change[] = [];
+    for (let cursor = from; ; ) {
+      const page = await connection.post("pull", { collection: name, cursor }, parsePage, signal);
+      changes.push(...page.changes);
+      if (!page.hasMore) return { ...page, changes };
+      cursor = page.cursor;
+    }
+  }
+
+  async function push({ name, changes }: Batch, signal: AbortSignal): Promise<void> {
+    const collection = getCollection(name);
+    const sent = changes.map(({ key, base, value }) => ({ record: key, base, value }));
+    const body = { collection: name, cursor: readCursor(name), changes: sent };
+    try {
+      const { results, cursor } = await connection.post(
+        "push",
+        body,
+        (json) => parsePush(json, sent),
+        signal,
+      );
+      signal.throwIfAborted();
+      collection.limit = MAX_CHANGES;
+      const received: Change[] = [];
+      const confirmed: OutboxEntry[] = [];
+      for (const [nth, result] of results.entries()) {
+        const { key, value, entries } = changes[nth] as PendingChange;
+        const { status, version, code, message } = result;
+        if (status === "stored") {
+          received.push({ record: key, version, value });
+          confirmed.push(...entries);
+        } else if (status === "conflict") received.push({ record: key, version, value: result.value });
+        else if (status === "refused" && code === "server_record") {
+          confirmed.push(...entries);
+          collection.isStale = true;
+        } else if (status === "refused") refuse(collection, changes[nth], code, message);
+      }
+      await receive(name, received, { confirmed });
+      if (cursor === null) collection.isStale = true;
+      else await saveCursor(name, cursor);
+    } catch (error) {
+      if (!(error instanceof SyncError) || error.kind !== "request") throw error;
+      if (error.code === "unknown_cursor" || error.code === "dropped") {
+        if (error.code === "unknown_cursor") await joinAgain(name);
+        collection.isStale = true;
+      } else if (changes.length > 1) collection.limit = Math.ceil(changes.length / 2);
+      else if ([400, 413, 422].includes(error.status ?? 0))
+        refuse(collection, changes[0], error.code, error.message);
+      else throw error;
+    }
+  }
+
+  /** Holds a change back until the app changes the record again, or asks for another attempt. */
+  function refuse(
+    collection: Collection,
+    change: PendingChange | undefined,
+    code: string,
+    message: string,
+  ): void {
+    const last = change?.entries.at(-1);
+    if (!change || !last) return;
+    const error = new SyncError("request", code, `the server refused the record ${change.key}: ${message}`);
+    collection.refused.set(change.key, { id: last.id, error });
+  }
+
+  /**
+   * Takes values of the server into the copy, and merges them with unsent changes.
+   *
+   * @param taken.isJoin true if `changes` is all that the server has
+   * @param taken.confirmed entries of the outbox that the server has stored
+   */
+  async function receive(
+    name: string,
+    changes: readonly Change[],
+    taken: {
+      readonly isJoin?: boolean;
+      readonly droppedAt?: number | null;
+      readonly confirmed?: readonly OutboxEntry[];
+    },
+  ): Promise<void> {
+    const { isJoin = false, droppedAt = null, confirmed = [] } = taken;
+    const server = new Map<string, Versioned | undefined>();
+    const added = new Map<string, { readonly value: unknown; readonly base: number; readonly at?: number }>();
+    const removed = [...confirmed];
+    const isConfirmed = new Set(confirmed.map(({ id }) => id));
+    const pending = groupByKey(name, (entry) => !isConfirmed.has(entry.id));
+    const before = isJoin || droppedAt !== null ? await copy.readServerRecords(name) : new Map();
+    const collection = getCollection(name);
+    for (const { record, version, value } of changes) {
+      collection.version = Math.max(collection.version, version);
+      server.set(record, value === null ? undefined : { version, value });
+      const mine = pending.get(record);
+      const stored = isJoin ? before.get(record) : undefined;
+      const merged = mine
+        ? mergeChange(record, mine.value, value)
+        : stored && (stored.version === 0 ? mergeChange : mergeCopy)(record, stored.value, value);
+      if (merged !== undefined && !isEqual(merged, value)) {
+        const at = mine?.entries.at(-1)?.at;
+        added.set(record, { value: merged, base: version, ...(at !== undefined && { at }) });
+      }
+      if (mine) removed.push(...mine.entries);
+    }
+    for (const [key, stored] of before) {
+      if (server.has(key) || !stored) continue;
+      const isDropped = droppedAt !== null && stored.version > 0 && stored.version < droppedAt;
+      if (!isJoin && !isDropped) continue;
+      server.set(key, undefined);
+      // the server has lost it, or never had it
+      if (!isDropped && !pending.has(key)) added.set(key, { value: stored.value, base: 0 });
+    }
+    await copy.settle(name, { server, added, removed });
+    if (isJoin) await copy.clearPlain(name);
+  }
+
+  /** Lists the unsent changes of a collection by record. Changes of several tabs to one record become one. */
+  function groupByKey(
+    name: string,
+    isIncluded: (entry: OutboxEntry) => boolean = () => true,
+  ): Map<string, PendingChange> {
+    const groups = new Map<string, PendingChange>();
+    for (const entry of copy.listOutbox()) {
+      if (entry.collection !== name || !isIncluded(entry)) continue;
+      const { key, value, base } = entry;
+      const known = groups.get(key);
+      groups.set(key, {
+        key,
+        // a later removal in this browser is meant
+        value: known && value !== null && known.value !== null ? mergeChange(key, value, known.value) : value,
+        base: known ? Math.min(base, known.base) : base,
+        entries: [...(known?.entries ?? []), entry],
+      });
+    }
+    return groups;
+  }
+
+  /** Finds the next changes to send. Responses in flight wait for their end, and children for their parents. */
+  function findBatch(): Batch | undefined {
+    for (const [name, { limit }] of collections) {
+      const changes: PendingChange[] = [];
+      let bytes = 0;
+      for (const change of listReady(name)) {
+        bytes += new TextEncoder().encode(JSON.stringify([change.key, change.value])).length;
+        if (changes.length > 0 && (changes.length === limit || bytes > MAX_BYTES)) break;
+        changes.push(change);
+      }
+      if (changes.length > 0) return { name, changes };
+    }
+    return undefined;
+  }
+
+  /** Lists the changes of a collection that can be sent, parents first. */
+  function listReady(name: string): readonly PendingChange[] {
+    const { refused } = getCollection(name);
+    const groups = groupByKey(name);
+    for (const [key, { id }] of refused) if (groups.get(key)?.entries.at(-1)?.id !== id) refused.delete(key);
+    const ready: PendingChange[] = [];
+    const isReady = new Map<string, boolean>();
+    for (const key of groups.keys()) visit(key);
+    return ready;
+
+    function visit(key: string): boolean {
+      const known = isReady.get(key);
+      if (known !== undefined) return known;
+      const change = groups.get(key);
+      if (!change) return true;
+      // a cycle of parents must not hold anything back
+      isReady.set(key, true);
+      const parent = findParent(change.value);
+      const canBeSent = !refused.has(key) && !isInFlight(change.value);
+      const isSent = (parent === undefined || visit(parent)) && canBeSent;
+      isReady.set(key, isSent);
+      if (isSent) ready.push(change);
+      return isSent;
+    }
+  }
+
+  function countUnsent(): number {
+    const keys = new Set(
+      copy
+        .listOutbox()
+        .filter(({ value }) => !isInFlight(value))
+        .map(({ collection, key }) => JSON.stringify([collection, key])),
+    );
+    return keys.size;
+  }
+
+  /** Reads the change events while the sync is live. */
+  function follow(signal: AbortSignal): void {
+    if (following || state.name !== "live" || collections.size === 0) return;
+    following = new AbortController();
+    const { signal: ended } = following;
+    const readAll = async () => {
+      for (;;) {
+        await connection.follow(since, handleChanges, ended);
+        await clock.sleep(RECONNECT_MS, ended);
+      }
+    };
+    readAll().catch((error) => {
+      if (ended.aborted || signal.aborted) return;
+      if (error instanceof SyncError && error.code === "unknown_cursor") since = undefined;
+      // the next attempt pulls everything, so that a lost position costs nothing else
+      const isLost = error instanceof SyncError && error.kind === "request";
+      fail(isLost ? new SyncError("temporary", error.code, error.message, { cause: error }) : error);
+    });
+  }
+
+  function handleChanges(json: Record<string, unknown>): void {
+    const { cursor, changes } = json;
+    if (!isText(cursor) || !Array.isArray(changes)) return;
+    since = cursor;
+    for (const change of changes as readonly unknown[]) {
+      if (!isObject(change) || !isText(change["collection"])) continue;
+      const known = collections.get(change["collection"]);
+      if (known) known.announced = Math.max(known.announced, Number(change["version"]) || 0);
+    }
+    dispatch({ type: "followed" });
+    wakeUp();
+  }
+
+  function readCursor(name: string): string | null {
+    const stored = copy.state.records.get(`cursor/${name}`);
+    return isObject(stored) && isText(stored["cursor"]) ? stored["cursor"] : null;
+  }
+
+  function saveCursor(name: string, cursor: string | null): Promise<void> {
+    return copy.state.write(new Map([[`cursor/${name}`, cursor === null ? undefined : { cursor }]]));
+  }
+
+  /** Stores the state for all tabs, if it has changed. */
+  function saveStatus(): void {
+    const refusal = [...collections.values()].flatMap(({ refused }) => [...refused.values()])[0];
+    const error = "error" in state ? state.error : refusal?.error;
+    const unsent = countUnsent();
+    const isReachable = state.name === "joining" || state.name === "live";
+    const status: StoredStatus = {
+      isSyncing: isReachable && (isWorking || state.name === "joining"),
+      unsent,
+      ...(error && { error: toStored(error) }),
+    };
+    if (state.name === "closed" || isEqual(status, copy.state.records.get("status"))) return;
+    copy.state.write(new Map([["status", status]])).catch(() => {});
+  }
+}
+
+function toStored({ kind, code, message }: SyncError): StoredError {
+  return { kind, code, message };
+}

@@ -1,0 +1,34 @@
+import { SyncFailure } from "./failure.js";
+
+/** Methods of texts that the types of ES2023 do not have. */
+interface UnicodeText {
+  isWellFormed(): boolean;
+}
+
+const MAX_ID = 256;
+
+/** Reads the id of a collection, a record, a turn or a call. @throws {SyncFailure} */
+export function readId(value: unknown): string {
+  const isId =
+    typeof value === "string" &&
+    value.length > 0 &&
+    value.length <= MAX_ID &&
+    !value.includes("\0") &&
+    (value as unknown as UnicodeText).isWellFormed();
+  if (!isId) throw new SyncFailure("invalid_id");
+  return value;
+}
+
+/** Reads a whole number. @throws {SyncFailure} */
+export function readWhole(name: string, value: unknown, [min, max]: readonly [number, number]): number {
+  if (!Number.isSafeInteger(value) || Number(value) < min || Number(value) > max)
+    throw new SyncFailure("invalid_request", `${name}: send a whole number from ${min} to ${max}`);
+  return Number(value);
+}
+
+/** Reads a text. @throws {SyncFailure} */
+export function readText(name: string, value: unknown, max: number): string {
+  if (typeof value !== "string" || value.length > max)
+    throw new SyncFailure("invalid_request", `${name}: send a text of at most ${max} characters`);
+  return value;
+}

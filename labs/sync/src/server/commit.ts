@@ -1,0 +1,270 @@
+import type { Reader, Transaction } from "@sluice/worker-proxy";
+import { type Cursor, START } from "./cursor.js";
+import type { FailureCode } from "./failure.js";
+import { createWords, findText } from "./words.js";
+
+/** Number of commits and of deletions of a user that are remembered. */
+const MAX_COMMITS = 10_000;
+const MAX_TOMBSTONES = 50_000;
+/** Number of old deletions that a commit forgets. No commit deletes more. */
+const SWEEP = 200;
+/** Size of a record, in bytes. */
+export const MAX_RECORD_BYTES = 1024 * 1024;
+/** Bytes of a row beside its id and its value. */
+const ROW_BYTES = 100;
+
+/** What a user stores. */
+export interface UserRow {
+  readonly version: number;
+  readonly records: number;
+  readonly bytes: number;
+  readonly tombstones: number;
+}
+
+/** A collection; `id` is null after a drop. */
+export interface CollectionRow {
+  readonly id: number | null;
+  readonly version: number;
+  readonly dropped_at: number | null;
+}
+
+/** A stored record, without its value. */
+export interface RecordRow {
+  readonly record: string;
+  readonly version: number;
+  readonly is_tombstone: number;
+  readonly bytes: number;
+  readonly turn: string | null;
+  readonly doc: number | null;
+}
+
+/** A record that is written. */
+export interface Write {
+  readonly record: string;
+  /** JSON; null deletes. */
+  readonly value: string | null;
+  /** The turn of the server that writes it. */
+  readonly turn: string | null;
+  /** The row that it replaces. */
+  readonly row: RecordRow | undefined;
+}
+
+/** A collection of a user in a transaction. */
+export interface OpenCollection {
+  readonly name: string;
+  readonly user: UserRow;
+  readonly row: CollectionRow | undefined;
+  /** The newest commit. */
+  readonly newest: Cursor;
+}
+
+const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
+
+/** Reads a collection for a write from a cursor; undefined as the cursor does not check it. */
+export async function openCollection(
+  { key, query }: Reader,
+  name: string,
+  cursor: Cursor | null | undefined,
+): Promise<OpenCollection | { readonly failed: FailureCode }> {
+  const [[user = NOBODY], [row], [newest], known] = await Promise.all([
+    query<UserRow>("SELECT version, records, bytes, tombstones FROM sync_users WHERE key = ?", key),
+    query<CollectionRow>(
+      "SELECT id, version, dropped_at FROM sync_collections WHERE key = ? AND collection = ?",
+      key,
+      name,
+    ),
+    query<Cursor>("SELECT version, tag FROM sync_commits WHERE key = ? ORDER BY version DESC LIMIT 1", key),
+    cursor
+      ? query(
+          "SELECT 1 AS found FROM sync_commits WHERE key = ? AND version = ? AND tag = ?",
+          key,
+          cursor.version,
+          cursor.tag,
+        )
+      : [],
+  ]);
+  if (cursor && known.length === 0 && cursor.version !== START.version) return { failed: "unknown_cursor" };
+  const droppedAt = row?.dropped_at ?? null;
+  const isDropped = cursor !== undefined && droppedAt !== null && (cursor?.version ?? 0) < droppedAt;
+  return isDropped ? { failed: "dropped" } : { name, user, row, newest: newest ?? START };
+}
+
+/** Reads the rows of records, without their values. */
+export async function readRows(
+  { key, query }: Reader,
+  { row }: OpenCollection,
+  records: readonly string[],
+): Promise<ReadonlyMap<string, RecordRow>> {
+  if (row?.id == null || records.length === 0) return new Map();
+  const rows = await query<RecordRow>(
+    `SELECT record, version, CASE WHEN value IS NULL THEN 1 ELSE 0 END AS is_tombstone, bytes, turn, doc
+      FROM sync_records WHERE key = ? AND collection = ? AND record IN (${records.map(() => "?").join(", ")})`,
+    ...[key, row.id, ...records],
+  );
+  return new Map(rows.map((each) => [each.record, each]));
+}
+
+/** Counts what a record takes. */
+export function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
+  return ROW_BYTES + new TextEncoder().encode(`${record}${value ?? ""}`).length;
+}
+
+/** Writes records as one commit. Its cost does not depend on what the user stores. */
+export async function commitRecords(
+  tx: Transaction,
+  collection: OpenCollection,
+  writes: readonly Write[],
+): Promise<Cursor> {
+  const { name, user, row } = collection;
+  const version = user.version + 1;
+  const id = row?.id ?? version;
+  const { records, bytes, tombstones } = countChanges(writes);
+  // a collection that was dropped is there again
+  const recreated = row && row.id === null ? 1 : 0;
+  const state = {
+    version,
+    records: user.records + records,
+    bytes: user.bytes + bytes,
+    tombstones: user.tombstones + tombstones - recreated,
+  };
+  const [, cursor] = await Promise.all([
+    writeRecords(tx, { id, version }, writes),
+    commit(tx, state),
+    tx.query(
+      `INSERT INTO sync_collections (key, collection, id, version) VALUES (?, ?, ?, ?)
+        ON CONFLICT (key, collection) DO UPDATE SET id = excluded.id, version = excluded.version`,
+      ...[tx.key, name, id, version],
+    ),
+  ]);
+  return cursor;
+}
+
+/** Marks a collection as dropped. Its records are out of reach then. */
+export async function commitDrop(tx: Transaction, { name, user }: OpenCollection): Promise<Cursor> {
+  const version = user.version + 1;
+  const [cursor] = await Promise.all([
+    commit(tx, { ...user, version, tombstones: user.tombstones + 1 }),
+    tx.query(
+      `UPDATE sync_collections SET id = NULL, version = ?, dropped_at = ? WHERE key = ? AND collection = ?`,
+      ...[version, version, tx.key, name],
+    ),
+  ]);
+  return cursor;
+}
+
+/** Writes the rows of some records, and the words of their texts. */
+async function writeRecords(
+  tx: Transaction,
+  { id, version }: { readonly id: number; readonly version: number },
+  writes: readonly Write[],
+): Promise<void> {
+  const { key, query } = tx;
+  const words = writes.map(({ value }) =>
+    value === null ? "" : createWords(key, findText(JSON.parse(value))),
+  );
+  const [docs] = await Promise.all([
+    Promise.all(words.map((each) => (each === "" ? null : createDoc(tx)))),
+    deleteDocs(
+      tx,
+      writes.map(({ row }) => row?.doc ?? null),
+    ),
+  ]);
+  await Promise.all(
+    writes.flatMap((write, at) => {
+      const { record, value, turn } = write;
+      const doc = docs[at] ?? null;
+      return [
+        query(
+          `INSERT INTO sync_records (key, collection, record, version, value, bytes, turn, doc)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key, collection, record) DO UPDATE SET
+            version = excluded.version, value = excluded.value, bytes = excluded.bytes, turn = excluded.turn,
+            doc = excluded.doc`,
+          ...[key, id, record, version, value, countBytes(write), turn, doc],
+        ),
+        doc === null ? undefined : query(ADD_DOC, key, doc, words[at] ?? ""),
+      ];
+    }),
+  );
+}
+
+const NEXT_DOC = {
+  sqlite: `INSERT INTO sync_doc_ids (key, doc) VALUES ('', 1)
+    ON CONFLICT (key) DO UPDATE SET doc = sync_doc_ids.doc + 1 RETURNING doc`,
+  postgres: "SELECT nextval(pg_get_serial_sequence('sync_docs', 'doc')) AS doc",
+};
+const ADD_DOC = {
+  sqlite: "INSERT INTO sync_docs (key, rowid, words) VALUES (?, ?, ?)",
+  postgres:
+    "INSERT INTO sync_docs (key, doc, words) VALUES (?, ?, array_to_tsvector(string_to_array(?, ' ')))",
+};
+const DELETE_DOC = {
+  // the key of a row is not in the index, and its id has no other row
+  sqlite: "DELETE FROM sync_docs WHERE rowid = ? AND ? <> ''",
+  postgres: "DELETE FROM sync_docs WHERE doc = ? AND key = ?",
+};
+
+async function createDoc({ query }: Transaction): Promise<number | null> {
+  const [next] = await query<{ doc: number }>(NEXT_DOC);
+  return next?.doc ?? null;
+}
+
+/** Deletes rows of the full-text index. */
+export async function deleteDocs(
+  { key, query }: Transaction,
+  docs: readonly (number | null)[],
+): Promise<void> {
+  await Promise.all(docs.map((doc) => (doc === null ? undefined : query(DELETE_DOC, doc, key))));
+}
+
+/** Stores the next version of a user, and forgets what is too old. */
+async function commit(tx: Transaction, { version, records, bytes, tombstones }: UserRow): Promise<Cursor> {
+  const { key, query } = tx;
+  const tag = createTag();
+  tx.publish();
+  const [swept] = await Promise.all([
+    tombstones > MAX_TOMBSTONES ? sweepTombstones(tx) : 0,
+    query("INSERT INTO sync_commits (key, version, tag) VALUES (?, ?, ?)", key, version, tag),
+    query("DELETE FROM sync_commits WHERE key = ? AND version <= ?", key, version - MAX_COMMITS),
+  ]);
+  await query(
+    `INSERT INTO sync_users (key, version, records, bytes, tombstones) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET version = excluded.version, records = excluded.records,
+      bytes = excluded.bytes, tombstones = excluded.tombstones`,
+    ...[key, version, records, bytes, tombstones - swept],
+  );
+  return { version, tag };
+}
+
+/** Forgets the oldest deletions. Returns their number. */
+async function sweepTombstones({ key, query }: Transaction): Promise<number> {
+  const records = await query(
+    `DELETE FROM sync_records WHERE key = ? AND value IS NULL AND (collection, record) IN
+      (SELECT collection, record FROM sync_records WHERE key = ? AND value IS NULL ORDER BY version LIMIT ?)
+      RETURNING version`,
+    ...[key, key, SWEEP],
+  );
+  if (records.length > 0) return records.length;
+  const collections = await query(
+    `DELETE FROM sync_collections WHERE key = ? AND id IS NULL AND collection IN
+      (SELECT collection FROM sync_collections WHERE key = ? AND id IS NULL ORDER BY version LIMIT ?) RETURNING version`,
+    ...[key, key, SWEEP],
+  );
+  return collections.length;
+}
+
+function countChanges(writes: readonly Write[]): Omit<UserRow, "version"> {
+  const changes = { records: 0, bytes: 0, tombstones: 0 };
+  for (const write of writes) {
+    const { row, value } = write;
+    const [before, after] = [row ? row.is_tombstone === 0 : false, value !== null];
+    changes.records += Number(after) - Number(before);
+    changes.bytes += (after ? countBytes(write) : 0) - (before ? (row?.bytes ?? 0) : 0);
+    changes.tombstones += Number(!after) - Number(row?.is_tombstone ?? 0);
+  }
+  return changes;
+}
+
+/** A random text: two histories with the same version have different tags. */
+function createTag(): string {
+  return crypto.getRandomValues(new Uint32Array(2)).reduce((tag, word) => tag + word.toString(36), "");
+}

@@ -1,0 +1,152 @@
+import type { HostContext, Reader, Source } from "@sluice/worker-proxy";
+import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
+import { reading, source } from "./define.js";
+import { type FailureCode, readOutput } from "./failure.js";
+import type { SyncRequest } from "./request.js";
+
+/** Longest silence and longest life of a stream, in milliseconds. */
+const BEAT_MS = 15_000;
+const MAX_MS = 1_800_000;
+/** Streams of a user in one place, and collections of one event. */
+const MAX_STREAMS = 20;
+const MAX_CHANGES = 200;
+
+/** From a cursor, or from the changes of the last event. */
+type ChangesInput = { readonly cursor: Cursor | null; readonly after: number };
+
+type Changes = {
+  readonly changes: readonly { readonly collection: string; readonly version: number }[];
+  readonly newest: Cursor;
+};
+
+interface ChangeRow {
+  readonly newest: number;
+  readonly tag: string;
+  readonly is_known: number;
+  readonly collection: string | null;
+  readonly version: number;
+}
+
+/** Reads the collections that have changed. One statement sees one commit. */
+export const readChanges = reading(
+  "changes",
+  async (
+    { key, query }: Reader,
+    input: ChangesInput,
+  ): Promise<Changes | { readonly failed: FailureCode }> => {
+    const { cursor, after } = input;
+    const { version, tag } = cursor ?? START;
+    const rows = await query<ChangeRow>(
+      `SELECT u.version AS newest, l.tag, c.collection, c.version,
+          (SELECT COUNT(*) FROM sync_commits WHERE key = ? AND version = ? AND tag = ?) AS is_known
+        FROM sync_users u JOIN sync_commits l ON l.key = u.key AND l.version = u.version
+        LEFT JOIN (SELECT collection, version FROM sync_collections WHERE key = ? AND version > ?
+          ORDER BY version LIMIT ?) c ON 1 = 1
+        WHERE u.key = ? ORDER BY c.version`,
+      ...[key, version, tag, key, after, MAX_CHANGES, key],
+    );
+    const [first] = rows;
+    if (version !== START.version && !first?.is_known) return { failed: "unknown_cursor" };
+    return {
+      changes: rows.flatMap((row) =>
+        row.collection === null ? [] : [{ collection: row.collection, version: row.version }],
+      ),
+      newest: first ? { version: first.newest, tag: first.tag } : START,
+    };
+  },
+);
+
+type EventsInput = { readonly cursor: Cursor | null };
+
+/** Creates the source of the events, which counts the streams of each user in its place. */
+export function createEvents(): Source<EventsInput> {
+  const counts = new Map<string, number>();
+  return source("events", async function* (context: HostContext, { cursor }: EventsInput) {
+    const { key } = context;
+    const count = counts.get(key) ?? 0;
+    if (count >= MAX_STREAMS) {
+      yield encode('event: failed\ndata: {"code":"too_many_connections"}\n\n');
+      return;
+    }
+    counts.set(key, count + 1);
+    try {
+      yield* follow(context, cursor);
+    } finally {
+      const left = (counts.get(key) ?? 1) - 1;
+      if (left > 0) counts.set(key, left);
+      else counts.delete(key);
+    }
+  });
+}
+
+/** Sends the changes after a cursor, and the further ones as they come. */
+async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cursor | null) {
+  const endsAt = Date.now() + MAX_MS;
+  const change = createAlarm(signal);
+  const unsubscribe = subscribe(change.ring);
+  try {
+    let seen = cursor;
+    for (let isFirst = true; !signal.aborted && Date.now() < endsAt; isFirst = false) {
+      if (!isFirst && !(await change.wait(BEAT_MS))) yield encode(": still here\n\n");
+      for (let after = seen?.version ?? Number.MAX_SAFE_INTEGER; ; ) {
+        const read = await host.run(key, readChanges, { cursor: seen, after });
+        // after a restore the client has to ask again
+        if ("failed" in read) return;
+        const { changes, newest } = read;
+        const last = changes.length === MAX_CHANGES ? changes.at(-1) : undefined;
+        if (changes.length > 0 || isFirst || newest.version !== seen?.version) {
+          const data = { cursor: last ? null : formatCursor(newest), changes };
+          yield encode(`event: changed\ndata: ${JSON.stringify(data)}\n\n`);
+        }
+        if (!last) {
+          seen = newest;
+          break;
+        }
+        after = last.version;
+      }
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** Creates a wait that a change ends. Changes during other work end the next wait. */
+function createAlarm(signal: AbortSignal) {
+  let hasRung = false;
+  let end = (_: boolean) => {};
+  const ring = () => {
+    hasRung = true;
+    end(true);
+  };
+  signal.addEventListener("abort", ring, { once: true });
+  return {
+    ring,
+    /** Returns true once it has rung, and false after a time. */
+    async wait(ms: number): Promise<boolean> {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const isChanged = await new Promise<boolean>((resolve) => {
+        end = resolve;
+        if (hasRung) resolve(true);
+        timer = setTimeout(() => resolve(false), ms);
+      });
+      clearTimeout(timer);
+      hasRung = false;
+      return isChanged;
+    },
+  };
+}
+
+const encoder = new TextEncoder();
+const encode = (text: string) => encoder.encode(text);
+
+/** Serves the events. @throws {SyncFailure} */
+export async function serveEvents<Env>(
+  events: Source<EventsInput>,
+  { host, key, admitted }: SyncRequest<Env>,
+): Promise<Response> {
+  const since = new URL(admitted.request.url).searchParams.get("since");
+  const cursor = since === null ? null : parseCursor(since);
+  readOutput(await host.run(key, readChanges, { cursor, after: Number.MAX_SAFE_INTEGER }));
+  const stream = await host.open(key, events, { cursor });
+  return new Response(stream as BodyInit, { headers: { "content-type": "text/event-stream" } });
+}

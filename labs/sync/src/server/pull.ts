@@ -1,0 +1,113 @@
+import type { Reader } from "@sluice/worker-proxy";
+import { readId, readWhole } from "./checks.js";
+import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
+import { reading } from "./define.js";
+import { type FailureCode, readOutput } from "./failure.js";
+import type { SyncRequest } from "./request.js";
+
+type PullInput = {
+  readonly collection: string;
+  readonly cursor: Cursor | null;
+  readonly limit: number;
+};
+
+type PullOutput = {
+  readonly changes: readonly {
+    readonly record: string;
+    readonly version: number;
+    readonly value: string | null;
+  }[];
+  readonly cursor: Cursor;
+  readonly hasMore: boolean;
+  readonly droppedAt: number | null;
+};
+
+const MAX_CHANGES = 500;
+const MAX_BYTES = 512 * 1024;
+
+interface PageRow {
+  readonly newest: number;
+  readonly tag: string;
+  readonly dropped_at: number | null;
+  readonly is_known: number;
+  /** Number of records that were found, one more than the limit if there are more. */
+  readonly found: number | null;
+  readonly record: string | null;
+  readonly version: number;
+  readonly value: string | null;
+}
+
+/*
+ * One statement sees one commit: a page never has the records of a commit without the others of its version. The page is
+ * cut by its bytes before any value is read.
+ */
+const PAGE = `WITH candidates AS (
+    SELECT r.record, r.version, r.bytes FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
+      WHERE c.key = ? AND c.collection = ? AND (r.version, r.record) > (?, ?)
+      ORDER BY r.version, r.record LIMIT ?),
+  page AS (
+    SELECT record, version, COUNT(*) OVER () AS found, SUM(bytes) OVER (ORDER BY version, record) - bytes AS bytes_before
+      FROM candidates)
+  SELECT u.version AS newest, l.tag, c.dropped_at, page.found, page.record, page.version, r.value,
+      (SELECT COUNT(*) FROM sync_commits WHERE key = ? AND version = ? AND tag = ?) AS is_known
+    FROM sync_users u JOIN sync_commits l ON l.key = u.key AND l.version = u.version
+    LEFT JOIN sync_collections c ON c.key = u.key AND c.collection = ?
+    LEFT JOIN page ON page.bytes_before < ?
+    LEFT JOIN sync_records r ON r.key = u.key AND r.collection = c.id AND r.record = page.record
+    WHERE u.key = ? ORDER BY page.version, page.record LIMIT ?`;
+
+/** Reads a page of changes after a cursor. */
+export const pull = reading(
+  "pull",
+  async (
+    { key, query }: Reader,
+    input: PullInput,
+  ): Promise<PullOutput | { readonly failed: FailureCode }> => {
+    const { collection, cursor, limit } = input;
+    const from = cursor ?? START;
+    // no id is empty
+    const [version, record] = from.after ?? [from.version + 1, ""];
+    const rows = await query<PageRow>(
+      PAGE,
+      ...[key, collection, version, record, limit + 1],
+      ...[key, from.version, from.tag, collection, MAX_BYTES, key, limit],
+    );
+    const [first] = rows;
+    const isKnown = from.version === START.version || (first !== undefined && first.is_known > 0);
+    if (!isKnown) return { failed: "unknown_cursor" };
+    const newest = first ? { version: first.newest, tag: first.tag } : START;
+    const changes = rows.flatMap(({ record: id, version: at, value }) =>
+      id === null ? [] : [{ record: id, version: at, value }],
+    );
+    const last = changes.at(-1);
+    const hasMore = last !== undefined && changes.length < (first?.found ?? 0);
+    return {
+      changes,
+      // a pull of several pages goes on only in the history in which it began
+      cursor: hasMore
+        ? { ...(from.version === START.version ? newest : from), after: [last.version, last.record] }
+        : newest,
+      hasMore,
+      droppedAt: first?.dropped_at ?? null,
+    };
+  },
+);
+
+/** Serves a pull. @throws {SyncFailure} */
+export async function servePull<Env>({ host, key, body }: SyncRequest<Env>): Promise<Response> {
+  const { collection, cursor, limit = MAX_CHANGES } = body;
+  const input = {
+    collection: readId(collection),
+    cursor: cursor == null ? null : parseCursor(cursor, true),
+    limit: readWhole("limit", limit, [1, MAX_CHANGES]),
+  };
+  const { changes, droppedAt, hasMore, ...page } = readOutput(await host.run(key, pull, input));
+  const texts = changes.map(
+    ({ record, version, value }) =>
+      `{"record":${JSON.stringify(record)},"version":${version},"value":${value}}`,
+  );
+  const rest = JSON.stringify({ cursor: formatCursor(page.cursor), hasMore, droppedAt });
+  return new Response(`{"changes":[${texts.join(",")}],${rest.slice(1)}`, {
+    headers: { "content-type": "application/json" },
+  });
+}

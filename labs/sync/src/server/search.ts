@@ -1,0 +1,86 @@
+import type { Reader } from "@sluice/worker-proxy";
+import { readText, readWhole } from "./checks.js";
+import { reading } from "./define.js";
+import { SyncFailure } from "./failure.js";
+import type { SyncRequest } from "./request.js";
+import { createQuery, cutExcerpt, findText } from "./words.js";
+
+/** Largest number of hits of a page, and bytes of the records whose excerpts are cut. */
+const MAX_HITS = 50;
+const USUAL_HITS = 20;
+const MAX_BYTES = 2 * 1024 * 1024;
+const MAX_TEXT = 200;
+
+type SearchInput = { readonly text: string; readonly limit: number; readonly before: number };
+type Hit = { readonly collection: string; readonly record: string; readonly excerpt: string };
+type SearchOutput = { readonly hits: readonly Hit[]; readonly after: number | null };
+
+interface HitRow {
+  readonly doc: number;
+  readonly collection: string;
+  readonly record: string;
+  readonly bytes: number;
+}
+
+const FIND = {
+  // in this order, rows come newest first out of the full-text index, and the limit ends its reading
+  sqlite: `SELECT r.doc, c.collection, r.record, r.bytes FROM sync_docs d
+    CROSS JOIN sync_records r ON r.doc = d.rowid AND r.key = ?
+    CROSS JOIN sync_collections c ON c.key = r.key AND c.id = r.collection
+    WHERE d.sync_docs MATCH ? AND d.rowid < ? ORDER BY d.rowid DESC LIMIT ?`,
+  // the words alone: Postgres could prefer the index of documents, and read them all
+  postgres: `WITH params AS (SELECT CAST(? AS TEXT) AS key, CAST(? AS TEXT) AS words),
+    found AS MATERIALIZED (SELECT d.key, d.doc FROM params, sync_docs d WHERE d.words @@
+      replace(replace(replace(params.words, '" "', '" & "'), '"', ''''), '*', ':*')::tsquery)
+    SELECT r.doc, c.collection, r.record, r.bytes FROM params, found d
+    JOIN sync_records r ON r.key = d.key AND r.doc = d.doc
+    JOIN sync_collections c ON c.key = r.key AND c.id = r.collection
+    WHERE d.key = params.key AND d.doc < ? ORDER BY r.doc DESC LIMIT ?`,
+};
+
+/** Finds records by their words, the newest first. */
+export const search = reading("search", async (reader: Reader, input: SearchInput): Promise<SearchOutput> => {
+  const { key, query } = reader;
+  const words = createQuery(key, input.text);
+  if (!words) return { hits: [], after: null };
+  const found = await query<HitRow>(FIND, key, words.match, input.before, input.limit + 1);
+  const rows = found.slice(0, countShown(found, input.limit));
+  if (rows.length === 0) return { hits: [], after: null };
+  const docs = rows.map(({ doc }) => doc);
+  const values = await query<{ doc: number; value: string }>(
+    `SELECT doc, value FROM sync_records WHERE key = ? AND doc IN (${docs.map(() => "?").join(", ")})`,
+    ...[key, ...docs],
+  );
+  const valueOfDoc = new Map(values.map(({ doc, value }) => [doc, value]));
+  return {
+    hits: rows.flatMap(({ doc, collection, record }) => {
+      const value = valueOfDoc.get(doc);
+      // the record was written since
+      if (value === undefined) return [];
+      return [{ collection, record, excerpt: cutExcerpt(findText(JSON.parse(value)), words.first) }];
+    }),
+    after: rows.length < found.length ? (docs.at(-1) ?? null) : null,
+  };
+});
+
+/** Counts the hits of a page whose records have not too many bytes together. */
+function countShown(found: readonly HitRow[], limit: number): number {
+  let bytes = 0;
+  const end = found.findIndex((row, at) => {
+    bytes += row.bytes;
+    return at === limit || (at > 0 && bytes > MAX_BYTES);
+  });
+  return end < 0 ? found.length : end;
+}
+
+/** Serves a search. @throws {SyncFailure} */
+export async function serveSearch<Env>({ host, key, body }: SyncRequest<Env>) {
+  const text = readText("text", body["text"], MAX_TEXT);
+  if (!createQuery(key, text)) throw new SyncFailure("text_too_short");
+  const limit = readWhole("limit", body["limit"] ?? USUAL_HITS, [1, MAX_HITS]);
+  const after = body["after"] ?? null;
+  const before = after === null ? Number.MAX_SAFE_INTEGER : Number(readText("after", after, 16));
+  if (!Number.isSafeInteger(before)) throw new SyncFailure("invalid_request", "after: send it as it came");
+  const page = await host.run(key, search, { text, limit, before });
+  return { ...page, after: page.after === null ? null : String(page.after) };
+}

@@ -1,0 +1,107 @@
+import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
+import { innerWay, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import { deleteDropped, deleteStep, drop, serveDrop } from "./drop.js";
+import { createEvents, readChanges, serveEvents } from "./events.js";
+import { pull, servePull } from "./pull.js";
+import { createPush, type Quota, servePush } from "./push.js";
+import { createRoute } from "./request.js";
+import { search, serveSearch } from "./search.js";
+import { TABLES } from "./tables.js";
+import { createRunTurn } from "./turns/run-turn.js";
+import { createTurnRoutes } from "./turns/serve-turns.js";
+import { createTurnOperations } from "./turns/turn-operations.js";
+import { checkTurnOptions, type TurnOptions, type TurnSetup } from "./turns/turn-options.js";
+import { createUserData, userDataOperations } from "./user-data.js";
+
+/** Options of {@link sync}. */
+export interface SyncOptions<Env = unknown> {
+  /** What one user may store. @default { records: 200_000, bytes: 500_000_000 } */
+  readonly quota?: Partial<Quota>;
+  /** Turns that run on the server, also without a device. @default none */
+  readonly turns?: TurnOptions<Env>;
+}
+
+/**
+ * Stores the records of users, for devices that share them: the server of the protocol in `PROTOCOL.md`. It needs the
+ * `host` of the proxy, and users: `authenticate: "public"` has none.
+ *
+ * @throws {TypeError} for an option that is unknown or can't work
+ * @example
+ * ```ts
+ * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [sync()] });
+ * ```
+ */
+export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin<Env> {
+  const unknown = Object.keys(options).find((name) => name !== "quota" && name !== "turns");
+  if (unknown) throw new TypeError(`sync: ${unknown}: is no option; give quota or turns`);
+  const quota = checkQuota(options.quota);
+  const push = createPush(quota);
+  const events = createEvents();
+  const turns = options.turns && openTurns(checkTurnOptions(options.turns), quota);
+  let server: Server<Env> | undefined;
+  const host = (env: Env): BoundHost => {
+    if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");
+    return server.host(env);
+  };
+  return {
+    storage: {
+      tables: TABLES,
+      operations: [
+        ...[push, pull, drop, deleteStep, readChanges, search],
+        ...userDataOperations,
+        ...(turns?.operations ?? []),
+      ],
+      jobs: [deleteDropped, ...(turns?.jobs ?? [])],
+      sources: [events],
+    },
+    connect(connected) {
+      server = serverIn(connected);
+      if (server.settings.isPublic)
+        throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
+      turns?.connect(server);
+    },
+    checks: turns ? [turns.check] : [],
+    offers: { sync: "sync" },
+    userData: createUserData(host),
+    routes: [
+      createRoute("account", { host, needsAccount: false, serve: async ({ account }) => ({ account }) }),
+      createRoute("pull", { host, needsAccount: false, serve: servePull }),
+      createRoute("push", {
+        host,
+        serve: (request) => (request.body["drop"] === true ? serveDrop(request) : servePush(push, request)),
+      }),
+      createRoute("search", { host, serve: serveSearch }),
+      createRoute("events", {
+        host,
+        method: "GET",
+        query: ["since"],
+        serve: (request) => serveEvents(events, request),
+      }),
+      ...(turns?.createRoutes(host) ?? []),
+    ],
+  };
+}
+
+/** Opens the turns of a server. */
+function openTurns<Env>(setup: TurnSetup<Env>, quota: Quota) {
+  const { operations, tend } = createTurnOperations(quota, setup.decisionTimeoutMs);
+  let report: HostSetup<Env>["report"] = () => {};
+  const run = createRunTurn(setup, operations, () => report as never);
+  return {
+    operations: Object.values(operations),
+    jobs: [tend, run],
+    connect(server: Server<Env>) {
+      report = server.setup.report;
+    },
+    /** Fails for a proxy that takes no requests from inside. */
+    check: (env: Env) => void innerWay(setup.proxy(), { id: "health" }, env),
+    createRoutes: (host: (env: Env) => BoundHost) => createTurnRoutes({ setup, operations, run, host }),
+  };
+}
+
+function checkQuota({ records = 200_000, bytes = 500_000_000, ...others }: Partial<Quota> = {}): Quota {
+  for (const [name, value] of Object.entries({ records, bytes, ...others }))
+    if (!Number.isSafeInteger(value) || value < 1 || name in others)
+      throw new TypeError(`sync: quota.${name}: give \`records\` and \`bytes\`, whole numbers from 1 up`);
+  return { records, bytes };
+}

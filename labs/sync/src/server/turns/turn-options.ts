@@ -1,0 +1,66 @@
+import type { ChatRequestMessage, Client, Tool } from "@sluice/core";
+import type { GatewayProxy, User } from "@sluice/worker-proxy";
+
+/** The turn for which tools and instructions are made. */
+export interface TurnContext<Env = unknown> {
+  /** Variables, secrets and bindings of the server. */
+  readonly env: Env;
+  /** The user who started the turn, as `authenticate` returned it. */
+  readonly user: User;
+  /** The collection of the conversation: `chat/trip`. */
+  readonly collection: string;
+  /** Sends requests in the name of the user, for tools that make images or videos. */
+  readonly client: Client;
+}
+
+/** Turns that run on the server: the option `turns` of `sync`. */
+export interface TurnOptions<Env = unknown> {
+  /**
+   * The proxy that `createProxy` returned, through which each request of a turn goes: models, limits and budgets apply as
+   * to the user's own requests. A function, because the proxy is created after its plugins.
+   */
+  readonly proxy: () => GatewayProxy<Env>;
+  /** System prompt of each request. @default none */
+  readonly instructions?: string | ((context: TurnContext<Env>) => string | Promise<string>);
+  /**
+   * Tools of `defineTool`. A tool with `execute` runs on the server. A tool without it waits until a device sends its
+   * output. A function is called once for each run of a turn. @default none
+   */
+  readonly tools?: readonly Tool[] | ((context: TurnContext<Env>) => readonly Tool[]);
+  /** Largest number of responses to one question, from 1 to 100. @default 8 */
+  readonly maxSteps?: number;
+  /** Changes the messages of each request, as `prepareMessages` of a chat. @default none */
+  readonly prepareMessages?: (
+    messages: readonly ChatRequestMessage[],
+    context: { readonly signal: AbortSignal },
+  ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
+  /** Longest time of a turn without a wait for decisions, in milliseconds, up to 840,000. @default 600_000 */
+  readonly timeoutMs?: number;
+  /** Longest wait for a decision, in milliseconds, up to 30 days. @default 86_400_000 */
+  readonly decisionTimeoutMs?: number;
+}
+
+/** The options with their defaults. */
+export type TurnSetup<Env> = TurnOptions<Env> &
+  Required<Pick<TurnOptions<Env>, "maxSteps" | "timeoutMs" | "decisionTimeoutMs">>;
+
+const RANGES = {
+  maxSteps: [1, 100],
+  // a host ends a job after 15 minutes
+  timeoutMs: [1_000, 840_000],
+  decisionTimeoutMs: [1_000, 2_592_000_000],
+} as const;
+
+/** @throws {TypeError} for an option that is missing or can't work */
+export function checkTurnOptions<Env>(options: TurnOptions<Env>): TurnSetup<Env> {
+  const { maxSteps = 8, timeoutMs = 600_000, decisionTimeoutMs = 86_400_000 } = options;
+  if (typeof options.proxy !== "function")
+    throw new TypeError("sync: turns.proxy: give a function that returns the proxy, () => proxy");
+  const numbers = { maxSteps, timeoutMs, decisionTimeoutMs };
+  for (const [name, [min, max]] of Object.entries(RANGES)) {
+    const value = numbers[name as keyof typeof numbers];
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      throw new TypeError(`sync: turns.${name}: give a whole number from ${min} to ${max}`);
+  }
+  return { ...options, ...numbers };
+}

@@ -1,0 +1,161 @@
+import type { Reader, Transaction } from "@sluice/worker-proxy";
+import { commitRecords, type OpenCollection, openCollection, readRows, type Write } from "../commit.js";
+import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";
+
+/** Time after which a run counts as lost that does not renew its lease, and time for which an end is stored. */
+export const LEASE_MS = 20_000;
+export const ENDED_MS = 7 * 86_400_000;
+
+/** State of a turn, as devices see it. */
+export type TurnState = "running" | "waiting" | "done" | "stopped" | "failed";
+
+/** A row of `sync_turns`. */
+export interface TurnRow {
+  readonly turn: string;
+  readonly collection: string;
+  readonly collection_id: number;
+  readonly question: string;
+  readonly tip: string;
+  readonly state: TurnState;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly request: string;
+  readonly owner: string;
+  readonly alive_until: number;
+  readonly stop: number;
+  readonly ended_at: number | null;
+}
+
+/** The request of a turn: what a run needs of it. It is deleted at the end. */
+export type TurnRequest = {
+  readonly model: string;
+  readonly options: { readonly [name: string]: never };
+  readonly user: { readonly id: string; readonly session?: string; readonly address?: string };
+};
+
+/** A row of `sync_calls`. */
+export type CallRow = {
+  readonly call: string;
+  readonly record: string;
+  readonly name: string;
+  readonly wants: "approval" | "output";
+  readonly decision: "approve" | "deny" | "output" | null;
+  /** JSON of the reason or the output. */
+  readonly detail: string | null;
+  readonly account: string | null;
+  readonly device: string | null;
+};
+
+/** The end of a turn. */
+export type TurnEnd = {
+  readonly state: "done" | "stopped" | "failed";
+  readonly code: string | null;
+  readonly message: string | null;
+};
+
+/** The state of a turn, with the calls that wait. */
+export type TurnReport = {
+  readonly turn: string;
+  readonly state: TurnState;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly calls: readonly CallRow[];
+};
+
+/** Plans the next look at a turn. */
+export type PlanTurn = (tx: Transaction, turn: string, at: number) => Promise<void>;
+
+const LOST: TurnEnd = {
+  state: "failed",
+  code: "turn_lost",
+  message: "the server ended during this turn; it may be billed, and was not sent again",
+};
+const UNDECIDED: TurnEnd = {
+  state: "failed",
+  code: "decision_timeout",
+  message: "nobody decided about a call in time",
+};
+
+export async function readTurn({ key, query }: Reader, turn: string): Promise<TurnRow | undefined> {
+  const [row] = await query<TurnRow>("SELECT * FROM sync_turns WHERE key = ? AND turn = ?", key, turn);
+  return row;
+}
+
+export function readCalls({ key, query }: Reader, turn: string): Promise<readonly CallRow[]> {
+  return query<CallRow>(
+    `SELECT call, record, name, wants, decision, detail, account, device FROM sync_calls
+      WHERE key = ? AND turn = ? ORDER BY call`,
+    ...[key, turn],
+  );
+}
+
+/** Reads the state of a turn, and ends it if its run or its wait is over. */
+export async function reportTurn(
+  tx: Transaction,
+  plan: PlanTurn,
+  turn: string,
+): Promise<TurnReport | undefined> {
+  const row = await readTurn(tx, turn);
+  if (!row) return undefined;
+  const late = findLateEnd(row, tx.now);
+  const { state, code, message } = late ?? row;
+  if (late) await endTurn(tx, plan, row, late);
+  const calls = state === "waiting" ? await readCalls(tx, turn) : [];
+  return { turn, state, code, message, calls: calls.map((call) => ({ ...call })) };
+}
+
+/** Returns the end of a turn that nobody ends any more. */
+export function findLateEnd({ state, alive_until }: TurnRow, now: number): TurnEnd | undefined {
+  if (alive_until > now) return undefined;
+  return state === "running" ? LOST : state === "waiting" ? UNDECIDED : undefined;
+}
+
+/** Ends a turn, and what its last response has open. The user's data in its request is deleted. */
+export async function endTurn(
+  tx: Transaction,
+  plan: PlanTurn,
+  row: TurnRow,
+  { state, code, message }: TurnEnd,
+): Promise<void> {
+  await tx.query(
+    `UPDATE sync_turns SET state = ?, code = ?, message = ?, ended_at = ?, request = '{}', stop = 0
+      WHERE key = ? AND turn = ?`,
+    ...[state, code, message, tx.now, tx.key, row.turn],
+  );
+  await plan(tx, row.turn, tx.now + ENDED_MS);
+  await changeTurn(tx, row, {
+    outcome: state === "stopped" ? "stopped" : "truncated",
+    ...(code !== null && { error: { code, message: message ?? code } }),
+    callError: state === "stopped" ? "the user stopped before the call had a result" : `${message ?? code}`,
+  });
+}
+
+/**
+ * Ends the newest response of a turn, if it is open and still the turn's. A turn that changes is a change of its collection,
+ * also without a record: devices see it by the events.
+ */
+export async function changeTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
+  const collection = await openCollection(tx, row.collection, undefined);
+  if ("failed" in collection || collection.row?.id !== row.collection_id) return;
+  const closed = end && row.tip !== row.question ? await closeTip(tx, collection, row, end) : undefined;
+  await commitRecords(tx, collection, closed ? [closed] : []);
+}
+
+/** Returns the newest response of a turn, with an end; undefined if it has one, or if it is not the turn's. */
+async function closeTip(
+  tx: Transaction,
+  collection: OpenCollection,
+  row: TurnRow,
+  end: ResponseEnd,
+): Promise<Write | undefined> {
+  const stored = (await readRows(tx, collection, [row.tip])).get(row.tip);
+  if (stored?.turn !== row.turn) return undefined;
+  const [{ value } = { value: null }] = await tx.query<{ value: string | null }>(
+    "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
+    ...[tx.key, row.collection_id, row.tip],
+  );
+  const open = parseMessage(value);
+  const closed = open && closeMessage(open, end);
+  if (!closed || closed === open) return undefined;
+  return { record: row.tip, value: JSON.stringify(closed), turn: row.turn, row: stored };
+}

@@ -1,0 +1,119 @@
+import type { RecordStorage } from "@sluice/core";
+import { closeMessage, listCalls, parseMessage } from "./turn-messages.js";
+import type { PathRecord, WriteFailure } from "./turn-operations.js";
+import type { CallRow } from "./turn-rows.js";
+
+/** The records of one run, as the chat of the run reads and writes them. */
+export interface TurnStorage extends RecordStorage {
+  /** The reason for which a record could not be stored. Nothing is written after it. */
+  readonly failure: WriteFailure | "database_unavailable" | undefined;
+  /** The newest record of the turn. */
+  readonly tip: string;
+  /** Resolves once `isStored` accepts the value of the tip, or a write has failed. */
+  waitFor(isStored: (value: unknown) => boolean): Promise<void>;
+}
+
+interface StorageOptions {
+  readonly turn: string;
+  /** The thread, from its first message to the tip. */
+  readonly path: readonly PathRecord[];
+  readonly tip: string;
+  /** The calls of the turn that have a decision. */
+  readonly calls: readonly CallRow[];
+  write(writes: readonly { readonly record: string; readonly value: string }[]): Promise<WriteFailure | null>;
+  /** Called once a record could not be stored, with the error of the database if there is one. */
+  onFailure(error?: unknown): void;
+}
+
+/** Key of the record with the id of the last shown message. */
+const LEAF = "/leaf";
+const CLOSED = { outcome: "stopped", callError: "the call had no result" } as const;
+
+/**
+ * Opens the storage. The chat gets the messages of its own thread alone, so that a long conversation costs no more than a
+ * short one. Open calls of other turns and of devices are closed in them: no call runs that this turn's own request did
+ * not return.
+ */
+export function openTurnStorage({
+  turn,
+  path,
+  calls,
+  write,
+  onFailure,
+  ...from
+}: StorageOptions): TurnStorage {
+  const stored = new Map<string, unknown>();
+  const waits = new Set<() => void>();
+  let tip = from.tip;
+  let failure: TurnStorage["failure"];
+  let writing: Promise<unknown> = Promise.resolve();
+  const records = new Map(path.map((each) => [each.record, readOwn(each)]));
+
+  return {
+    get failure() {
+      return failure;
+    },
+    get tip() {
+      return tip;
+    },
+    async read() {
+      return new Map<string, unknown>([...records, [LEAF, tip]]);
+    },
+    write(_, changes) {
+      const writes = [...changes].flatMap(([record, value]) => createWrite(record, value) ?? []);
+      const written = writing.then(() => store(writes));
+      writing = written.catch(() => {});
+      return written;
+    },
+    // other devices change nothing that a run reads
+    watch: () => () => {},
+    waitFor(isStored) {
+      return new Promise((resolve) => {
+        const look = () => {
+          if (failure === undefined && !isStored(stored.get(tip))) return;
+          waits.delete(look);
+          resolve();
+        };
+        waits.add(look);
+        look();
+      });
+    },
+  };
+
+  function readOwn({ record, value, turn: writer }: PathRecord): unknown {
+    const message = parseMessage(value);
+    if (writer === turn) stored.set(record, message);
+    return message && writer !== turn ? closeMessage(message, CLOSED) : message;
+  }
+
+  /** Returns the record of a response of this turn. The chat changes no other record. */
+  function createWrite(record: string, value: unknown) {
+    const message = parseMessage(JSON.stringify(value ?? null));
+    const isOwn = stored.has(record) || !records.has(record);
+    if (message?.message.role !== "assistant" || !isOwn) return undefined;
+    const ids = listCalls(message).map(({ id }) => id);
+    const decisions = calls
+      .filter((call) => call.record === record && ids.includes(call.call) && call.decision !== null)
+      .map(({ call, decision, account, device }) => ({ call, decision, by: { account, device } }));
+    const own = { ...message, by: "server", turn, ...(decisions.length > 0 && { decisions }) };
+    return { record, value: JSON.stringify(own), message };
+  }
+
+  async function store(writes: readonly NonNullable<ReturnType<typeof createWrite>>[]): Promise<void> {
+    // the turn ends: a chat whose writes fail would try them again
+    if (writes.length === 0 || failure !== undefined) return;
+    try {
+      failure = (await write(writes.map(({ record, value }) => ({ record, value })))) ?? undefined;
+      if (failure !== undefined) onFailure();
+    } catch (error) {
+      failure = "database_unavailable";
+      onFailure(error);
+    }
+    if (failure === undefined)
+      for (const { record, message } of writes) {
+        stored.set(record, message);
+        tip = record;
+      }
+    for (const look of waits) look();
+  }
+}

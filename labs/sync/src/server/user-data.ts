@@ -1,0 +1,79 @@
+import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy";
+import { createKey } from "./account.js";
+import { operation, reading } from "./define.js";
+import { deleteStep } from "./drop.js";
+
+/** Collections of one step, and bytes of the records in an export. */
+const STEP = 100;
+const MAX_EXPORT_BYTES = 16 * 1024 * 1024;
+
+/** Returns ids of records that no step has deleted yet. */
+const findStored = reading("erase.find", async ({ key, query }: Reader, _: null) => {
+  const rows = await query<{ collection: number }>(
+    "SELECT DISTINCT collection FROM sync_records WHERE key = ? LIMIT ?",
+    ...[key, STEP],
+  );
+  return rows.map(({ collection }) => collection);
+});
+
+/** Deletes all that is left of a user without records. */
+const eraseRest = operation("erase.rest", async ({ key, query, publish }: Transaction, _: null) => {
+  publish();
+  await Promise.all([
+    query("DELETE FROM sync_collections WHERE key = ?", key),
+    query("DELETE FROM sync_commits WHERE key = ?", key),
+    query("DELETE FROM sync_users WHERE key = ?", key),
+    query("DELETE FROM sync_turns WHERE key = ?", key),
+    query("DELETE FROM sync_calls WHERE key = ?", key),
+  ]);
+  return null;
+});
+
+type ExportInput = { readonly collection: string; readonly record: string };
+
+const readExport = reading("export", async ({ key, query }: Reader, { collection, record }: ExportInput) => {
+  const rows = await query<{ collection: string; record: string; value: string; bytes: number }>(
+    `SELECT c.collection, r.record, r.value, r.bytes FROM sync_collections c
+      JOIN sync_records r ON r.key = c.key AND r.collection = c.id
+      WHERE c.key = ? AND (c.collection, r.record) > (?, ?) AND r.value IS NOT NULL
+      ORDER BY c.collection, r.record LIMIT ?`,
+    ...[key, collection, record, STEP],
+  );
+  return rows.map((row) => ({ ...row }));
+});
+
+/** The operations of {@link createUserData}. */
+export const userDataOperations = [findStored, eraseRest, readExport];
+
+/** Creates the access to what a user stores, for the operator. */
+export function createUserData<Env>(host: (env: Env) => BoundHost): UserData<Env> {
+  return {
+    name: "sync",
+    async eraseUser(env, userId) {
+      const key = await createKey(userId);
+      const bound = host(env);
+      for (let found = await bound.run(key, findStored, null); found.length > 0; ) {
+        for (const id of found) while ((await bound.run(key, deleteStep, { id })) > 0);
+        found = await bound.run(key, findStored, null);
+      }
+      await bound.run(key, eraseRest, null);
+    },
+    async exportUser(env, userId) {
+      const key = await createKey(userId);
+      const bound = host(env);
+      const records: object[] = [];
+      let bytes = 0;
+      for (let last: ExportInput = { collection: "", record: "" }; bytes < MAX_EXPORT_BYTES; ) {
+        const rows = await bound.run(key, readExport, last);
+        const end = rows.at(-1);
+        if (!end) return { records, isWhole: true };
+        for (const { value, ...row } of rows) {
+          bytes += row.bytes;
+          records.push({ collection: row.collection, record: row.record, value: JSON.parse(value) });
+        }
+        last = { collection: end.collection, record: end.record };
+      }
+      return { records, isWhole: false };
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { hashToId, isolate, toError } from "@sluice/core/extend";
+import type { Chat, ReadOptions } from "./chat.js";
+import type { InsertionPoint } from "./insertion-point.js";
+import { type ChatMessage, type ChatTurn, isOpen, isPending } from "./message.js";
+import type { CallDecision, RunnerEnd, RunnerTurn, TurnRunner } from "./runner.js";
+import type { RunningTurn } from "./running-turn.js";
+import type { MessageNode } from "./tree.js";
+
+/* Loaded by chats with a `runner`. */
+
+/** How a turn of a runner begins. */
+export interface RunnerTurnStart {
+  /** Point of the thread at which it begins, or the message whose turn continues. */
+  readonly at: InsertionPoint | Promise<InsertionPoint> | { readonly continued: string };
+  /** Decision to pass first. */
+  readonly decision?: CallDecision | undefined;
+  readonly onEnd: (turn: ChatTurn) => void;
+}
+
+/** Begins a turn of the chat's runner, or joins one that runs. */
+export function startRunnerTurn(
+  chat: Chat,
+  runner: TurnRunner,
+  read: ReadOptions,
+  { at, decision, onEnd }: RunnerTurnStart,
+): RunningTurn {
+  const { thread, store, storage } = chat;
+  const owner = new AbortController();
+  const added: string[] = [];
+  let turn: RunnerTurn | undefined;
+  let hasEnded = false;
+  let resolve!: (turn: ChatTurn) => void;
+  const result = new Promise<ChatTurn>((resolveResult) => {
+    resolve = resolveResult;
+  });
+  run().then(end, (cause) => end({ error: toError(cause) }, true));
+  return {
+    result,
+    workedOn: undefined,
+    get status() {
+      const last = thread.path.at(-1);
+      return last && turn && thread.get(last.id)?.turn === turn.id && last.content
+        ? "streaming"
+        : "submitted";
+    },
+    showGrowth: () => {},
+    noteCallChange: () => {},
+    stop() {
+      if (turn) stopRunnerTurn(chat, runner, turn);
+      leave("The user stopped the response", { outcome: "stopped" });
+    },
+    close: () =>
+      leave("The chat was closed; its runner continues", {
+        outcome: "truncated",
+        error: new DOMException("The chat was closed; its runner continues", "AbortError"),
+      }),
+  };
+
+  async function run(): Promise<RunnerEnd> {
+    const point = await at;
+    if (hasEnded) return {};
+    if ("continued" in point) turn = findRunnerTurn(chat, point.continued, read);
+    else {
+      added.push(...point.added);
+      const waiting = findWaitingTurn(chat, point.below, read);
+      turn = createRunnerTurn(chat, point.below, read);
+      if (waiting) await runner.stop?.(waiting);
+    }
+    if (!turn) throw new Error("the turn has no question");
+    chat.endedTurns.delete(turn.id);
+    store.flush();
+    await storage.records?.writeAll();
+    if (hasEnded) return {};
+    if (decision) await runner.decide?.(turn, decision);
+    return runner.run(turn, { signal: owner.signal, put });
+  }
+
+  function put(message: ChatMessage, parentId?: string): void {
+    if (hasEnded || !turn) return;
+    const { id } = turn;
+    if (thread.has(message.id)) thread.put(message);
+    else
+      thread.add(message, parentId ?? listTurnMessages(chat, id).at(-1)?.id ?? turn.question, undefined, id);
+    store.changed();
+  }
+
+  function leave(reason: string, ended: RunnerEnd): void {
+    if (hasEnded) return;
+    end(ended);
+    owner.abort(new DOMException(reason, "AbortError"));
+  }
+
+  function end({ outcome, error }: RunnerEnd, isRejected = false): void {
+    if (hasEnded) return;
+    hasEnded = true;
+    const responses = turn ? listTurnMessages(chat, turn.id) : [];
+    if (turn) {
+      const mayContinue = isRejected || outcome === "truncated";
+      if (!mayContinue) chat.endedTurns.add(turn.id);
+      // another attempt must not get the state of this one
+      if (!mayContinue && responses.length === 0) noteAttempt(chat, turn.question);
+    }
+    const last = responses.at(-1);
+    const failure = error ?? last?.error;
+    const messages = [...added.flatMap((id) => thread.get(id)?.message ?? []), ...responses];
+    const ended: ChatTurn = {
+      messages,
+      outcome: outcome ?? (isRejected ? (last ? "error" : "not-sent") : (last?.outcome ?? "not-sent")),
+      ...(failure && { error: failure }),
+    };
+    try {
+      onEnd(ended);
+    } finally {
+      resolve(ended);
+    }
+  }
+}
+
+/** Tells the runner to end a turn. Errors change nothing, because the turn has ended here. */
+export function stopRunnerTurn(chat: Chat, runner: TurnRunner, turn: RunnerTurn): void {
+  chat.endedTurns.add(turn.id);
+  isolate(() => void Promise.resolve(runner.stop?.(turn)).catch(() => {}));
+}
+
+/** Returns the turn of a runner that has written the message; undefined for a message of a page. */
+export function findRunnerTurn(chat: Chat, messageId: string, read: ReadOptions): RunnerTurn | undefined {
+  const id = chat.thread.get(messageId)?.turn;
+  return id === undefined ? undefined : describeTurn(chat, id, messageId, read);
+}
+
+/** Returns true for a message of a runner whose turn continues without the user. */
+export function isContinuing({ message, turn }: MessageNode): boolean {
+  const { role, outcome, error, toolCalls = [] } = message;
+  if (turn === undefined || role !== "assistant") return false;
+  if (outcome === undefined || toolCalls.some((call) => isOpen(call) && !isPending(call))) return true;
+  return outcome === "tool-calls" && !error && !toolCalls.some(isPending);
+}
+
+/** Finds the turn above a new question that waits for the user, who has gone on without it. */
+function findWaitingTurn(chat: Chat, below: string | undefined, read: ReadOptions): RunnerTurn | undefined {
+  const above = below === undefined ? undefined : chat.thread.getParent(below);
+  const node = chat.thread.get(above);
+  if (above === undefined || node?.turn === undefined || chat.endedTurns.has(node.turn)) return undefined;
+  return node.message.outcome === "tool-calls" ? findRunnerTurn(chat, above, read) : undefined;
+}
+
+/** Creates the turn below the last question at a point of the thread. */
+function createRunnerTurn(chat: Chat, below: string | undefined, read: ReadOptions): RunnerTurn | undefined {
+  const { thread } = chat;
+  const question = thread.getPath(below).findLast(({ role }) => role === "user")?.id;
+  if (question === undefined) return undefined;
+  const responses = thread.listIds().filter((id) => thread.getParent(id) === question).length;
+  const attempt = chat.attempts.get(question) ?? 0;
+  const id = hashToId(`${question} ${responses} ${attempt}`);
+  return describeTurn(chat, id, question, read);
+}
+
+function describeTurn(chat: Chat, id: string, at: string, read: ReadOptions): RunnerTurn | undefined {
+  const { client, id: chatId, thread, own } = chat;
+  const path = thread.getPath(at);
+  const nth = path.findLastIndex(({ role }) => role === "user");
+  const question = path[nth]?.id;
+  if (question === undefined) return undefined;
+  const { model, params = {} } = read();
+  const messages = path.slice(0, nth + 1);
+  return { id, client, chatId, storage: own().storage, question, messages, model, params: { ...params } };
+}
+
+function listTurnMessages({ thread }: Chat, turn: string): readonly ChatMessage[] {
+  const nodes = thread.listIds().flatMap((id) => thread.get(id) ?? []);
+  const last = nodes.findLast((node) => node.turn === turn);
+  return thread.getPath(last?.message.id).filter(({ id }) => thread.get(id)?.turn === turn);
+}
+
+function noteAttempt({ attempts }: Chat, question: string): void {
+  attempts.set(question, (attempts.get(question) ?? 0) + 1);
+}
