@@ -1,5 +1,5 @@
 import { createClient, streamResumption } from "@sluice/core";
-import { type ChatStore, createChatStore } from "@sluice/stores";
+import { type ChatStore, createChatStore, customStorage } from "@sluice/stores";
 import { createGateway } from "./gateway.js";
 import { createLocks } from "./locks.js";
 import { createNetwork, type Exchange } from "./network.js";
@@ -112,7 +112,7 @@ export function createDeviceSimulation({ seed, clocks, proxy: mode }: DeviceSimu
         tools: createTools(page, (id) => void toolRuns.push(id)),
         whenBusy: "queue",
         maxSteps: 4,
-        storage: device.createStorage(page),
+        storage: customStorage(device.createStorage(page)),
       });
       store.subscribe(() => {});
       return store;

@@ -1,5 +1,4 @@
-import type { RecordStorage } from "@sluice/core";
-import { memoryStorage } from "@sluice/stores";
+import { type ChatStorage, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { settled } from "../../../../packages/core/test/support/gateway.js";
 import { message, openEvents, openPage, refusal } from "./support/conversations.js";
@@ -342,7 +341,7 @@ describe("a conversation that was removed for good", () => {
 describe("a full disk", () => {
   test("A message that can't be kept here is on the server all the same, and the write says so", async () => {
     const kept = memoryStorage();
-    const local: RecordStorage = {
+    const local: ChatStorage = {
       ...kept,
       async write() {
         throw new DOMException("no room", "QuotaExceededError");
@@ -509,7 +508,7 @@ describe("a record that two tabs write at once", () => {
   async function writtenOver() {
     let hear: (news: ReadonlyMap<string, unknown>) => void = () => {};
     const memory = memoryStorage();
-    const local: RecordStorage = {
+    const local: ChatStorage = {
       ...memory,
       watch(name, listener) {
         if (!name.includes("/remote/")) hear = listener;
@@ -640,9 +639,9 @@ test("Doubts that no page has noted keep no page from following", async () => {
 
 describe("cost", () => {
   /** Counts what is read and written. */
-  function counted(kept: RecordStorage) {
+  function counted(kept: ChatStorage) {
     const count = { reads: 0, read: 0, written: 0 };
-    const storage: RecordStorage = {
+    const storage: ChatStorage = {
       ...kept,
       async read(collection) {
         const records = await kept.read(collection);

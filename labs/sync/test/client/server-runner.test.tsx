@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
-import { createClient, type RecordStorage } from "@sluice/core";
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createClient } from "@sluice/core";
+import { type ChatStorage, GatewayProvider, useChatStream } from "@sluice/react";
 import { memoryStorage } from "@sluice/stores";
 import { serverRunner } from "@sluice/sync";
 import { fireEvent, render, screen, waitFor } from "@testing-library/react";
@@ -35,7 +35,7 @@ test("posts a message to the server and shows that it is submitted", async () =>
 
 const runner = serverRunner();
 
-function Chat({ storage }: { readonly storage: RecordStorage }) {
+function Chat({ storage }: { readonly storage: ChatStorage }) {
   const { send, status } = useChatStream({ model: "delta-5.3", id: "c-1", storage, runner });
   return (
     <button type="button" onClick={() => void send("Hi")}>

@@ -1,9 +1,10 @@
-import type { ChatModel, ChatRequestMessage, RecordStorage, StandardSchema, Tool } from "@sluice/core";
+import type { ChatModel, ChatRequestMessage, StandardSchema, Tool } from "@sluice/core";
 import type { ChatParams, SharedChatParams } from "@sluice/core/internal";
 import type { StoreRequestOptions } from "../request-options.js";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
+import type { ChatStorage } from "./storages.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** Model of the requests. It decides which parameters exist. */
@@ -127,10 +128,10 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /** Minimum time between two notifications while a response streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
   /**
-   * Storage of the thread between page loads; needs `id`. Tabs with the same `id` and storage show the same messages. The
+   * Storage of the thread between page loads, such as `indexedDBStorage()`; needs `id`. `customStorage` adapts your own. Tabs with the same `id` and storage show the same messages. The
    * chat waits at most 3 s for the storage. If the storage fails, the chat works in memory and emits `storage-error`.
    */
-  readonly storage?: RecordStorage;
+  readonly storage?: ChatStorage;
   /** Runs the turns on a server, e.g. `serverRunner` of the sync lab. Needs `id` and `storage`. @default the page runs them */
   readonly runner?: TurnRunner;
   /**

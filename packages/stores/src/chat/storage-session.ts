@@ -1,9 +1,10 @@
-import type { Client, RecordStorage } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import { rejectOnAbort, reportStorageFailure, toError } from "@sluice/core/internal";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ChatTurn } from "./message.js";
 import type { ThreadRecords } from "./persistence/thread-records.js";
+import type { ChatStorage } from "./storages.js";
 import { createUnsentTurn } from "./turn-ends.js";
 
 /**
@@ -48,8 +49,8 @@ export interface StorageSession {
  */
 export function createStorageSession(
   client: Client,
-  storage: RecordStorage | undefined,
-  load: (storage: RecordStorage) => Promise<ThreadRecords>,
+  storage: ChatStorage | undefined,
+  load: (storage: ChatStorage) => Promise<ThreadRecords>,
   onRead: () => void,
   forget: () => unknown,
 ): StorageSession {
@@ -96,7 +97,7 @@ export function createStorageSession(
     return phase === "reading" && reading ? reading.then(act) : Promise.resolve(act());
   }
 
-  async function read(from: RecordStorage): Promise<void> {
+  async function read(from: ChatStorage): Promise<void> {
     const { signal } = opened;
     unregister = registerForget(client, forget);
     try {
@@ -108,7 +109,7 @@ export function createStorageSession(
     onRead();
   }
 
-  async function restore(from: RecordStorage, signal: AbortSignal): Promise<void> {
+  async function restore(from: ChatStorage, signal: AbortSignal): Promise<void> {
     records ??= await load(from).catch((cause) => {
       // the code could not be loaded: the next call tries again
       close();

@@ -44,6 +44,7 @@ import type { StoredThread } from "./persistence/stored-thread.js";
 import type { ThreadRecords } from "./persistence/thread-records.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import { createStorageSession, type StorageSession } from "./storage-session.js";
+import type { ChatStorage } from "./storages.js";
 import { createThread, createThreadList } from "./thread.js";
 import { noteCallChange, stopTurn } from "./turn.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
@@ -74,6 +75,8 @@ function createChat(client: Client, own: ReadOptions): Chat {
   const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
+  if (records && typeof records.loadChats !== "function")
+    throw new ConfigurationError("storage: can't store chats; give customStorage(storage)");
   if (runner && !records)
     throw new ConfigurationError(
       "runner: a chat whose turns run elsewhere needs a `storage` that shows them",
@@ -119,13 +122,15 @@ function createChat(client: Client, own: ReadOptions): Chat {
   return chat;
 }
 
-/** Loads the code that reads and writes a thread in a storage. */
+type Persistence = typeof import("./persistence.js");
+
+/** Opens a thread in a storage, which brings the code. */
 async function loadThreadRecords(
   chat: Chat,
-  location: Pick<StoredThread, "storage" | "collection" | "initial">,
+  location: Pick<StoredThread, "collection" | "initial"> & { readonly storage: ChatStorage },
 ): Promise<ThreadRecords> {
   chat.runner?.prepare();
-  const { createThreadRecords } = await import("./persistence.js");
+  const { createThreadRecords } = (await location.storage.loadChats()) as Persistence;
   return createThreadRecords({
     ...chat,
     ...location,

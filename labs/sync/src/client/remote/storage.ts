@@ -1,6 +1,6 @@
 import type { Client, RecordStorage, StorageLock } from "@sluice/core";
 import { addUserPrefix, assertClient, type SharedDevices } from "@sluice/core/internal";
-import { memoryStorage } from "@sluice/stores";
+import { type ChatStorage, customStorage, memoryStorage } from "@sluice/stores";
 import { openIndexedDBStorage } from "@sluice/stores/internal";
 import type { DeviceLocks } from "../devices/device-lock.js";
 import { createOtherDevices } from "../devices/devices.js";
@@ -25,7 +25,7 @@ export interface RemoteStorageOptions {
 }
 
 /** Storage of conversations on a server, with a copy in this browser. */
-export interface RemoteStorage extends RecordStorage, Pick<SharedDevices, "status"> {
+export interface RemoteStorage extends ChatStorage, Pick<SharedDevices, "status"> {
   readonly devices: SharedDevices & DeviceLocks;
 }
 
@@ -81,7 +81,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     },
     status,
   };
-  return {
+  const storage = customStorage({
     read(collection) {
       const place = placeOf(client, collection);
       return place ? collections().read(place) : local.read(collection);
@@ -104,8 +104,8 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     ...(local.drop && { drop: (collection: string) => collections().drop(collection) }),
     ...(local.lock && { lock }),
     devices,
-    status,
-  };
+  });
+  return { ...storage, devices, status };
 
   /** Takes a lock of this browser. What is written by it goes to the server, too. */
   async function lock(name: string): Promise<StorageLock | undefined> {
