@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError, describeThrown } from "../vocabulary/errors.js";
 
 /** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {
@@ -25,7 +25,7 @@ export interface StandardSchema<Output = unknown> {
       readonly input: (options: {
         /** Version of JSON Schema: `"draft-07"`. */
         target: string;
-      }) => Record<string, unknown>;
+      }) => Record<string, unknown> | Promise<Record<string, unknown>>;
     };
   };
 }
@@ -69,32 +69,35 @@ export type Checked<Output> =
   | { readonly issues: readonly PathIssue[] };
 
 /**
- * Rejects a schema that cannot have a JSON Schema, before the converter is loaded.
+ * Rejects a schema without a JSON Schema.
  *
  * @throws {ConfigurationError} that begins with `path`
  */
 export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
-  if (!jsonSchema && vendor !== "valibot")
+  if (!jsonSchema)
     throw new ConfigurationError(
-      `${path}: the schema (${vendor}) cannot write its JSON Schema; add one with withJSONSchema(schema, jsonSchema)`,
+      `${path}: the schema (${vendor}) cannot write its JSON Schema; add one with withJSONSchema(schema${vendor === "valibot" ? "" : ", jsonSchema"})`,
     );
 }
 
 /**
- * Adds a JSON Schema to a schema whose library cannot write one, such as zod 3 or `zod/mini`: for `inputSchema` of a tool
- * and `outputSchema` of a chat. The schema checks and types the value; the model gets the JSON Schema.
+ * Writes the JSON Schema of a schema's input, because a model writes the input.
  *
- * @example
- * ```ts
- * const place = withJSONSchema(zodSchema, { type: "object", properties: { city: { type: "string" } } });
- * const weather = defineTool({ name: "weather", inputSchema: place, execute: () => "Sunny." });
- * ```
+ * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be converted
  */
-export function withJSONSchema<Output>(
-  { "~standard": standard }: StandardSchema<Output>,
-  jsonSchema: Readonly<Record<string, unknown>>,
-): StandardSchema<Output> {
-  return { "~standard": { ...standard, jsonSchema: { input: () => ({ ...jsonSchema }) } } };
+export async function writeJSONSchema(
+  schema: StandardSchema,
+  path: string,
+): Promise<Record<string, unknown>> {
+  assertWritable(schema, path);
+  try {
+    return { ...(await schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" })) };
+  } catch (cause) {
+    const problem = describeThrown(cause);
+    throw new ConfigurationError(`${path}: the schema can't be written as JSON Schema: ${problem}`, {
+      cause,
+    });
+  }
 }
 
 /** Checks `value` with a schema. */

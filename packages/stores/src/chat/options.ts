@@ -119,8 +119,8 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   readonly maxSteps?: number;
   /**
    * Schema of the response, which becomes `output`. The model gets it as JSON Schema after `instructions`, in JSON mode
-   * if the model supports it. A schema without a JSON Schema gives a warning: add one with `withJSONSchema`, or describe
-   * the JSON in the prompt.
+   * if the model supports it. Wrap a schema of valibot: `withJSONSchema(schema)`. A schema without a JSON Schema gives a
+   * warning, and the prompt has to describe the JSON.
    */
   readonly outputSchema?: StandardSchema<Output>;
   /** Behavior of a message that is sent while a response is in flight. @default "reject" */
