@@ -1,4 +1,4 @@
-import { ConfigurationError, describeThrown } from "../vocabulary/errors.js";
+// imports nothing: two files that load later share it, and bundlers would move its imports out of the first file
 
 /** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {
@@ -67,38 +67,6 @@ interface PathIssue {
 export type Checked<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly PathIssue[] };
-
-/**
- * Rejects a schema without a JSON Schema.
- *
- * @throws {ConfigurationError} that begins with `path`
- */
-export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
-  if (!jsonSchema)
-    throw new ConfigurationError(
-      `${path}: the schema (${vendor}) cannot write its JSON Schema; add one with withJSONSchema(schema${vendor === "valibot" ? "" : ", jsonSchema"})`,
-    );
-}
-
-/**
- * Writes the JSON Schema of a schema's input, because a model writes the input.
- *
- * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be converted
- */
-export async function writeJSONSchema(
-  schema: StandardSchema,
-  path: string,
-): Promise<Record<string, unknown>> {
-  assertWritable(schema, path);
-  try {
-    return { ...(await schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" })) };
-  } catch (cause) {
-    const problem = describeThrown(cause);
-    throw new ConfigurationError(`${path}: the schema can't be written as JSON Schema: ${problem}`, {
-      cause,
-    });
-  }
-}
 
 /** Checks `value` with a schema. */
 export async function checkBySchema<Output>(

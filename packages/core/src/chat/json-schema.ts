@@ -1,5 +1,6 @@
 import type { toJsonSchema } from "@valibot/to-json-schema";
-import { assertWritable, type StandardSchema } from "../base/standard-schema.js";
+import type { StandardSchema } from "../base/standard-schema.js";
+import { assertWritable } from "../base/write-json-schema.js";
 
 /**
  * Adds a JSON Schema to a schema whose library cannot write one: for `outputSchema` of a chat, and for `inputSchema` of a

@@ -40,7 +40,7 @@ export {
   reportStorageFailure,
 } from "../base/platform-limits.js";
 export { createRandomId, createRandomWords, OWN } from "../base/random-id.js";
-export { checkBySchema, formatIssues, writeJSONSchema } from "../base/standard-schema.js";
+export { checkBySchema, formatIssues } from "../base/standard-schema.js";
 export {
   createReader,
   createRegistry,
@@ -53,6 +53,7 @@ export { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefi
 export type { AnyRequest } from "../base/validate.js";
 export { assertAccepted, type RequestFor } from "../base/validate.js";
 export { isHTTP, isPublicHTTP } from "../base/web-address.js";
+export { writeJSONSchema } from "../base/write-json-schema.js";
 export { notResumed } from "../chat/not-resumed.js";
 export { emptyMessage } from "../chat/protocol/accumulate.js";
 export type { ChatTiming } from "../chat/protocol/delta.js";
