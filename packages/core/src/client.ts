@@ -138,7 +138,7 @@ export interface ClientOptions {
    * Receives the steps of each call and the warnings, for logs and metrics. It runs before the listeners of
    * `subscribeToEvents`. Its errors are reported as uncaught and change nothing. Without this option, development
    * builds print each warning once per rule and path, and store errors that a mistake in the code or the setup caused.
-   * Warnings about a request are emitted only in development.
+   * Warnings about a request or a response are emitted only in development.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
