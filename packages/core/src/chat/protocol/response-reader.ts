@@ -12,6 +12,8 @@ export type WireObject = Readonly<Record<string, unknown>>;
 export interface FieldReader {
   /** True once a field had an unexpected type. */
   isOdd: boolean;
+  /** True once a warning has named it. */
+  isNoted?: boolean;
   /** Text; empty if absent. */
   text(value: unknown): string;
   /** Entries of an array; none if absent. */
@@ -76,7 +78,7 @@ const none: readonly unknown[] = [];
  */
 export function createResponseReader(
   emit: (delta: ChatDelta) => void,
-  warn?: (issue: Issue) => void,
+  warn?: Warn,
   several = false,
   fields = createFieldReader(),
 ): ResponseReader {
@@ -86,7 +88,6 @@ export function createResponseReader(
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
-  let hasWarned = false;
   let hasBegun = false;
   /** True once a delta has carried content; `carried` describes the current delta. */
   let started = false;
@@ -124,8 +125,8 @@ export function createResponseReader(
         const choice = entry(value);
         if (choice && readChoice(choice)) hasContent = true;
       }
-      const counts = readUsage(chunk.usage);
-      warnOfOddField(chunk);
+      const counts = readUsage(fields, chunk.usage);
+      noteOddField(fields, chunk, warn);
       if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
@@ -134,7 +135,7 @@ export function createResponseReader(
     finish() {
       calls.finish();
       for (const { reader } of others.values()) reader.finish();
-      warnOfEnd();
+      noteEnd(finishReason, isMissingCalls(), warn);
       emit({ type: "finish", finishReason, outcome: findOutcome() });
     },
     toResult(message, timing) {
@@ -175,14 +176,6 @@ export function createResponseReader(
     // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
     return outcomes.get(finishReason.toLowerCase()) ?? (/error/i.test(finishReason) ? "error" : fallback);
-  }
-
-  function readUsage(value: unknown): ChatUsage | undefined {
-    const counts = record(value);
-    if (!counts) return undefined;
-    const isOdd = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
-    fields.isOdd ||= isOdd;
-    return isOdd ? undefined : (counts as unknown as ChatUsage);
   }
 
   /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
@@ -244,39 +237,52 @@ export function createResponseReader(
     hasText ||= type === "text-delta";
     emit({ type, text });
   }
+}
 
-  function warnOfOddField(chunk: WireObject): void {
-    try {
-      if (process.env.NODE_ENV !== "production" && warn && fields.isOdd && !hasWarned) {
-        hasWarned = true;
+/** Reads the usage of a chunk; undefined if a count is not a number. */
+function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
+  const counts = fields.record(value);
+  if (!counts) return undefined;
+  const isOdd = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
+  fields.isOdd ||= isOdd;
+  return isOdd ? undefined : (counts as unknown as ChatUsage);
+}
+
+type Warn = (issue: Issue) => void;
+
+/** Warns about the first field of an unexpected type. Not in production. */
+function noteOddField(fields: FieldReader, chunk: WireObject, warn: Warn | undefined): void {
+  try {
+    if (process.env.NODE_ENV !== "production" && warn && fields.isOdd && !fields.isNoted) {
+      fields.isNoted = true;
+      warn({
+        path: findOddField(chunk),
+        message: "has an unexpected type: it was left out",
+        rule: "chat.stream.unexpected-type",
+      });
+    }
+  } catch {}
+}
+
+/** Warns about an end without tool calls or without a `finish_reason`. Not in production. */
+function noteEnd(finishReason: string | null, lacksCalls: boolean, warn: Warn | undefined): void {
+  try {
+    if (process.env.NODE_ENV !== "production" && warn) {
+      if (lacksCalls)
         warn({
-          path: findOddField(chunk),
-          message: "has an unexpected type: it was left out",
-          rule: "chat.stream.unexpected-type",
+          path: END,
+          message: `is ${finishReason}, and the response has no tool call: nothing is called`,
+          rule: "chat.stream.calls-missing",
         });
-      }
-    } catch {}
-  }
-
-  function warnOfEnd(): void {
-    try {
-      if (process.env.NODE_ENV !== "production" && warn) {
-        if (isMissingCalls())
-          warn({
-            path: END,
-            message: `is ${finishReason}, and the response has no tool call: nothing is called`,
-            rule: "chat.stream.calls-missing",
-          });
-        if (finishReason === null)
-          warn({
-            path: END,
-            message:
-              "did not come, though the response has ended: a part of it may be missing, and no tool runs",
-            rule: "chat.unconfirmed",
-          });
-      }
-    } catch {}
-  }
+      if (finishReason === null)
+        warn({
+          path: END,
+          message:
+            "did not come, though the response has ended: a part of it may be missing, and no tool runs",
+          rule: "chat.unconfirmed",
+        });
+    }
+  } catch {}
 }
 
 function createFieldReader(): FieldReader {
