@@ -100,8 +100,8 @@ export interface ClientOptions {
   readonly user?: string | undefined;
   /**
    * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a `Request`. The body
-   * of its response may be a stream of bytes or text, a Node stream, or absent beside `text()`. No other code may read
-   * the body.
+   * of its response is a stream of bytes, which no other code may read. `standardFetch` adapts a `fetch` with other
+   * bodies.
    *
    * @default globalThis.fetch
    */

@@ -51,18 +51,3 @@ describe("a request whose code for failures is lost", () => {
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
 });
-
-test("A response without a standard stream can't be read without transport/node-body, and the client warns once", async () => {
-  const { completeChat, streamChat, client, requests } = await importWithout(["transport/node-body"], () =>
-    Object.defineProperty(Response.json({}), "body", { value: undefined }),
-  );
-  await expect(completeChat(client, question)).rejects.toMatchObject({
-    name: "ConnectionError",
-    billing: "maybe",
-  });
-  await expect(streamChat(client, question).result()).rejects.toMatchObject({
-    name: "StreamError",
-    billing: "maybe",
-  });
-  expect(requests).toEqual(["POST", "POST"]);
-});

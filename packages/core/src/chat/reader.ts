@@ -103,7 +103,7 @@ export function openReader(
   const opening = requestResponse().then((response) => {
     opened = response;
     if (!stored) noteStored(response, client);
-    const bytes = stored?.read(response) ?? createBodyReader(response, warn);
+    const bytes = stored?.read(response) ?? createBodyReader(response);
     body = readBody(client, { ...exchange, abort: expire }, bytes, { use, lose, resetsSilence: deltas.grew });
   });
   opening.catch(fail);

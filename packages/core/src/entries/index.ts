@@ -10,6 +10,7 @@ export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
+export { standardFetch } from "../transport/standard-fetch.js";
 export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 
 // Errors

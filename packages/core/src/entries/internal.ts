@@ -93,7 +93,7 @@ export {
 } from "../transport/failure.js";
 export { fetchOffers, hasOffer, isRemembered } from "../transport/fetch-offers.js";
 export { parseOffers } from "../transport/offers.js";
-export { createBodyReader, createToBytes } from "../transport/read-body.js";
+export { createBodyReader } from "../transport/read-body.js";
 export { readRefusal } from "../transport/refusal.js";
 export { requestOnce } from "../transport/request-once.js";
 export { resolveAddress } from "../transport/resolve-address.js";

@@ -2,7 +2,6 @@ import { type Client, isGatewayError } from "@sluice/core";
 import {
   createBodyReader,
   createEventParser,
-  createToBytes,
   openSpan,
   readRefusal,
   rejectOnAbort,
@@ -84,7 +83,6 @@ async function readEvents(
   onEvent: (event: ServerSentEvent) => unknown,
 ): Promise<void> {
   const reader = createBodyReader(response);
-  const bytesOf = createToBytes();
   const events: ServerSentEvent[] = [];
   const parser = createEventParser({ onEvent: (event) => void events.push(event) });
   try {
@@ -92,7 +90,7 @@ async function readEvents(
       const span = openSpan(toIdleClock(client.clock), ended.signal, SILENCE_MS, () => silent(SILENCE_MS));
       const { done, value } = await rejectOnAbort(reader.read(), span.signal).finally(span.end);
       if (done) return;
-      parser.push(await bytesOf(value));
+      parser.push(value as Uint8Array);
       for (const event of events.splice(0)) await onEvent({ ...event, data: client.scrub(event.data) });
     }
   } finally {
