@@ -1,8 +1,8 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
-import type { BodyReader } from "../transport/read-body.js";
 import { getPauses } from "../transport/pauses.js";
+import type { BodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";

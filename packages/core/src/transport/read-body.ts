@@ -93,7 +93,8 @@ export function readBody<Out>(
     // cancelling ends a pending read like the end of the body, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort(null);
-    if (!(done || ArrayBuffer.isView(value))) return lose(createUnreadableError());
+    // bytes of another realm are no instances of `Uint8Array`
+    if (!(done || (ArrayBuffer.isView(value) && "find" in value))) return lose(createUnreadableError());
     const out = use(done ? undefined : (value as Uint8Array));
     idleSince = clock.now();
     wasTouched = false;
