@@ -1,6 +1,6 @@
 import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
-import { createAPIError } from "./error-response.js";
+import { createAPIError } from "./api-error.js";
 import { readRequestId } from "./failure.js";
 import { createBodyReader } from "./read-body.js";
 
