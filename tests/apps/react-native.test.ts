@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient, generateImages, streamChat } from "@sluice/core";
+import { type ClientOptions, createClient, generateImages, standardFetch, streamChat } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { createChatStore } from "@sluice/stores";
@@ -41,7 +41,7 @@ function clientOf(options: Partial<ClientOptions> = {}) {
   const rules: string[] = [];
   const client = createClient({
     baseURL: gateway.url,
-    fetch: nativeFetch,
+    fetch: standardFetch(nativeFetch),
     random: () => 0,
     onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule ?? ""),
     ...options,
@@ -55,14 +55,22 @@ function countOf(text: string): number {
 }
 
 describe("with React Native's own fetch", () => {
-  test("an answer comes whole, and a warning names a fetch that streams", async () => {
-    const { client, rules } = clientOf();
+  test("an answer comes whole", async () => {
+    const { client } = clientOf();
     const store = createChatStore(client, { model: "delta-5.3" });
     const { outcome, messages } = await store.send("Tell me of rivers");
     expect([outcome, messages.at(-1)?.outcome]).toEqual(["complete", "complete"]);
     expect(messages.at(-1)?.content.length).toBeGreaterThan(20);
     expect(store.getSnapshot().status).toBe("ready");
-    expect(rules).toEqual(["chat.stream.no-body"]);
+  });
+
+  test("without standardFetch an answer can't be read, and the error names it", async () => {
+    const { client } = clientOf({ fetch: nativeFetch });
+    await expect(streamChat(client, question("Tell me of dams")).result()).rejects.toMatchObject({
+      name: "ConnectionError",
+      billing: "maybe",
+      message: expect.stringContaining("standardFetch(fetch)"),
+    });
   });
 
   test("an answer that the gateway cuts is no success", async () => {

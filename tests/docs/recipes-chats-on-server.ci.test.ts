@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { createClient, type RecordStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { createEventParser } from "@sluice/core/sse";
 import { createEmulator } from "@sluice/emulator";
-import { type ChatStore, createChatStore, memoryStorage, signOut } from "@sluice/stores";
+import { type ChatStorage, type ChatStore, createChatStore, memoryStorage, signOut } from "@sluice/stores";
 import { storageTests } from "@sluice/stores/testing";
 import postgres, { type Sql } from "postgres";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ import { writeFilesOfPage } from "../support/page-files.ts";
 
 type Answer = (request: Request, owner: string) => Promise<Response>;
 type Records = { createRecords(sql: Sql): Promise<Answer> };
-type Page = { serverStorage(drafts: RecordStorage): RecordStorage };
+type Page = { serverStorage(drafts: ChatStorage): ChatStorage };
 
 const page = "docs/recipes/chats-in-your-database.md";
 const files = writeFilesOfPage(page);
@@ -79,7 +79,7 @@ async function openDevice(drafts = memoryStorage()) {
   return { chat, texts, client, storage };
 }
 
-function openChat(storage: RecordStorage, client = createClient(emulator.clientOptions)): ChatStore {
+function openChat(storage: ChatStorage, client = createClient(emulator.clientOptions)): ChatStore {
   const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
   open.push(chat);
   chat.subscribe(() => {});
@@ -122,7 +122,7 @@ test("A turn on the phone shows on the laptop, and the laptop's next message fol
 test("Without a watch the phone's turn is gone from view, as the page says", async () => {
   const kept = serverStorage(memoryStorage());
   const reads: Promise<unknown>[] = [];
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...kept,
     watch: () => () => {},
     read(collection) {

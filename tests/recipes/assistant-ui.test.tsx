@@ -1,5 +1,5 @@
-import { defineTool, type RecordStorage } from "@sluice/core";
-import { GatewayProvider, memoryStorage, type UseChatStreamOptions } from "@sluice/react";
+import { defineTool } from "@sluice/core";
+import { type ChatStorage, GatewayProvider, memoryStorage, type UseChatStreamOptions } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -229,7 +229,7 @@ describe("files and pages in assistant-ui", () => {
   });
 
   test("a page that is loaded again has all branches, and goes on below the shown one", async () => {
-    const storage: RecordStorage = memoryStorage();
+    const storage: ChatStorage = memoryStorage();
     const before = open({ storage });
     await write("How deep is the sea?");
     await answers(/answer 1/);

@@ -1,6 +1,6 @@
 // @vitest-environment node
-import { type RecordStorage, streamChat } from "@sluice/core";
-import { createChatStore } from "@sluice/stores";
+import { streamChat } from "@sluice/core";
+import { type ChatStorage, createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { writeFilesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
@@ -12,7 +12,7 @@ import { newest } from "./newest.ts";
  */
 
 interface Page {
-  createItemStorage(items: object): RecordStorage;
+  createItemStorage(items: object): ChatStorage;
 }
 
 const files = writeFilesOfExample("react-native");
@@ -41,7 +41,7 @@ function memoryItems() {
 }
 
 /** Talks, opens the app again, and signs out. */
-async function liveWith(storage: RecordStorage) {
+async function liveWith(storage: ChatStorage) {
   const { client, emulator } = openGateway({ chat: numbered() });
   const open = (app = client) => createChatStore(app, { model: "delta-5.3", id: "talk", storage });
   const chat = open();

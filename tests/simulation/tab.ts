@@ -16,6 +16,7 @@ import {
   createImageStore,
   createVideoTaskList,
   createVideoTaskStore,
+  customStorage,
   type ImageStore,
   type ImageStoreOptions,
   signOut,
@@ -120,7 +121,14 @@ export function openTab(parts: TabParts): Tab {
         if ("kind" in event) steps.push({ at: page.clock.now(), event });
       },
     },
-    chat: (id) => ({ id, model: "alpha-v4.1-flash", tools, whenBusy, maxSteps: 4, storage }),
+    chat: (id) => ({
+      id,
+      model: "alpha-v4.1-flash",
+      tools,
+      whenBusy,
+      maxSteps: 4,
+      storage: customStorage(storage),
+    }),
     images: { model: "gamma-image-5-0-260128" },
     asset: { groupId: "group", onCreate: ({ id }) => void assetIds.add(id) },
     storage,

@@ -1,5 +1,5 @@
-import { createClient, createVideoTask, type RecordStorage, streamChat, watchVideoTask } from "@sluice/core";
-import { type ChatState, type ChatStore, createChatStore } from "@sluice/stores";
+import { createClient, createVideoTask, streamChat, watchVideoTask } from "@sluice/core";
+import { type ChatState, type ChatStorage, type ChatStore, createChatStore } from "@sluice/stores";
 
 /** Number of everything that was done so far. */
 export interface Done {
@@ -21,7 +21,7 @@ export interface Load {
 const MODEL = "delta-5.3";
 
 /** Opens the load of one process or page. */
-export function openLoad(baseURL: string, user: string, storage: RecordStorage): Load {
+export function openLoad(baseURL: string, user: string, storage: ChatStorage): Load {
   const page = new AbortController();
   const { signal } = page;
   const done: Done = { chats: 0, stops: 0, reconnects: 0, tasks: 0 };

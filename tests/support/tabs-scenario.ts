@@ -5,6 +5,7 @@ import {
   type ChatStore,
   type ChatTurn,
   createChatStore,
+  customStorage,
   memoryStorage,
 } from "@sluice/stores";
 import {
@@ -109,7 +110,14 @@ export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
     const model = "alpha-v4.1-flash";
     const own = createStorage(state, run, reads, released);
     const chat = run(() => {
-      const opened = createChatStore(client, { id: "a", model, tools, whenBusy, maxSteps: 3, storage: own });
+      const opened = createChatStore(client, {
+        id: "a",
+        model,
+        tools,
+        whenBusy,
+        maxSteps: 3,
+        storage: customStorage(own),
+      });
       opened.subscribe(() => {});
       return opened;
     });

@@ -1,4 +1,4 @@
-import { type Client, createClient, defineTool, type RecordStorage, type Tool } from "@sluice/core";
+import { type Client, createClient, defineTool, type Tool } from "@sluice/core";
 import { idempotency } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { createEmulator } from "@sluice/emulator";
@@ -6,6 +6,7 @@ import { imageTool, videoTool } from "@sluice/media";
 import {
   type ChatOptionsFor,
   type ChatState,
+  type ChatStorage,
   type ChatStore,
   createChatStore,
   memoryStorage,
@@ -54,7 +55,7 @@ function page(
     send = toGateway,
     proxy,
   }: {
-    storage?: RecordStorage;
+    storage?: ChatStorage;
     id?: string;
     dies?: (request: Request) => boolean;
     send?: Send;
@@ -86,7 +87,7 @@ function page(
 }
 
 /** Records that a page that is gone has left, under a name whose locks nobody holds. */
-async function left(storage: RecordStorage) {
+async function left(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
   await copy.write(`chat/${id}`, await storage.read("chat/a"));

@@ -1,5 +1,11 @@
-import { createClient, defineTool, type RecordStorage, streamResumption } from "@sluice/core";
-import { type ChatStoreOptions, type ChatTurn, createChatStore, memoryStorage } from "@sluice/stores";
+import { createClient, defineTool, streamResumption } from "@sluice/core";
+import {
+  type ChatStorage,
+  type ChatStoreOptions,
+  type ChatTurn,
+  createChatStore,
+  memoryStorage,
+} from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish, says } from "../../packages/worker-proxy/test/support/upstream.js";
@@ -19,7 +25,7 @@ type Fault = "lose" | "kill" | undefined;
 type Options = Partial<ChatStoreOptions> & { faults?: Fault[]; retries?: number };
 
 /** A page before the proxy, with a network that loses what the test says. */
-function page(storage: RecordStorage, { faults = [], retries = 0, ...options }: Options = {}) {
+function page(storage: ChatStorage, { faults = [], retries = 0, ...options }: Options = {}) {
   let die: () => void = () => {};
   const killed = new Promise<void>((resolve) => {
     die = resolve;
@@ -50,7 +56,7 @@ function page(storage: RecordStorage, { faults = [], retries = 0, ...options }: 
 }
 
 /** Opens what a page that is gone has left in its storage, under a name whose locks nobody holds. */
-async function reopened(storage: RecordStorage) {
+async function reopened(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
   await copy.write(`chat/${id}`, await storage.read("chat/a"));

@@ -1,5 +1,5 @@
-import { createClient, type RecordStorage, streamResumption } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
+import { createClient, streamResumption } from "@sluice/core";
+import { type ChatStorage, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish } from "../../packages/worker-proxy/test/support/upstream.js";
@@ -22,7 +22,7 @@ function begun(first: string) {
 }
 
 /** A page whose connections can be cut, as by a tunnel or a reload: without a word to anybody. */
-function page(storage: RecordStorage, id = "a") {
+function page(storage: ChatStorage, id = "a") {
   const connections: AbortController[] = [];
   const client = createClient({
     baseURL: proxy.address,
@@ -64,7 +64,7 @@ function until({ chat }: Page, isReached: () => boolean): Promise<void> {
 }
 
 /** Records that a closed page left behind, in a storage that no tab uses. */
-async function left(storage: RecordStorage) {
+async function left(storage: ChatStorage) {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
   const records = () => storage.read("chat/a");

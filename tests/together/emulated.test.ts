@@ -5,6 +5,7 @@ import {
   createClient,
   isGatewayError,
   streamChat,
+  withJSONSchema,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
@@ -84,7 +85,7 @@ describe("a chat with a schema", () => {
     "returns a value of that schema from %s, although the user does not describe it",
     async (model) => {
       const { client } = gateway();
-      const options = { model, outputSchema: recipe, instructions: "You are a cook." };
+      const options = { model, outputSchema: withJSONSchema(recipe), instructions: "You are a cook." };
       const chat = createChatStore(client, options as ChatStoreOptions);
       expect(await chat.send("A recipe for tea")).toMatchObject({ outcome: "complete" });
       expect(v.is(recipe, chat.getSnapshot().output)).toBe(true);

@@ -1,4 +1,4 @@
-import type { RecordStorage } from "@sluice/core";
+import { type ChatStorage, customStorage } from "@sluice/stores";
 
 /** The part of AsyncStorage that is used. Version 2 calls it `multiGet`, `multiSet` and `multiRemove`, with pairs. */
 interface Items {
@@ -8,8 +8,8 @@ interface Items {
   removeMany(keys: string[]): Promise<void>;
 }
 
-export function createItemStorage(items: Items): RecordStorage {
-  return {
+export function createItemStorage(items: Items): ChatStorage {
+  return customStorage({
     async read(collection) {
       const start = `${collection}\n`;
       const keys = (await items.getAllKeys()).filter((key) => key.startsWith(start));
@@ -27,5 +27,5 @@ export function createItemStorage(items: Items): RecordStorage {
       await items.removeMany((await items.getAllKeys()).filter(isWithin));
     },
     watch: () => () => {}, // an app has one page
-  };
+  });
 }

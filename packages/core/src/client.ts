@@ -99,8 +99,8 @@ export interface ClientOptions {
   readonly user?: string | undefined;
   /**
    * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a `Request`. The body
-   * of its response may be a stream of bytes or text, a Node stream, or absent beside `text()`. No other code may read
-   * the body.
+   * of its response is a stream of bytes, which no other code may read. `standardFetch` adapts a `fetch` with other
+   * bodies.
    *
    * @default globalThis.fetch
    */
@@ -137,7 +137,7 @@ export interface ClientOptions {
    * Receives the steps of each call and the warnings, for logs and metrics. It runs before the listeners of
    * `subscribeToEvents`. Its errors are reported as uncaught and change nothing. Without this option, development
    * builds print each warning once per rule and path, and store errors that a mistake in the code or the setup caused.
-   * Warnings about a request are emitted only in development.
+   * Warnings about a request or a response are emitted only in development.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */

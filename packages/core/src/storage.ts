@@ -17,7 +17,8 @@ export interface StorageLock {
  *
  * A record is any value with a JSON form, and is read as its JSON: a `Date` as text, a `Map` as an empty object,
  * without undefined fields. Collections and keys are any text. An app can implement its own storage with the first
- * three functions. `storageTests` of `@sluice/stores/testing` tests it.
+ * three functions. Chats take it through `customStorage` of `@sluice/stores`. `storageTests` of
+ * `@sluice/stores/testing` tests it.
  */
 export interface RecordStorage {
   /**

@@ -50,19 +50,24 @@ describe("a request whose code for failures is lost", () => {
     await expect(completeChat(client, question)).rejects.toMatchObject(refused);
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
-});
 
-test("A response without a standard stream can't be read without transport/node-body, and the client warns once", async () => {
-  const { completeChat, streamChat, client, requests } = await importWithout(["transport/node-body"], () =>
-    Object.defineProperty(Response.json({}), "body", { value: undefined }),
-  );
-  await expect(completeChat(client, question)).rejects.toMatchObject({
-    name: "ConnectionError",
-    billing: "maybe",
+  test.each<[string, () => Response, object]>([
+    [
+      "an error",
+      () => Response.json({ error: { message: "No.", code: "busy" } }),
+      { message: "No.", code: "busy" },
+    ],
+    [
+      "a page",
+      () => new Response("<html><title>Log in</title></html>"),
+      { body: expect.stringContaining("Log in") },
+    ],
+  ])("A stream that is %s with status 200 is no success", async (_, answer, error) => {
+    const { streamChat, client } = await importWithout(["transport/repeat"], answer);
+    await expect(streamChat(client, question).result()).rejects.toMatchObject({
+      name: "APIError",
+      status: 200,
+      ...error,
+    });
   });
-  await expect(streamChat(client, question).result()).rejects.toMatchObject({
-    name: "StreamError",
-    billing: "maybe",
-  });
-  expect(requests).toEqual(["POST", "POST"]);
 });

@@ -179,18 +179,6 @@ test("a caller who aborts while the body of a refusal is read gets the abort", a
   expect(body.cancelled).toBe(true);
 });
 
-test("a refusal is read whole in a runtime without streams", async () => {
-  const { client } = clientOf(() => {
-    const answer = Response.json({ error: { message: "no such model" } }, { status: 400 });
-    const text = answer.text();
-    return Object.defineProperties(answer, {
-      body: { value: undefined },
-      text: { value: () => text },
-    });
-  });
-  expect(await catchError(completeChat(client, question))).toMatchObject({ message: "no such model" });
-});
-
 describe("a request that cannot be made", () => {
   const circular: Record<string, unknown> = { model: "delta-5.3" };
   circular.messages = circular;

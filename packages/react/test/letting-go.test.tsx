@@ -1,5 +1,4 @@
-import type { RecordStorage } from "@sluice/core";
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { type ChatStorage, GatewayProvider, useChatStream } from "@sluice/react";
 import { memoryStorage } from "@sluice/stores";
 import { act, render } from "@testing-library/react";
 import { StrictMode } from "react";
@@ -19,12 +18,12 @@ import {
 const MINUTE = 60_000;
 let chat: ReturnType<typeof useChatStream>;
 
-function Chat({ id, storage }: { id: string; storage: RecordStorage | undefined }) {
+function Chat({ id, storage }: { id: string; storage: ChatStorage | undefined }) {
   chat = useChatStream({ id, model: "delta-5.3", ...(storage && { storage }) });
   return <p>{chat.messages.map(({ content }) => content).join(", ")}</p>;
 }
 
-function renderPage(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
+function renderPage(Mode: typeof StrictMode | null = null, storage?: ChatStorage) {
   const clock = stoppedClock();
   const connection = openBody();
   const long = { firstChunkMs: 1e9, chunkMs: 1e9 };
@@ -109,7 +108,7 @@ test("A chat with a streaming response stays until the response has ended, and f
 test("A chat stays until its storage has written it", async () => {
   const memory = memoryStorage();
   let isFull = true;
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...memory,
     write: (...given) =>
       isFull ? Promise.reject(new DOMException("full", "QuotaExceededError")) : memory.write(...given),

@@ -1,6 +1,7 @@
-import { type Client, createClient, type RecordStorage } from "@sluice/core";
+import { type Client, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import {
+  type ChatStorage,
   GatewayProvider,
   useAsset,
   useAttachments,
@@ -27,7 +28,7 @@ const png = () =>
     type: "image/png",
   });
 
-function usePage(storage: RecordStorage) {
+function usePage(storage: ChatStorage) {
   return {
     chat: useChatStream({ id: "a", model: "delta-5.3", storage }),
     conversations: useConversations({ storage, activeId: "a" }),
@@ -44,7 +45,7 @@ let page: ReturnType<typeof usePage>;
 /** The client of the last commit. */
 let user: Client | undefined;
 
-function App({ client, storage }: { client: Client; storage: RecordStorage }) {
+function App({ client, storage }: { client: Client; storage: ChatStorage }) {
   const current = usePage(storage);
   useLayoutEffect(() => {
     page = current;
@@ -53,7 +54,7 @@ function App({ client, storage }: { client: Client; storage: RecordStorage }) {
   return null;
 }
 
-async function show(client: Client, storage: RecordStorage): Promise<void> {
+async function show(client: Client, storage: ChatStorage): Promise<void> {
   root ??= createRoot(document.body.appendChild(document.createElement("div")));
   root.render(
     <GatewayProvider client={client}>
@@ -77,7 +78,7 @@ function createUserClient(emulator: ReturnType<typeof createEmulator>, scope: st
 }
 
 /** Notes the names that reach the browser. */
-function noteNames(inner: RecordStorage) {
+function noteNames(inner: ChatStorage) {
   const names = { locks: new Set<string>(), channels: new Set<string>() };
   const collections = new Set<string>();
   const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => Promise<unknown>;
@@ -100,7 +101,7 @@ function noteNames(inner: RecordStorage) {
       return act(collection, ...rest);
     };
   };
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...inner,
     read: note(inner.read),
     write: note(inner.write),

@@ -1,13 +1,13 @@
 import { locks } from "node:worker_threads";
-import type { RecordStorage } from "@sluice/core";
 import {
+  type ChatStorage,
   GatewayProvider,
   type UseConversationsOptions,
   type UseConversationsResult,
   useChatStream,
   useConversations,
 } from "@sluice/react";
-import { memoryStorage, signOut } from "@sluice/stores";
+import { customStorage, memoryStorage, signOut } from "@sluice/stores";
 import { act, configure, render, waitFor } from "@testing-library/react";
 import { Fragment, StrictMode } from "react";
 import { renderToString } from "react-dom/server";
@@ -45,6 +45,7 @@ interface Held {
 interface PageProps extends UseConversationsOptions {
   /** Id of the chat that is shown. @default activeId */
   readonly chatId?: string;
+  readonly storage?: ChatStorage;
 }
 
 function Shell({ held, chatId, ...options }: PageProps & { held: Held }) {
@@ -54,7 +55,7 @@ function Shell({ held, chatId, ...options }: PageProps & { held: Held }) {
   return shownId === undefined ? null : <Conversation held={held} id={shownId} storage={options.storage} />;
 }
 
-function Conversation({ held, id, storage }: { held: Held; id: string; storage: RecordStorage | undefined }) {
+function Conversation({ held, id, storage }: { held: Held; id: string; storage: ChatStorage | undefined }) {
   held.chat = useChatStream({ id, model: "delta-5.3", ...(storage && { storage }) });
   return null;
 }
@@ -63,7 +64,7 @@ function Conversation({ held, id, storage }: { held: Held; id: string; storage: 
  * A tab of an app: another one over the same storage is another tab, or the page after a reload. Effects run twice in
  * StrictMode, and once in the Fragment of a production build.
  */
-function openTab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = StrictMode) {
+function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) {
   const clock = stoppedClock();
   const events: { type: string }[] = [];
   const connections = Array.from({ length: 8 }, openBody);
@@ -140,9 +141,9 @@ function openTab(options: UseConversationsOptions = {}, Mode: typeof StrictMode 
 }
 
 /** A storage that reports no writes of its own tab, as IndexedDB does not. */
-const alone = (): RecordStorage => ({ ...memoryStorage(), watch: () => () => {} });
+const alone = (): ChatStorage => ({ ...memoryStorage(), watch: () => () => {} });
 
-const opened = async (options: UseConversationsOptions = {}, Mode = StrictMode) => {
+const opened = async (options: PageProps = {}, Mode = StrictMode) => {
   const page = openTab(options, Mode);
   await waitFor(() => expect(page.list().isRestoring).toBe(false));
   return page;
@@ -275,7 +276,7 @@ test("renameFolder() makes one list and one write of a thousand conversations", 
     new Map([["other", record("Cars")], ...ids.map((id) => [id, record("Nature")] as const)]),
   );
   const writes: number[] = [];
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...kept,
     write(collection, changes) {
       writes.push(changes.size);
@@ -714,7 +715,7 @@ test("a removed conversation with a message that can't be deleted is kept for th
   const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt: 1, revision: 3 };
   await kept.write("conversations", new Map([["old", record]]));
   await kept.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
-  const write: RecordStorage["write"] = (collection, changes) =>
+  const write: ChatStorage["write"] = (collection, changes) =>
     collection === "chat/old"
       ? Promise.reject(new Error("the disk is broken"))
       : kept.write(collection, changes);
@@ -975,13 +976,13 @@ test("records that cannot be read are left out", async () => {
 
 test("a storage that is refused leaves a list of this page, and is reported", async () => {
   const refused = () => Promise.reject(new Error("the disk is broken"));
-  const storage: RecordStorage = {
+  const storage = customStorage({
     read: refused,
     write: refused,
     watch() {
       throw new Error("the disk is broken");
     },
-  };
+  });
   const page = await opened({ storage });
   const id = create(page);
   await page.ask(id, "Why?");
@@ -1024,7 +1025,7 @@ test("a row that did not change is the same object", async () => {
 describe("what is unread", () => {
   const list = "conversations";
   const record = { title: "Otters", createdAt: 1, updatedAt: 1, revision: 1 };
-  const readSeen = async (storage: RecordStorage) => (await storage.read(list)).get("~seen/a");
+  const readSeen = async (storage: ChatStorage) => (await storage.read(list)).get("~seen/a");
   const news = (at: number, time = 5) => new Map([["~news/a", { at, time }]]);
   const unread = (page: ReturnType<typeof openTab>) => page.list().conversations.map((one) => one.isUnread);
 

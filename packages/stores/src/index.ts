@@ -56,6 +56,11 @@ export { type ErrorMessages, errorMessages } from "./errors/error-messages.js";
 
 // Storages
 
-export { memoryStorage } from "./storage/memory.js";
+export {
+  type ChatStorage,
+  customStorage,
+  indexedDBStorage,
+  memoryStorage,
+  webStorage,
+} from "./chat/storages.js";
 export { signOut } from "./storage/sign-out.js";
-export { indexedDBStorage, webStorage } from "./storage/storages.js";

@@ -1,5 +1,11 @@
-import { type ClientOptions, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatMessage, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
+import { type ClientOptions, defineTool } from "@sluice/core";
+import {
+  type ChatMessage,
+  type ChatStorage,
+  type ChatStoreOptions,
+  createChatStore,
+  memoryStorage,
+} from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
@@ -92,7 +98,7 @@ describe("The idempotency key of a response", () => {
   function devices(answer: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
     const { client, requests } = clientOf(() => answer(count++));
-    const open = (storage: RecordStorage | undefined, own: Partial<ChatStoreOptions> = {}) =>
+    const open = (storage: ChatStorage | undefined, own: Partial<ChatStoreOptions> = {}) =>
       createChatStore(client, {
         id: "a",
         model: "alpha-v4.1-flash",
@@ -100,10 +106,7 @@ describe("The idempotency key of a response", () => {
         ...options,
         ...own,
       } as ChatStoreOptions);
-    const copyStorage = async (
-      storage: RecordStorage,
-      isCopied: (record: unknown) => boolean = () => true,
-    ) => {
+    const copyStorage = async (storage: ChatStorage, isCopied: (record: unknown) => boolean = () => true) => {
       const copy = memoryStorage();
       const records = [...(await storage.read("chat/a"))].filter(([, record]) => isCopied(record));
       await copy.write("chat/a", new Map(records));

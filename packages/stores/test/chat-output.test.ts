@@ -6,7 +6,9 @@ import { checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { createChat, createLiveChat } from "./support/chat.js";
 
-const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
+const recipe = withJSONSchema(
+  v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) }),
+);
 
 describe("a chat with a schema", () => {
   test("sends JSON mode, and returns the response as a checked value", async () => {
@@ -47,7 +49,7 @@ describe("a chat with a schema", () => {
     });
     const chat = createChatStore(client, {
       model: "alpha-v4.1-flash",
-      outputSchema: v.object({ at: v.custom<string>((at) => typeof at === "string") }),
+      outputSchema: withJSONSchema(v.object({ at: v.custom<string>((at) => typeof at === "string") })),
     });
     expect(await chat.send("When? Answer in JSON")).toMatchObject({ outcome: "complete" });
     expect(warnings).toMatchObject([{ path: "outputSchema", rule: "chat.output-schema" }]);
@@ -85,10 +87,11 @@ describe("a chat with a schema", () => {
     const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
-    const schema = checkOnly(() => true);
-    await createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: schema }).send("Answer in JSON");
+    for (const outputSchema of [checkOnly(() => true), v.object({})])
+      await createChatStore(client, { model: "alpha-v4.1-flash", outputSchema }).send("Answer in JSON");
     expect(warnings).toMatchObject([
-      { path: "outputSchema", message: expect.stringContaining("withJSONSchema") },
+      { path: "outputSchema", message: expect.stringContaining("withJSONSchema(schema, jsonSchema)") },
+      { path: "outputSchema", message: expect.stringContaining("withJSONSchema(schema)") },
     ]);
   });
 

@@ -1,5 +1,11 @@
-import { defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, memoryStorage, type SendOptions } from "@sluice/stores";
+import { defineTool } from "@sluice/core";
+import {
+  type ChatStorage,
+  type ChatStoreOptions,
+  createChatStore,
+  memoryStorage,
+  type SendOptions,
+} from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
@@ -393,7 +399,7 @@ describe("a queue whose storage is full", () => {
   function createFullStorage() {
     const storage = memoryStorage();
     const disk = { isFull: false };
-    const full: RecordStorage = {
+    const full: ChatStorage = {
       ...storage,
       async write(...given) {
         if (disk.isFull) throw new DOMException("there is no room left", "QuotaExceededError");

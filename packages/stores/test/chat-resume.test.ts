@@ -1,12 +1,11 @@
+import { defineTool, StreamError, streamChat, streamResumption, TimeoutError } from "@sluice/core";
 import {
-  defineTool,
-  type RecordStorage,
-  StreamError,
-  streamChat,
-  streamResumption,
-  TimeoutError,
-} from "@sluice/core";
-import { type ChatMessage, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
+  type ChatMessage,
+  type ChatStorage,
+  type ChatStoreOptions,
+  createChatStore,
+  memoryStorage,
+} from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
@@ -457,7 +456,7 @@ describe("stopping a resumable stream", () => {
 
 /** Opens a page with a chat in `storage`, behind a proxy with resumable streams. */
 function openPage(
-  storage: RecordStorage,
+  storage: ChatStorage,
   events: readonly string[],
   cuts: Parameters<typeof serveStored>[1],
   options: Partial<ChatStoreOptions> = {},
@@ -473,7 +472,7 @@ function openPage(
 
 /** Creates a storage with the records of a closed page, which no tab uses. */
 async function createLeftStorage(
-  storage: RecordStorage,
+  storage: ChatStorage,
   change: (message: ChatMessage) => object = (message) => message,
 ) {
   const id = `left-${Math.random()}`;
@@ -783,7 +782,7 @@ describe("a reloaded chat", () => {
     const again = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    const storage: RecordStorage = {
+    const storage: ChatStorage = {
       ...left.storage,
       async read(collection) {
         reads += 1;
@@ -813,7 +812,7 @@ describe("a reloaded chat", () => {
 
   test("continues the response in one of two tabs, even with a slow storage", async () => {
     const left = await createInterruptedStorage(counted);
-    const storage: RecordStorage = {
+    const storage: ChatStorage = {
       ...left.storage,
       write: async (...change) => {
         await waitUntilIdle();

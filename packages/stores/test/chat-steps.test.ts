@@ -1,5 +1,11 @@
-import { type ClientEvent, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStore, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
+import { type ClientEvent, defineTool } from "@sluice/core";
+import {
+  type ChatStorage,
+  type ChatStore,
+  type ChatStoreOptions,
+  createChatStore,
+  memoryStorage,
+} from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
@@ -24,7 +30,7 @@ const failures = {
 type Failure = keyof typeof failures;
 
 /** Creates a chat with several responses, a call in each but the last, and one failure. */
-function createFailingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
+function createFailingChat(failure: Failure | undefined, at: number, storage?: ChatStorage) {
   let answered = 0;
   let isOver = failure === undefined;
   const ran: string[] = [];

@@ -1,5 +1,4 @@
-import type { RecordStorage } from "@sluice/core";
-import { memoryStorage } from "@sluice/stores";
+import { type ChatStorage, memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { settled } from "../../core/test/support/gateway.js";
 import { readStored } from "./support/tabs.js";
@@ -7,7 +6,7 @@ import { readStored } from "./support/tabs.js";
 test("a chat reads 10,000 messages in one call, and writes them in two", async () => {
   const kept = memoryStorage();
   const calls: string[] = [];
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...kept,
     read(collection) {
       calls.push("read");

@@ -1,5 +1,12 @@
 import { ConfigurationError, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatMessage, type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
+import {
+  type ChatMessage,
+  type ChatStorage,
+  type ChatStore,
+  createChatStore,
+  customStorage,
+  memoryStorage,
+} from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
@@ -8,7 +15,7 @@ import { hasCall, until } from "./support/chat.js";
 import { openTab, readStored } from "./support/tabs.js";
 
 /** Creates a storage with the records of a closed page, which no tab uses. */
-async function createLeftStorage(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
+async function createLeftStorage(storage: ChatStorage): Promise<{ storage: ChatStorage; id: string }> {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
   await copy.write(`chat/${id}`, await storage.read("chat/a"));
@@ -42,11 +49,11 @@ describe("a chat with a storage", () => {
 
   test("works with a custom storage whose watch returns no function, and reports it", async () => {
     const memory = memoryStorage();
-    const storage: RecordStorage = {
+    const storage = customStorage({
       read: (collection) => memory.read(collection),
       write: (collection, changes) => memory.write(collection, changes),
       watch: (async () => {}) as never,
-    };
+    });
     const { chat, events, answer } = openTab(storage);
     await until(chat, ({ isRestoring }) => !isRestoring);
     const turn = chat.send("Hello");
@@ -183,7 +190,7 @@ describe("a chat with a storage", () => {
   test("ignores an older copy that arrives late", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
-    const slow: RecordStorage = {
+    const slow: ChatStorage = {
       ...storage,
       watch: (collection, listener) =>
         storage.watch(collection, (changes) => void late.push(() => listener(changes))),
@@ -371,12 +378,44 @@ describe("a chat with a storage", () => {
     expect((await readStored(storage)).texts()).toEqual([]);
   });
 
+  test("uses an object of a class by customStorage()", async () => {
+    class Records implements RecordStorage {
+      readonly #memory = memoryStorage();
+      read(collection: string) {
+        return this.#memory.read(collection);
+      }
+      write(collection: string, changes: ReadonlyMap<string, unknown>) {
+        return this.#memory.write(collection, changes);
+      }
+      watch(...given: Parameters<RecordStorage["watch"]>) {
+        return this.#memory.watch(...given);
+      }
+    }
+    const records = new Records();
+    const { chat, answer } = openTab(customStorage(records));
+    await until(chat, ({ isRestoring }) => !isRestoring);
+    const turn = chat.send("Hello");
+    await settled();
+    answer(0, textAnswer("Hi"));
+    await turn;
+    chat.close();
+    await settled();
+    expect((await readStored(customStorage(records))).texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("rejects a storage that brings no code for chats, and names the function that adds it", () => {
+    const { loadChats: _, ...storage } = memoryStorage();
+    expect(() => openTab(storage as ChatStorage)).toThrow(
+      "storage: can't store chats; give customStorage(storage)",
+    );
+  });
+
   test("continues without a failing storage, and emits an event", async () => {
-    const broken: RecordStorage = {
+    const broken = customStorage({
       read: () => Promise.reject(new Error("no access")),
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
       watch: () => () => {},
-    };
+    });
     const { chat, answer, events } = await readStored(broken);
     expect(chat.getSnapshot().isRestoring).toBe(false);
     const turn = chat.send("Hello");
@@ -391,7 +430,7 @@ describe("a chat with a storage", () => {
   test("writes records that did not fit with the next change", async () => {
     const storage = memoryStorage();
     let isFull = true;
-    const small: RecordStorage = {
+    const small: ChatStorage = {
       ...storage,
       write: (collection, changes) =>
         isFull ? Promise.reject(new Error("full")) : storage.write(collection, changes),
@@ -489,7 +528,7 @@ describe("a chat with a storage", () => {
   test("writes a response in flight once a second, not for each delta", async () => {
     const storage = memoryStorage();
     const writes: ReadonlyMap<string, unknown>[] = [];
-    const counting: RecordStorage = {
+    const counting: ChatStorage = {
       ...storage,
       write: (collection, changes) => {
         writes.push(changes);
@@ -514,10 +553,7 @@ describe("a chat with a storage", () => {
   });
 
   describe("when the page is closed (with simulated events)", () => {
-    async function textsAfterClose(
-      storage: RecordStorage,
-      opened: RecordStorage,
-    ): Promise<readonly string[]> {
+    async function textsAfterClose(storage: ChatStorage, opened: ChatStorage): Promise<readonly string[]> {
       onTestFinished(() => void vi.unstubAllGlobals());
       const window = new EventTarget();
       vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
@@ -544,7 +580,7 @@ describe("a chat with a storage", () => {
 
     test("writes pending changes while an earlier write is in flight", async () => {
       const storage = memoryStorage();
-      const endless: RecordStorage = {
+      const endless: ChatStorage = {
         ...storage,
         async write(collection, changes) {
           await storage.write(collection, changes);
@@ -558,7 +594,7 @@ describe("a chat with a storage", () => {
   test("releases the storage on close, and opens it again at the next use", async () => {
     const storage = memoryStorage();
     let watchers = 0;
-    const counting: RecordStorage = {
+    const counting: ChatStorage = {
       ...storage,
       watch: (collection, listener) => {
         watchers += 1;
@@ -584,7 +620,7 @@ describe("a chat with a storage", () => {
 
   test("reports a message that cannot be written once, with its id, and writes all others", async () => {
     const storage = memoryStorage();
-    const small: RecordStorage = {
+    const small: ChatStorage = {
       ...storage,
       async write(collection, changes) {
         if (JSON.stringify([...changes]).length > 2000) throw new DOMException("full", "QuotaExceededError");
@@ -669,7 +705,7 @@ describe("a chat with a storage", () => {
     await sending;
     await settled();
     let failing = 1;
-    const storage: RecordStorage = {
+    const storage: ChatStorage = {
       ...inner,
       read: (collection) =>
         failing-- > 0 ? Promise.reject(new Error("connection lost")) : inner.read(collection),

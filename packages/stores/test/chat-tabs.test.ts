@@ -1,5 +1,5 @@
-import { defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatMessage, type ChatStore, memoryStorage } from "@sluice/stores";
+import { defineTool } from "@sluice/core";
+import { type ChatMessage, type ChatStorage, type ChatStore, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { frame, settled } from "../../core/test/support/gateway.js";
@@ -32,7 +32,7 @@ function workOn(id: string, messageId: string): () => void {
   return () => leave();
 }
 
-async function storeMessages(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
+async function storeMessages(storage: ChatStorage, id: string, messages: readonly object[]): Promise<void> {
   const records = messages.map((message, index) => {
     const key = String(index + 1);
     return [
@@ -309,7 +309,7 @@ describe("a chat in several tabs", () => {
     let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
     const passed: ReadonlyMap<string, unknown>[] = [];
     const writes: ReadonlyMap<string, unknown>[] = [];
-    const left: RecordStorage = {
+    const left: ChatStorage = {
       ...kept,
       write(collection, changes) {
         writes.push(changes);
@@ -320,7 +320,7 @@ describe("a chat in several tabs", () => {
         receive(structuredClone(changes));
       },
     };
-    const right: RecordStorage = {
+    const right: ChatStorage = {
       ...kept,
       watch(collection, listener) {
         // the client also listens for sign-outs
@@ -409,9 +409,9 @@ describe("a chat in several tabs", () => {
   });
 
   /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
-  function lateStorage(kept: RecordStorage) {
+  function lateStorage(kept: ChatStorage) {
     let notices: (() => void)[] | undefined;
-    const late: RecordStorage = {
+    const late: ChatStorage = {
       ...kept,
       watch: (collection, listener) =>
         kept.watch(collection, (changes) => {
@@ -458,7 +458,7 @@ describe("a chat in several tabs", () => {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const slow: RecordStorage = {
+    const slow: ChatStorage = {
       ...storage,
       async write(collection, changes) {
         if (changes.has("2")) await released;
@@ -631,7 +631,7 @@ test("the lock of a first turn is requested before other tabs can read that the 
   });
   const storage = memoryStorage();
   // like a database: other tabs read only written records
-  const write: RecordStorage["write"] = async (collection, records) => {
+  const write: ChatStorage["write"] = async (collection, records) => {
     await settled();
     if (JSON.stringify([...records.values()]).includes("assistant")) order.push("write");
     return storage.write(collection, records);

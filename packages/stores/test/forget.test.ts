@@ -1,5 +1,4 @@
-import type { RecordStorage } from "@sluice/core";
-import { createVideoTaskStore, memoryStorage, signOut } from "@sluice/stores";
+import { type ChatStorage, createVideoTaskStore, memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
@@ -7,10 +6,10 @@ import { until } from "./support/chat.js";
 import { listStored, openPage, request } from "./support/scoped-pages.js";
 
 /** Creates a storage whose writes wait while they are held, except for the notice of a tab. */
-function createSlowStorage(inner: RecordStorage) {
+function createSlowStorage(inner: ChatStorage) {
   let held: Promise<void> | undefined;
   let release: () => void = () => {};
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...inner,
     async write(collection, changes) {
       if (!collection.includes("forgotten")) await held;
@@ -149,7 +148,7 @@ describe("Signing out", () => {
     const inner = memoryStorage();
     let isIll = false;
     const ill = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
-    const storage: RecordStorage = {
+    const storage: ChatStorage = {
       ...inner,
       write: (name, changes) => (isIll ? ill() : inner.write(name, changes)),
       drop: (name) => (isIll ? ill() : (inner.drop?.(name) ?? Promise.resolve())),
@@ -188,7 +187,7 @@ describe("Signing out", () => {
   test("removes nothing that is written afterwards, even if its own notice arrives late", async () => {
     const inner = memoryStorage();
     const late: (() => void)[] = [];
-    const storage: RecordStorage = {
+    const storage: ChatStorage = {
       ...inner,
       watch: (collection, listener) =>
         inner.watch(collection, (records) => {

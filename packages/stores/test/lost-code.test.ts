@@ -62,9 +62,9 @@ function serveStoredStream({ method, headers }: Request): Response {
 }
 
 describe("a resumable stream that breaks off", () => {
-  test("It can still be resumed after a reload without chat/structured-output, and retry() returns the value", async () => {
+  test("It can still be resumed after a reload without chat/json-later, and retry() returns the value", async () => {
     const { createChatStore, memoryStorage, client, requests } = await openPageWithout(
-      ["chat/structured-output"],
+      ["chat/json-later"],
       serveStoredStream,
     );
     const storage = memoryStorage();
@@ -124,8 +124,8 @@ describe("a chat whose own code can't be loaded", () => {
     return { ...page, chat, storage };
   }
 
-  test("A response with tool calls stays without chat/tool-calls, and no tool runs", async () => {
-    const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/tool-calls"], () =>
+  test("A response with tool calls stays without chat/json-later, and no tool runs", async () => {
+    const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/json-later"], () =>
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
     const execute = vi.fn();
@@ -147,7 +147,7 @@ describe("a chat whose own code can't be loaded", () => {
   test.each([
     ["a history with tool calls", "chat/history"],
     ["prepareMessages", "chat/history"],
-    ["a schema", "chat/structured-output"],
+    ["a schema", "chat/json-later"],
   ])(
     "A message that is not sent without the code for %s stays, and retry() sends it",
     async (part, module) => {

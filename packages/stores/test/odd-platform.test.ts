@@ -4,6 +4,7 @@ import {
   createClient,
   createVideoTask,
   generateImages,
+  standardFetch,
   streamChat,
   toResponse,
 } from "@sluice/core";
@@ -34,6 +35,15 @@ function createResponse(body: unknown, status = 200): Response {
   const response = new Response(null, { status });
   Object.defineProperty(response, "body", { value: body });
   return response;
+}
+
+/** A client whose `fetch` is adapted. */
+function openAdapted(answer: (nth: number) => Response) {
+  const requests: Request[] = [];
+  const { client } = clientOf(() => new Response(), {
+    fetch: standardFetch(async (request) => answer(requests.push(request))),
+  });
+  return { client, requests };
 }
 
 async function* readPieces(text: string, made: (piece: string) => unknown) {
@@ -76,16 +86,16 @@ function encodeWhole(piece: string): Uint8Array {
   return encoded(rest ? text.slice(0, -1) : text);
 }
 
-describe.each(bodies)("A response whose body is %s", (_, made) => {
+describe.each(bodies)("With standardFetch, a response whose body is %s", (_, made) => {
   test("is read as a stream and as JSON", async () => {
-    const { client } = clientOf((__, nth) => createResponse(made(nth === 1 ? streamed : whole)));
+    const { client } = openAdapted((nth) => createResponse(made(nth === 1 ? streamed : whole)));
     expect((await streamChat(client, question).result()).message.content).toBe(words);
     expect((await completeChat(client, question)).message.content).toBe(words);
   });
 
   test("is an error with the gateway's message, and is not repeated", async () => {
     const refusal = JSON.stringify({ error: { message: `no ${words}`, code: "bad" } });
-    const { client, requests } = clientOf(() => createResponse(made(refusal), 400));
+    const { client, requests } = openAdapted(() => createResponse(made(refusal), 400));
     expect(await catchError(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       status: 400,
@@ -95,7 +105,7 @@ describe.each(bodies)("A response whose body is %s", (_, made) => {
   });
 
   test("is closed when the caller stops", async () => {
-    const { client } = clientOf(() => createResponse(made(frame({ content: "Hi" }).repeat(50))));
+    const { client } = openAdapted(() => createResponse(made(frame({ content: "Hi" }).repeat(50))));
     const stream = streamChat(client, question);
     for await (const delta of stream) if (delta.type === "text-delta") break;
     expect(stream.snapshot.content).toContain("Hi");
@@ -146,11 +156,13 @@ describe("A response whose body was read by other code", () => {
 
 test("A body of another type is an error that names the fix", async () => {
   for (const piece of [5, {}, null]) {
-    const { client } = clientOf(() => createResponse(createStream("a", () => piece)));
-    expect(await catchError(streamChat(client, question).result())).toMatchObject({
-      message: expect.stringMatching(/Uint8Array/),
-      billing: "maybe",
-    });
+    for (const open of [clientOf, openAdapted]) {
+      const { client } = open(() => createResponse(createStream("a", () => piece)));
+      expect(await catchError(streamChat(client, question).result())).toMatchObject({
+        message: expect.stringContaining("no stream of bytes"),
+        billing: "maybe",
+      });
+    }
   }
 });
 

@@ -1,5 +1,6 @@
-import type { Clock, RecordStorage } from "@sluice/core";
+import type { Clock } from "@sluice/core";
 import {
+  type ChatStorage,
   createAssetStore,
   createImageStore,
   createVideoTaskStore,
@@ -182,7 +183,7 @@ describe("a video behind a proxy with idempotency", () => {
   ) => {
     const proxy = openOnce(gateway, { ...once, ...options });
     /** Opens a page over a storage. */
-    const visit = (storage: RecordStorage, clock?: Clock) => {
+    const visit = (storage: ChatStorage, clock?: Clock) => {
       const client = proxy.page(clock && { clock });
       const video = createVideoTaskStore(client, { storage });
       return { video, entries: () => listVideoTasks(client, { storage }) };
@@ -276,7 +277,7 @@ describe("a video behind a proxy with idempotency", () => {
     const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { offers: null });
     const storage = memoryStorage();
     const held: (() => void)[] = [];
-    const late: RecordStorage = {
+    const late: ChatStorage = {
       ...storage,
       watch: (collection, listener) =>
         storage.watch(collection, (changes) => void held.push(() => listener(changes))),

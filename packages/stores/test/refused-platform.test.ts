@@ -1,5 +1,6 @@
-import type { ClientEvent, RecordStorage, Store } from "@sluice/core";
+import type { ClientEvent, Store } from "@sluice/core";
 import {
+  type ChatStorage,
   createAssetStore,
   createChatStore,
   createImageStore,
@@ -73,7 +74,7 @@ async function waitForState<State>(
 const isOver = ({ status }: { readonly status: string }) => status === "success";
 
 /** Uses every store in a tab, and expects each to succeed with one request. */
-async function useEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
+async function useEverything(tab: ReturnType<typeof openTab>, storage?: ChatStorage): Promise<void> {
   const { client, posts } = tab;
   const task = createVideoTaskStore(client, { storage });
   void task.create(video);
@@ -232,7 +233,7 @@ test("A task that is reset during the query of the locks is neither stored nor s
   const { client, requests } = openTab();
   const kept = memoryStorage();
   const writes: string[] = [];
-  const write: RecordStorage["write"] = (collection, records) => {
+  const write: ChatStorage["write"] = (collection, records) => {
     writes.push(collection);
     return kept.write(collection, records);
   };

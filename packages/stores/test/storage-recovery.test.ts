@@ -1,5 +1,11 @@
-import type { Clock, RecordStorage } from "@sluice/core";
-import { createChatStore, createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
+import type { Clock } from "@sluice/core";
+import {
+  type ChatStorage,
+  createChatStore,
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+} from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
@@ -21,7 +27,7 @@ function createFailingStorage() {
     refuses: (_: unknown): boolean => false,
     reads: "well" as "well" | "failing",
   };
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...kept,
     read: (collection) =>
       disk.reads === "failing"
@@ -41,7 +47,7 @@ function createFailingStorage() {
 }
 
 /** Opens a page with a chat over a storage. The response to each question is "to " and its text. */
-function openPage(storage: RecordStorage, clock = stoppedClock()) {
+function openPage(storage: ChatStorage, clock = stoppedClock()) {
   const events: string[] = [];
   const { client, requests } = clientOf(
     async (request) => {
@@ -72,7 +78,7 @@ function openPage(storage: RecordStorage, clock = stoppedClock()) {
 }
 
 /** Lists the texts that a page shows after a reload. */
-async function reload(storage: RecordStorage): Promise<readonly string[]> {
+async function reload(storage: ChatStorage): Promise<readonly string[]> {
   const { chat, texts } = openPage(storage);
   await until(chat, ({ isRestoring }) => !isRestoring);
   return texts();
@@ -277,7 +283,7 @@ function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: numb
       while (waiting.length > 0) await waiting.shift()?.();
     },
   };
-  const storage: RecordStorage = {
+  const storage: ChatStorage = {
     ...kept,
     async write(collection, changes) {
       disk.asked += 1;
@@ -408,7 +414,7 @@ test("The real end of a response that its tab could not write wins over the gues
 
 describe("A list of videos whose storage fails", () => {
   const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-  const open = (storage: RecordStorage) => {
+  const open = (storage: ChatStorage) => {
     const clock = stoppedClock();
     let made = 0;
     const { client } = clientOf(

@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { RecordStorage } from "@sluice/core";
-import { type ChatMessage, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import { type ChatMessage, type ChatStorage, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { createContext, use, useCallback, useEffect, useMemo } from "react";
 import { isAway, isOfOffline } from "../server.js";
 import { type ChatSettings, hasTools, targetOf, tools } from "./settings.js";
@@ -45,7 +44,7 @@ export function lastQuestion(messages: readonly ChatMessage[]): string | undefin
 }
 
 /** Shows a chat with the settings of the room. A message that is sent while an answer is in flight is queued. */
-export function useChat(id: string, settings: ChatSettings, storage?: RecordStorage) {
+export function useChat(id: string, settings: ChatSettings, storage?: ChatStorage) {
   const instructions = settings.instructions.trim();
   const chat = useChatStream({
     id,

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage, StorageStatus, Store } from "@sluice/core";
-import { indexedDBStorage, memoryStorage } from "@sluice/stores";
+import { type ChatStorage, customStorage, indexedDBStorage, memoryStorage } from "@sluice/stores";
 import { createConnection } from "./connection.js";
 import { assertStorable, createCopy } from "./copy.js";
 import { isEqual, isObject, isText } from "./json.js";
@@ -24,7 +24,7 @@ export interface RemoteStorageOptions {
 }
 
 /** Storage of conversations on a server, with a copy in this browser. */
-export interface RemoteStorage extends RecordStorage {
+export interface RemoteStorage extends ChatStorage {
   /** State of the sync. It is the same in all tabs, and survives a reload. */
   readonly status: Store<StorageStatus>;
   /**
@@ -88,6 +88,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const sync = createSync(client, copy, connection);
 
   const storage: RemoteStorage = {
+    loadChats: customStorage(base).loadChats,
     async read(collection) {
       const synced = findSynced(collection);
       return synced === undefined ? local.read(collection) : copy.read(use(synced));

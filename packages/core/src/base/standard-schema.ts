@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../vocabulary/errors.js";
+// imports nothing: two files that load later share it, and bundlers would move its imports out of the first file
 
 /** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {
@@ -25,7 +25,7 @@ export interface StandardSchema<Output = unknown> {
       readonly input: (options: {
         /** Version of JSON Schema: `"draft-07"`. */
         target: string;
-      }) => Record<string, unknown>;
+      }) => Record<string, unknown> | Promise<Record<string, unknown>>;
     };
   };
 }
@@ -55,35 +55,6 @@ interface SchemaIssue {
           }
       )[]
     | undefined;
-}
-
-/**
- * Rejects a schema that cannot have a JSON Schema, before the converter is loaded.
- *
- * @throws {ConfigurationError} that begins with `path`
- */
-export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
-  if (!jsonSchema && vendor !== "valibot")
-    throw new ConfigurationError(
-      `${path}: the schema (${vendor}) cannot write its JSON Schema; add one with withJSONSchema(schema, jsonSchema)`,
-    );
-}
-
-/**
- * Adds a JSON Schema to a schema whose library cannot write one, such as zod 3 or `zod/mini`: for `inputSchema` of a tool
- * and `outputSchema` of a chat. The schema checks and types the value; the model gets the JSON Schema.
- *
- * @example
- * ```ts
- * const place = withJSONSchema(zodSchema, { type: "object", properties: { city: { type: "string" } } });
- * const weather = defineTool({ name: "weather", inputSchema: place, execute: () => "Sunny." });
- * ```
- */
-export function withJSONSchema<Output>(
-  { "~standard": standard }: StandardSchema<Output>,
-  jsonSchema: Readonly<Record<string, unknown>>,
-): StandardSchema<Output> {
-  return { "~standard": { ...standard, jsonSchema: { input: () => ({ ...jsonSchema }) } } };
 }
 
 /** Result of a check: the value, or the problem. */

@@ -1,5 +1,6 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { createAPIError } from "../transport/api-error.js";
 import { isRecord } from "../transport/error-response.js";
 import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
@@ -70,7 +71,12 @@ function parseStreamedResult(
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createResponseReader(fold.add, client.warn, several);
-  const parser = createStreamParser(answer, client.scrub, () => {});
+  const parser = createStreamParser(
+    answer,
+    client.scrub,
+    () => {},
+    (body, context) => createAPIError({ status: 200 }, body, context),
+  );
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
   const { end, isWhole } = parser;

@@ -1,12 +1,15 @@
 import { callAfter, callAtLimit } from "../base/clock.js";
 import { noteStored } from "../base/note-options.js";
 import type { Client } from "../client.js";
+import type { ErrorFields } from "../transport/error-response.js";
 import { readRequestId } from "../transport/failure.js";
 import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
 import {
   closeExchange,
+  createPlainError,
   type Exchange,
   emitStep,
+  loadRepeats,
   openExchange,
   type RequestOptions,
   send,
@@ -24,7 +27,9 @@ import {
   type StreamMetadata,
 } from "./protocol/stream-error.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
+import { createStreamPath } from "./protocol/stream-path.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
+import { stopStored } from "./stop-stored.js";
 
 /** Origin of a response: a request, or the proxy that stores it. */
 export interface ResponseSource {
@@ -103,7 +108,7 @@ export function openReader(
   const opening = requestResponse().then((response) => {
     opened = response;
     if (!stored) noteStored(response, client);
-    const bytes = stored?.read(response) ?? createBodyReader(response, warn);
+    const bytes = stored?.read(response) ?? createBodyReader(response);
     body = readBody(client, { ...exchange, abort: expire }, bytes, { use, lose, resetsSilence: deltas.grew });
   });
   opening.catch(fail);
@@ -181,7 +186,9 @@ export function openReader(
 
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<void> {
-    if (parser.end) fail(parser.end.toError?.(readState()));
+    const error = parser.end?.toError?.(readState());
+    if (error instanceof Promise) return error.then(fail);
+    if (parser.end) fail(error);
     if (settlement.isOver) return Promise.resolve();
     if (answer.finished && body && !isInGrace) {
       isInGrace = true;
@@ -266,12 +273,21 @@ function stopAtProxy(
   response: Response | undefined,
   headers: RequestOptions["headers"],
 ): void {
-  const id = response?.headers.get("x-stream-id");
-  if (id)
-    import("./stop-stored-later.js").then(
-      (module) => module.stopStored(client, id, headers),
-      () => {},
-    );
+  const path = createStreamPath(response?.headers.get("x-stream-id"));
+  if (path)
+    void loadRepeats().then((loaded) => loaded && stopStored(loaded.requestOnce, client, path, headers));
+}
+
+/** Describes a body without a response by code that is loaded for errors only. */
+async function createRefusal(
+  body: string,
+  context: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
+): Promise<Error> {
+  const loaded = await loadRepeats();
+  return (
+    loaded?.createAPIError({ status: 200 }, body, context) ??
+    createPlainError(200, body, context.requestId, context.fields)
+  );
 }
 
 /** Creates the deltas of one response, independent of the network and the clock. */
@@ -287,9 +303,7 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
   let isAlive = false;
   const deltas = {
     answer,
-    parser: createStreamParser(answer, scrub, () => {
-      isAlive = deltas.hasContent = true;
-    }),
+    parser: createStreamParser(answer, scrub, noteContent, createRefusal),
     hasContent: false,
     get message() {
       return fold.message;
@@ -327,6 +341,10 @@ function createDeltas(onBegin: () => void, warn: Client["warn"], scrub: Client["
     },
   };
   return deltas;
+
+  function noteContent(): void {
+    isAlive = deltas.hasContent = true;
+  }
 
   function add(delta: ChatDelta): void {
     if (delta.type !== "usage" && delta.type !== "finish") onBegin();

@@ -1,9 +1,10 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
-import type { BodyReader } from "../transport/node-body.js";
 import { getPauses } from "../transport/pauses.js";
+import type { BodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
+import { requestOnce } from "../transport/request-once.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
 import { createStreamPath } from "./protocol/stream-path.js";
@@ -172,7 +173,8 @@ function openResumedBytes(
       return true;
     },
     stop() {
-      if (id !== undefined) void stopStored(client, id, headers);
+      const path = createStreamPath(id);
+      if (path) void stopStored(requestOnce, client, path, headers);
       id = undefined;
     },
   };

@@ -1,15 +1,18 @@
 import type { Client } from "../client.js";
-import { requestOnce } from "../transport/request-once.js";
-import { createStreamPath } from "./protocol/stream-path.js";
+import type { requestOnce } from "../transport/request-once.js";
 
-/** Stops a stored response, which the proxy would otherwise read to its end. Never rejects. */
+/**
+ * Stops a stored response, which the proxy would otherwise read to its end. Never rejects.
+ *
+ * @param request `requestOnce`, which few pages load
+ */
 export async function stopStored(
+  request: typeof requestOnce,
   client: Client,
-  streamId: string,
+  path: string,
   headers: RequestInit["headers"],
 ): Promise<void> {
-  const path = createStreamPath(streamId);
   // `keepalive`: the request survives the end of the page
   const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
-  if (path) await requestOnce(client, path, init, ({ body }) => body?.cancel()).catch(() => {});
+  await request(client, path, init, ({ body }) => body?.cancel()).catch(() => {});
 }

@@ -1,6 +1,6 @@
 import { parseJSON } from "../transport/error-response.js";
 import { MAX_LENGTH } from "../transport/event-stream.js";
-import { createBodyReader, createToBytes } from "../transport/read-body.js";
+import { createBodyReader } from "../transport/read-body.js";
 import { isErrorEvent } from "./protocol/reported-error.js";
 
 const GAP = "events of the stored response are missing";
@@ -35,7 +35,6 @@ export interface StoredConnection {
 /** Opens a connection. `cursor` knows the events of earlier connections. */
 export function openStoredConnection(response: Response, cursor: EventCursor): StoredConnection {
   const reader = createBodyReader(response);
-  const bytesOf = createToBytes();
   const decoder = new TextDecoder();
   /** Text of an incomplete event. */
   let text = "";
@@ -52,7 +51,7 @@ export function openStoredConnection(response: Response, cursor: EventCursor): S
       try {
         const { done, value } = await reader.read();
         if (connection.lost) return "";
-        if (!done) return takeEvents(decoder.decode(await bytesOf(value), { stream: true }));
+        if (!done) return takeEvents(decoder.decode(value as Uint8Array, { stream: true }));
         connection.rest = text;
         connection.lost = {};
       } catch (cause) {

@@ -1,6 +1,8 @@
 import { noteUnknownOptions, print } from "../base/note-options.js";
-import { assertWritable, type StandardSchema } from "../base/standard-schema.js";
+import type { StandardSchema } from "../base/standard-schema.js";
+import { assertWritable, writeJSONSchema } from "../base/write-json-schema.js";
 import { ConfigurationError } from "../vocabulary/errors.js";
+import { withJSONSchema } from "./json-schema.js";
 import type { ToolDefinition } from "./protocol/tool-schema.js";
 
 /** A file that a tool has created, such as a video. */
@@ -131,16 +133,15 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   const { needsApproval = false, timeoutMs = TIMEOUT_MS } = options;
   if (typeof inputSchema !== "object" && typeof inputSchema !== "function")
     throw new ConfigurationError(`inputSchema: the tool "${name}" needs the schema of its arguments`);
-  const schema = isSchema<Input>(inputSchema) ? inputSchema : undefined;
   const path = `inputSchema of the tool "${name}"`;
-  if (schema) assertWritable(schema, path);
+  const schema = isSchema<Input>(inputSchema) ? addJSONSchema(inputSchema, path) : undefined;
   return {
     name,
     async definition() {
       const described = {
         name,
         ...(description !== undefined && { description }),
-        parameters: schema ? await loadJSONSchema(schema, path) : { ...inputSchema },
+        parameters: schema ? await writeJSONSchema(schema, path) : { ...inputSchema },
       };
       return { type: "function", function: described };
     },
@@ -151,10 +152,10 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   };
 }
 
-/** Converts a schema to JSON Schema. Loads the converter for the first tool with a schema. */
-async function loadJSONSchema(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
-  const { writeJSONSchema } = await import("./json-schema.js");
-  return writeJSONSchema(schema, path);
+/** @throws {ConfigurationError} for a schema without a JSON Schema */
+function addJSONSchema<Input>(schema: StandardSchema<Input>, path: string): StandardSchema<Input> {
+  if (schema["~standard"].vendor !== "valibot") assertWritable(schema, path);
+  return withJSONSchema(schema);
 }
 
 function isSchema<Input>(schema: object): schema is StandardSchema<Input> {

@@ -18,7 +18,7 @@ export { createRandomId } from "../base/random-id.js";
 export { checkBySchema } from "../base/standard-schema.js";
 export { createOptionsReader, createStore, type StoreControl } from "../base/store.js";
 export type { RequestFor } from "../base/validate.js";
-export { writeJSONSchema } from "../chat/json-schema.js";
+export { writeJSONSchema } from "../base/write-json-schema.js";
 export { isImageURL } from "../chat/protocol/image-url.js";
 export { readStoredChat } from "../chat/read-stored.js";
 export { assertImageRequest } from "../images/schema.js";

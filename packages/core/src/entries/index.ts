@@ -3,13 +3,14 @@
 // The client
 
 export type { Clock } from "../base/clock.js";
-export { type StandardSchema, withJSONSchema } from "../base/standard-schema.js";
+export type { StandardSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
 export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
+export { standardFetch } from "../transport/standard-fetch.js";
 export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 
 // Errors
@@ -62,6 +63,7 @@ export type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
 // Chat
 
 export { completeChat } from "../chat/complete.js";
+export { withJSONSchema } from "../chat/json-schema.js";
 export { applyDelta } from "../chat/protocol/accumulate.js";
 export type { AssistantMessage, ChatDelta, ChatResult, ChatUsage } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";

@@ -1,13 +1,7 @@
 import { ConnectionError, isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
-import {
-  createAPIError,
-  type ErrorFields,
-  excerpt,
-  findErrorFields,
-  isRecord,
-  parseJSON,
-} from "./error-response.js";
+import { createAPIError } from "./api-error.js";
+import { type ErrorFields, excerpt, findErrorFields, isRecord, parseJSON } from "./error-response.js";
 import { readRequestId } from "./failure.js";
 import { readText } from "./read-body.js";
 import {

@@ -1,38 +1,29 @@
 import { callAfter } from "../base/clock.js";
-import { type Issue, ResponseError, TimeoutError } from "../vocabulary/errors.js";
+import { ConnectionError, ResponseError, TimeoutError } from "../vocabulary/errors.js";
 import { excerpt } from "./error-response.js";
-import type { BodyReader } from "./node-body.js";
 import type { Connection, Exchange } from "./send.js";
 
-/**
- * Creates a reader of a response's body. A custom `fetch` may return a Node stream, no stream, or a locked one. The
- * code for these is loaded on demand.
- *
- * @param warn gets the warning about a `fetch` that does not stream
- */
-export function createBodyReader(response: Response, warn?: (issue: Issue) => void): BodyReader {
-  const { body } = response;
-  if (typeof body?.getReader === "function" && !body.locked && !response.bodyUsed) return body.getReader();
-  const loading = loadNodeBody().then((odd) => odd.createNodeReader(response, warn));
-  loading.catch(() => {});
+/** The reader of a body, as in the Streams standard. */
+export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "cancel">;
+
+/** Creates a reader of a response's body. It rejects for a body that is no stream, or that other code has read. */
+export function createBodyReader({ body, bodyUsed }: Response): BodyReader {
+  if (typeof body?.getReader === "function" && !body.locked && !bodyUsed) return body.getReader();
   return {
-    read: async () => (await loading).read(),
-    cancel: async (reason) => (await loading).cancel(reason),
+    async read() {
+      if (body === null) return { done: true, value: undefined };
+      throw createUnreadableError();
+    },
+    cancel: async () => {},
   };
 }
 
-function loadNodeBody(): Promise<typeof import("./node-body.js")> {
-  return import("./node-body.js");
-}
-
-/** Creates a function that converts a piece of a body to bytes. Loads the converter for other pieces on demand. */
-export function createToBytes(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
-  let loading: Promise<(piece: unknown) => Uint8Array> | undefined;
-  return (piece) => {
-    if (piece instanceof Uint8Array) return piece;
-    loading ??= loadNodeBody().then((odd) => odd.createNodeToBytes());
-    return loading.then((bytesOf) => bytesOf(piece));
-  };
+/** Creates the error of a body that cannot be read. */
+export function createUnreadableError(): ConnectionError {
+  return new ConnectionError(
+    "the response can't be read, and may be billed: its body is no stream of bytes, or was read before; give createClient `fetch: standardFetch(fetch)`, or read `response.clone()`",
+    "maybe",
+  );
 }
 
 /** The bytes of a response, read one piece at a time. */
@@ -77,7 +68,6 @@ export function readBody<Out>(
 ): ByteReader<Out> {
   const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
-  const toBytes = createToBytes();
   const closed = new AbortController();
   let silentSince: number | undefined;
   let isWaiting = false;
@@ -103,8 +93,9 @@ export function readBody<Out>(
     // cancelling ends a pending read like the end of the body, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort(null);
-    const bytes = done ? undefined : toBytes(value);
-    const out = bytes instanceof Promise ? bytes.then(use, handleFailure) : use(bytes);
+    // bytes of another realm are no instances of `Uint8Array`
+    if (!(done || (ArrayBuffer.isView(value) && "find" in value))) return lose(createUnreadableError());
+    const out = use(done ? undefined : (value as Uint8Array));
     idleSince = clock.now();
     wasTouched = false;
     return out;

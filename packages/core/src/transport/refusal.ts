@@ -1,8 +1,8 @@
 import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
-import { createAPIError } from "./error-response.js";
+import { createAPIError } from "./api-error.js";
 import { readRequestId } from "./failure.js";
-import { createBodyReader, createToBytes } from "./read-body.js";
+import { createBodyReader } from "./read-body.js";
 
 /**
  * Reads the error of a response with an error status. The status decides, so a truncated, stalled or endless body is
@@ -41,14 +41,13 @@ const REFUSAL_MS = 5000;
 async function readStart(response: Response, clock: Clock, caller: AbortSignal): Promise<string> {
   const { signal, end } = openSpan(clock, caller, REFUSAL_MS, () => undefined);
   const reader = createBodyReader(response);
-  const toBytes = createToBytes();
   const decoder = new TextDecoder();
   let text = "";
   try {
     while (text.length < REFUSAL_LENGTH) {
       const { done, value } = await rejectOnAbort(reader.read(), signal);
       if (done) break;
-      text += decoder.decode(await toBytes(value), { stream: true });
+      text += decoder.decode(value as Uint8Array, { stream: true });
     }
   } catch {
     // the body was truncated or stalled

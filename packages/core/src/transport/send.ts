@@ -3,7 +3,7 @@ import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
 import {
-  type APIError,
+  APIError,
   addBilling,
   ConfigurationError,
   cleanError,
@@ -25,7 +25,7 @@ import type {
   CallUsage,
   ClientEvent,
 } from "../vocabulary/events.js";
-import { createAPIError, isRecord } from "./error-response.js";
+import { type ErrorFields, isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import { resolveAddress } from "./resolve-address.js";
@@ -351,7 +351,7 @@ type Repeats = typeof import("./repeat.js");
  * Loads the code that reads rejections and repeats requests; undefined if loading fails. Few requests need it, so it
  * loads with the first failure, or when a page is idle after the first response.
  */
-async function loadRepeats(): Promise<Repeats | undefined> {
+export async function loadRepeats(): Promise<Repeats | undefined> {
   return repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
 }
 
@@ -481,9 +481,18 @@ export async function send(
     const loaded = await loadRepeats();
     if (loaded) return loaded.readRefusal(response, client, signal);
     response.body?.cancel().catch(() => {});
-    const fields = { message: `HTTP ${response.status}` };
-    return createAPIError(response, "", { requestId: readRequestId(response), fields });
+    return createPlainError(response.status, "", readRequestId(response));
   }
+}
+
+/** Creates the error of a response, for a page that could not load the code that describes the body. */
+export function createPlainError(
+  status: number,
+  body: string,
+  requestId: string | undefined,
+  { message = `HTTP ${status}`, type, code, param }: ErrorFields = {},
+): APIError {
+  return new APIError(message, { status, type, code, param, body }, { requestId });
 }
 
 const KEY_HEADER = "idempotency-key";

@@ -247,19 +247,6 @@ describe("an answer", () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("is read whole without a body to stream, with a warning that names a fetch that streams", async () => {
-    const response = streamAnswer(frame({ content: "Hello" }) + end);
-    const text = await response.clone().text();
-    Object.defineProperty(response, "body", { value: undefined });
-    response.text = async () => text;
-    const messages: string[] = [];
-    const { client } = clientOf(() => response, {
-      onEvent: (each) => each.type === "warning" && messages.push(each.issue.message),
-    });
-    expect((await streamChat(client, question).result()).message.content).toBe("Hello");
-    expect(messages).toEqual([expect.stringContaining("expo/fetch")]);
-  });
-
   test("JSON that breaks off leaves no timer behind", async () => {
     const clock = stoppedClock();
     const connection = openBody();
@@ -268,22 +255,6 @@ describe("an answer", () => {
     await connection.wanted();
     connection.drop();
     expect(await error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
-    await settled();
-    expect(clock.sleeping()).toBe(0);
-  });
-
-  test("JSON is read once without a body to stream", async () => {
-    const texts = [JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hello" } }] })];
-    const response = new Response();
-    Object.defineProperty(response, "body", { value: undefined });
-    response.text = async () => {
-      const text = texts.shift();
-      if (text === undefined) throw new TypeError("the body was read before");
-      return text;
-    };
-    const clock = stoppedClock();
-    const { client } = clientOf(() => response, { clock });
-    expect((await completeChat(client, question)).message.content).toBe("Hello");
     await settled();
     expect(clock.sleeping()).toBe(0);
   });

@@ -1,5 +1,6 @@
 import { type ChatModel, ValidationError } from "@sluice/core";
 import { chatModels, isImageURL } from "@sluice/core/extend";
+import { readSignedType, toDataURI } from "@sluice/core/files";
 
 /** An image of a message: a file, an http(s) URL or a data URL. */
 export type ImageInput = Blob | URL | string;
@@ -34,8 +35,6 @@ export async function readImageURLs(
 }
 
 async function toDataURL(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
-  // loaded with the first file, because most chats send none
-  const { readSignedType, toDataURI } = await import("../files/data-uri-later.js");
   const type = await readSignedType(blob, signal);
   if (type === undefined || !accepted.includes(type))
     refuse(

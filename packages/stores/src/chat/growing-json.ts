@@ -13,7 +13,7 @@ let loading: Promise<void> | undefined;
 
 /** Loads the parser of partial JSON, which most chats never need. If loading fails, JSON is parsed once it is complete. */
 export function loadJSONReader(): Promise<void> {
-  loading ??= import("./parser-later.js").then(
+  loading ??= import("./json-later.js").then(
     ({ createPartialJSON }) => {
       create = createPartialJSON;
     },

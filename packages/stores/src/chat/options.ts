@@ -1,9 +1,10 @@
-import type { ChatModel, ChatRequestMessage, RecordStorage, StandardSchema, Tool } from "@sluice/core";
+import type { ChatModel, ChatRequestMessage, StandardSchema, Tool } from "@sluice/core";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
 import type { ChatParams, SharedChatParams } from "./params.js";
 import type { TurnRunner } from "./runner.js";
+import type { ChatStorage } from "./storages.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** Model of the requests. It decides which parameters exist. */
@@ -108,8 +109,8 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   readonly maxSteps?: number;
   /**
    * Schema of the response, which becomes `output`. The model gets it as JSON Schema after `instructions`, in JSON mode
-   * if the model supports it. A schema without a JSON Schema gives a warning: add one with `withJSONSchema`, or describe
-   * the JSON in the prompt.
+   * if the model supports it. Wrap a schema of valibot: `withJSONSchema(schema)`. A schema without a JSON Schema gives a
+   * warning, and the prompt has to describe the JSON.
    */
   readonly outputSchema?: StandardSchema<Output>;
   /**
@@ -126,10 +127,11 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /** Minimum time between two notifications while a response streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
   /**
-   * Storage of the thread between page loads; needs `id`. Tabs with the same `id` and storage show the same messages. The
-   * chat waits at most 3 s for the storage. If the storage fails, the chat works in memory and emits `storage-error`.
+   * Storage of the thread between page loads, such as `indexedDBStorage()`; needs `id`. `customStorage` adapts your own.
+   * Tabs with the same `id` and storage show the same messages. The chat waits at most 3 s for the storage. If the storage
+   * fails, the chat works in memory and emits `storage-error`.
    */
-  readonly storage?: RecordStorage;
+  readonly storage?: ChatStorage;
   /**
    * Runs the turns elsewhere, e.g. on a server. `tools`, `instructions`, `prepareMessages` and `outputSchema` are then its
    * own.

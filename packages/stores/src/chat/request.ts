@@ -31,9 +31,7 @@ export function createRequest(
     history,
     typeof instructions === "function" ? instructions() : instructions,
     outputSchema &&
-      import("./structured-output.js").then(({ createJSONParts }) =>
-        createJSONParts(client, model, outputSchema),
-      ),
+      import("./json-later.js").then(({ createJSONParts }) => createJSONParts(client, model, outputSchema)),
     ...readDefinitions(tools),
   ]).then(([messages, text, json, ...definitions]) =>
     combine(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),

@@ -95,7 +95,7 @@ export function createResponse(
       }
       const { outcome, timing, finishReason } = await stream.result();
       // if the code fails to load, the response counts as stored: `retry` reads it again, free of charge
-      const parser = schema && outcome === "complete" && (await import("./structured-output.js"));
+      const parser = schema && outcome === "complete" && (await import("./json-later.js"));
       isComplete = true;
       if (outcome === "error") throw createFailedError(finishReason, stream.snapshot);
       if (objectReader) await loadJSONReader();

@@ -1,9 +1,10 @@
-import type { Client, RecordStorage } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import { rejectOnAbort, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ChatTurn } from "./message.js";
+import type { ChatStorage } from "./storages.js";
 import type { ThreadRecords } from "./thread-records.js";
 import { createUnsentTurn } from "./turn-ends.js";
 
@@ -49,8 +50,8 @@ export interface StorageSession {
  */
 export function createStorageSession(
   client: Client,
-  storage: RecordStorage | undefined,
-  load: (storage: RecordStorage) => Promise<ThreadRecords>,
+  storage: ChatStorage | undefined,
+  load: (storage: ChatStorage) => Promise<ThreadRecords>,
   onRead: () => void,
   forget: () => unknown,
 ): StorageSession {
@@ -97,7 +98,7 @@ export function createStorageSession(
     return phase === "reading" && reading ? reading.then(act) : Promise.resolve(act());
   }
 
-  async function read(from: RecordStorage): Promise<void> {
+  async function read(from: ChatStorage): Promise<void> {
     const { signal } = opened;
     unregister = registerForget(client, forget);
     try {
@@ -109,7 +110,7 @@ export function createStorageSession(
     onRead();
   }
 
-  async function restore(from: RecordStorage, signal: AbortSignal): Promise<void> {
+  async function restore(from: ChatStorage, signal: AbortSignal): Promise<void> {
     records ??= await load(from).catch((cause) => {
       // the code could not be loaded: the next call tries again
       close();

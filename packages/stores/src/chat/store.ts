@@ -43,8 +43,10 @@ import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import type { CallDecision } from "./runner.js";
 import { createStorageSession, type StorageSession } from "./storage-session.js";
+import type { ChatStorage } from "./storages.js";
 import type { StoredThread } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
+import type { ThreadRecords } from "./thread-records.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 import {
   BUSY,
@@ -82,6 +84,8 @@ function createChat(client: Client, own: ReadOptions): Chat {
   const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
+  if (records && typeof records.loadChats !== "function")
+    throw new ConfigurationError("storage: can't store chats; give customStorage(storage)");
   assertId(id);
   const storage = createStorageSession(
     client,
@@ -134,12 +138,15 @@ function createChat(client: Client, own: ReadOptions): Chat {
   return chat;
 }
 
-/** Loads the code that reads and writes a thread in a storage. */
+type Persistence = typeof import("./persistence.js");
+
+/** Opens a thread in a storage, which brings the code. */
 async function loadThreadRecords(
   chat: Chat,
-  location: Pick<StoredThread, "storage" | "collection" | "initial">,
+  location: Pick<StoredThread, "collection" | "initial"> & { readonly storage: ChatStorage },
 ): Promise<ThreadRecords> {
-  const [{ createThreadRecords }] = await Promise.all([import("./persistence.js"), loadRunner(chat)]);
+  const [persistence] = await Promise.all([location.storage.loadChats(), loadRunner(chat)]);
+  const { createThreadRecords } = persistence as Persistence;
   return createThreadRecords({
     ...chat,
     ...location,

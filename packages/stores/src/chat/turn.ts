@@ -275,7 +275,7 @@ function isOvertaken(thread: Thread, id: string): boolean {
 /** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { client, chatId, thread, options, owner, refresh } = turn;
-  turn.loading ??= import("./tool-calls.js").then(({ createToolCalls }) => {
+  turn.loading ??= import("./json-later.js").then(({ createToolCalls }) => {
     turn.calls = createToolCalls({
       client,
       chatId,

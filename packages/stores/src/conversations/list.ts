@@ -4,7 +4,7 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import type { ChatState } from "../chat/state.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
-import { memoryStorage } from "../storage/memory.js";
+import { openMemoryStorage } from "../storage/memory.js";
 import { readWhenPossible } from "../storage/wait.js";
 import { createConversationActivity } from "./activity.js";
 import { type ConversationListState, createListing } from "./listing.js";
@@ -93,7 +93,7 @@ export function createConversationList(
 ): ConversationList {
   noteOptions("createConversationList or useConversations", options, client);
   const { createTitle = createDefaultTitle, restoreMs = 10_000 } = options;
-  const storage = getClientStorage(client, options.storage ?? memoryStorage());
+  const storage = getClientStorage(client, options.storage ?? openMemoryStorage());
   const records = createConversationRecords(client, storage, () => store.flush());
   const tracked = new Set<string>();
   const activity = createConversationActivity(client, {

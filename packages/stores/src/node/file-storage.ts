@@ -1,6 +1,7 @@
 import { watch } from "node:fs";
-import type { RecordStorage, StorageLock } from "@sluice/core";
+import type { StorageLock } from "@sluice/core";
 import { isolate } from "@sluice/core/extend";
+import { type ChatStorage, storesChats } from "../chat/storages.js";
 import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "../storage/record-texts.js";
 import { createFileLocks } from "./file-locks.js";
 import { type Line, openJournal } from "./journal.js";
@@ -26,7 +27,7 @@ import { type Line, openJournal } from "./journal.js";
  * await createBatch(client, requests, { id: "reefs", storage }).run();
  * ```
  */
-export function fileStorage(path: string): RecordStorage {
+export function fileStorage(path: string): ChatStorage {
   const journal = openJournal(path);
   const locks = createFileLocks(journal, catchUp);
   const collections = new Map<string, Map<string, string>>();
@@ -35,6 +36,7 @@ export function fileStorage(path: string): RecordStorage {
   let isRead = false;
 
   return {
+    ...storesChats,
     async read(collection) {
       await catchUp();
       return parseRecords(collections.get(collection) ?? []);

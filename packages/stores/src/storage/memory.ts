@@ -2,18 +2,8 @@ import type { RecordStorage, StorageLock } from "@sluice/core";
 import { isolate } from "@sluice/core/extend";
 import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "./record-texts.js";
 
-/**
- * Creates a storage that lasts as long as the page, for tests and for pages that must not store anything. Stores that
- * share it behave like tabs: `watch` reports every write, including the watcher's own writes.
- *
- * @example
- * ```ts
- * const storage = memoryStorage();
- * await storage.write("notes", new Map([["a", { text: "Hello" }]]));
- * await storage.read("notes"); // Map { "a" => { text: "Hello" } }
- * ```
- */
-export function memoryStorage(): RecordStorage {
+/** Creates the storage that `memoryStorage` returns. */
+export function openMemoryStorage(): RecordStorage {
   const collections = new Map<string, Map<string, string>>();
   const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
 

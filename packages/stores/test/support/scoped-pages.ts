@@ -1,5 +1,10 @@
-import type { RecordStorage } from "@sluice/core";
-import { type ChatState, createChatStore, createVideoTaskList, createVideoTaskStore } from "@sluice/stores";
+import {
+  type ChatState,
+  type ChatStorage,
+  createChatStore,
+  createVideoTaskList,
+  createVideoTaskStore,
+} from "@sluice/stores";
 import { onTestFinished } from "vitest";
 import { textAnswer } from "../../../core/test/support/answers.js";
 import { clientOf, openBody, settled, streamAnswer } from "../../../core/test/support/gateway.js";
@@ -9,7 +14,7 @@ import { until } from "./chat.js";
 export const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
 /** Opens a page of a user with a chat and the list of videos. After the first response, the test sends the responses. */
-export function openPage(storage: RecordStorage, scope?: string) {
+export function openPage(storage: ChatStorage, scope?: string) {
   const held = openBody();
   let chats = 0;
   const { client, requests } = clientOf(
@@ -35,7 +40,7 @@ export function openPage(storage: RecordStorage, scope?: string) {
 }
 
 /** Lists the keys of a user's records in a memory storage. */
-export async function listStored(storage: RecordStorage, scope?: string): Promise<string[]> {
+export async function listStored(storage: ChatStorage, scope?: string): Promise<string[]> {
   const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
   const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
   const read = await Promise.all(names.map((name) => storage.read(prefix + name)));

@@ -1,10 +1,10 @@
-import type { ClientEvent, RecordStorage } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
+import type { ClientEvent } from "@sluice/core";
+import { type ChatStorage, type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 import { until } from "./chat.js";
 
 /** Opens a page with a chat in `storage`. Another page over the same storage is another tab, or a reload. */
-export function openTab(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+export function openTab(storage: ChatStorage, options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 4 }, openBody);
   const events: ClientEvent[] = [];
@@ -23,7 +23,7 @@ export function openTab(storage: RecordStorage, options: Partial<ChatStoreOption
 }
 
 /** Opens a page as a component does, and waits until it shows the stored messages. */
-export async function readStored(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+export async function readStored(storage: ChatStorage, options: Partial<ChatStoreOptions> = {}) {
   const opened = openTab(storage, options);
   opened.chat.subscribe(() => {});
   await until(opened.chat, ({ isRestoring }) => !isRestoring);

@@ -70,13 +70,13 @@ export function createCallReader(
       return problem ?? (named.some((call) => call.isDoubtful && isBlank(call.text)) ? UNCLEAR : undefined);
     },
     read(value, chunk, isWhole) {
-      const given = entry(value, "choices.delta.tool_calls");
+      const given = entry(value);
       if (!given) return false;
-      const fn = record(given.function, "choices.delta.tool_calls.function") ?? {};
+      const fn = record(given.function) ?? {};
       const part: Fragment = {
-        index: readTextOrNumber(given.index, "choices.delta.tool_calls.index"),
-        wireId: readTextOrNumber(given.id, "choices.delta.tool_calls.id"),
-        name: text(fn.name, "choices.delta.tool_calls.function.name").trim(),
+        index: readTextOrNumber(given.index),
+        wireId: readTextOrNumber(given.id),
+        name: text(fn.name).trim(),
         text: readArguments(fn.arguments),
         chunk,
       };
@@ -173,8 +173,8 @@ export function createCallReader(
   }
 
   /** Reads a text or a number. Some services send ids and indexes as numbers. */
-  function readTextOrNumber(value: unknown, path: string): string {
-    return typeof value === "number" ? `${value}` : text(value, path).trim();
+  function readTextOrNumber(value: unknown): string {
+    return typeof value === "number" ? `${value}` : text(value).trim();
   }
 }
 

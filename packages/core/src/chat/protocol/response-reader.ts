@@ -1,21 +1,26 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import type { Issue, Outcome } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
-import { type CallReader, createCallReader } from "./call-reader.js";
+import { createCallReader } from "./call-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming, ChatUsage } from "./delta.js";
+import { findOddField } from "./odd-fields.js";
 
 /** An object of the response's JSON. Any field may be missing or have any type. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
 /** Reads fields of any type. A field of an unexpected type counts as absent. */
 export interface FieldReader {
+  /** True once a field had an unexpected type. */
+  isOdd: boolean;
+  /** True once a warning has named it. */
+  isNoted?: boolean;
   /** Text; empty if absent. */
-  text(value: unknown, path: string): string;
+  text(value: unknown): string;
   /** Entries of an array; none if absent. */
-  list(value: unknown, path: string): readonly unknown[];
-  record(value: unknown, path: string): WireObject | undefined;
+  list(value: unknown): readonly unknown[];
+  record(value: unknown): WireObject | undefined;
   /** An entry of an array. Null is unexpected. */
-  entry(value: unknown, path: string): WireObject | undefined;
+  entry(value: unknown): WireObject | undefined;
 }
 
 /** The counts that every model sends. */
@@ -43,9 +48,9 @@ export interface ResponseReader {
   toResult(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
 const END = "choices.finish_reason";
-const CONTENT = "choices.delta.content";
-const UNEXPECTED = "chat.stream.unexpected-type";
 
 /** Outcomes of a `finish_reason` in lower case. Some gateways send the words of another API. */
 const outcomes = new Map<string | undefined, Outcome>([
@@ -66,29 +71,32 @@ const none: readonly unknown[] = [];
 /**
  * Creates the reader of one response; `emit` gets the deltas of its first choice.
  *
- * @param warn gets one issue for fields of unexpected types, one for missing tool calls, and one for a missing end
+ * @param warn gets, in development, one issue for fields of unexpected types, one for missing tool calls, and one for a
+ *   missing end. Other choices have none
  * @param several true for a request with `n` > 1: the response is then choice 0, otherwise the first choice that
  *   arrives
  */
 export function createResponseReader(
   emit: (delta: ChatDelta) => void,
-  warn: (issue: Issue) => void,
+  warn?: Warn,
   several = false,
+  fields = createFieldReader(),
 ): ResponseReader {
   const head = { id: "", model: "", created: 0 };
-  const fields = createFieldReader(reportUnexpected);
   const { text, list, record, entry } = fields;
   const calls = createCallReader(emit, fields);
-  const content = createContentReader(emit, calls, fields);
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
-  let hasWarned = false;
   let hasBegun = false;
-  /** True once a delta has carried content. */
+  /** True once a delta has carried content; `carried` describes the current delta. */
   let started = false;
+  let carried = false;
+  let hasText = false;
   let chunks = 0;
   let finishReason: string | null = null;
+  /** Text that the service marks as a refusal of the model. */
+  let refusal: string | undefined;
   let usage: ChatUsage | undefined;
   let raw: unknown;
 
@@ -109,15 +117,16 @@ export function createResponseReader(
     read(chunk) {
       raw = chunk;
       // the first id counts: some services give the last chunk another one
-      head.id ||= text(chunk.id, "id");
-      head.model ||= text(chunk.model, "model");
+      head.id ||= text(chunk.id);
+      head.model ||= text(chunk.model);
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let hasContent = false;
-      for (const value of list(chunk.choices, "choices")) {
-        const choice = entry(value, "choices");
+      for (const value of list(chunk.choices)) {
+        const choice = entry(value);
         if (choice && readChoice(choice)) hasContent = true;
       }
-      const counts = readUsage(chunk.usage);
+      const counts = readUsage(fields, chunk.usage);
+      noteOddField(fields, chunk, warn);
       if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
@@ -126,31 +135,17 @@ export function createResponseReader(
     finish() {
       calls.finish();
       for (const { reader } of others.values()) reader.finish();
-      if (isMissingCalls())
-        warn({
-          path: END,
-          message: `is ${finishReason}, and the response has no tool call: nothing is called`,
-          rule: "chat.stream.calls-missing",
-        });
-      if (finishReason === null)
-        warn({
-          path: END,
-          message:
-            "did not come, though the response has ended: a part of it may be missing, and no tool runs",
-          rule: "chat.unconfirmed",
-        });
+      noteEnd(finishReason, isMissingCalls(), warn);
       emit({ type: "finish", finishReason, outcome: findOutcome() });
     },
     toResult(message, timing) {
-      const { refusal } = content;
       const tokens = usage?.completion_tokens;
       const seconds = (timing.totalMs - (timing.firstTokenMs ?? timing.totalMs)) / 1000;
       return {
         message,
         toolCalls: (message.tool_calls ?? []).map(({ id, function: call }) => ({
           id,
-          name: call.name,
-          arguments: call.arguments,
+          ...call,
           input: parseJSON(call.arguments),
         })),
         finishReason,
@@ -177,18 +172,10 @@ export function createResponseReader(
 
   function findOutcome(): Outcome {
     if (finishReason === null) return "unconfirmed";
-    if (isMissingCalls()) return content.hasText ? "complete" : "error";
+    if (isMissingCalls()) return hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
     return outcomes.get(finishReason.toLowerCase()) ?? (/error/i.test(finishReason) ? "error" : fallback);
-  }
-
-  function readUsage(value: unknown): ChatUsage | undefined {
-    const counts = record(value, "usage");
-    if (!counts) return undefined;
-    const odd = tokenCounts.find((name) => counts[name] != null && typeof counts[name] !== "number");
-    if (odd) reportUnexpected(`usage.${odd}`);
-    return odd ? undefined : (counts as unknown as ChatUsage);
   }
 
   /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
@@ -198,12 +185,13 @@ export function createResponseReader(
     firstIndex ??= index;
     if (index !== firstIndex) return readOther(choice, index);
     chunks += 1;
-    const reason = text(choice.finish_reason, END);
+    const reason = text(choice.finish_reason);
     if (reason) finishReason = reason;
     // some services repeat the whole message beside or after the deltas: read it only if no delta came
-    const part = record(choice.delta, "choices.delta");
-    const delta = part ?? (started ? undefined : record(choice.message, "choices.message"));
-    const carried = delta !== undefined && content.read(delta, chunks, !part);
+    const part = record(choice.delta);
+    const delta = part ?? (started ? undefined : record(choice.message));
+    carried = false;
+    if (delta) readDelta(delta, !part);
     hasBegun ||= reason !== "" || delta !== undefined;
     started ||= carried;
     return carried || reason !== "";
@@ -214,91 +202,101 @@ export function createResponseReader(
     if (!other) {
       const fold = createFold();
       // only the first choice decides the end of the response
-      const warnOfFields = ({ path, rule }: Issue) => {
-        if (rule === UNEXPECTED) reportUnexpected(path);
-      };
-      other = { fold, reader: createResponseReader(fold.add, warnOfFields) };
+      other = { fold, reader: createResponseReader(fold.add, undefined, false, fields) };
       others.set(index, other);
     }
     return other.reader.read({ choices: [choice] });
   }
 
-  function reportUnexpected(path: string): void {
-    if (!hasWarned) warn({ path, message: "has an unexpected type: it was left out", rule: UNEXPECTED });
-    hasWarned = true;
+  /** Reads the content of a delta, or of a whole message: thinking, text, a refusal and calls. */
+  function readDelta(delta: WireObject, isMessage: boolean): void {
+    const { content, tool_calls: parts, function_call: call } = delta;
+    push("reasoning-delta", text(delta.reasoning_content) || text(delta.reasoning));
+    if (typeof content === "string") push("text-delta", content);
+    else for (const part of list(content)) readPart(entry(part));
+    const refused = text(delta.refusal);
+    if (refused) {
+      refusal = (refusal ?? "") + refused;
+      carried = true;
+    }
+    // the older form of a call: at most one per response, without an id
+    const entries = parts == null ? (call ? [{ function: call }] : none) : list(parts);
+    for (const one of entries) if (calls.read(one, chunks, isMessage)) carried = true;
   }
-}
 
-/** Creates the reader of one choice's content: thinking, text, a refusal and calls. */
-function createContentReader(
-  emit: (delta: ChatDelta) => void,
-  calls: CallReader,
-  { text, list, entry }: FieldReader,
-) {
-  /** True if the current delta carried content. */
-  let carried = false;
-  const content = {
-    /** True once the response has text. */
-    hasText: false,
-    /** Text that the service marks as a refusal of the model. */
-    refusal: undefined as string | undefined,
-    /** Reads a delta, or a whole message. Returns true if it carried content. */
-    read(delta: WireObject, chunk: number, isMessage: boolean): boolean {
-      carried = false;
-      const { content: given, tool_calls: parts, function_call: call } = delta;
-      push(
-        "reasoning-delta",
-        text(delta.reasoning_content, "choices.delta.reasoning_content") ||
-          text(delta.reasoning, "choices.delta.reasoning"),
-      );
-      if (typeof given === "string") push("text-delta", given);
-      else for (const part of list(given, CONTENT)) readPart(part);
-      const refused = text(delta.refusal, "choices.delta.refusal");
-      if (refused) {
-        content.refusal = (content.refusal ?? "") + refused;
-        carried = true;
-      }
-      // the older form of a call: at most one per response, without an id
-      const entries =
-        parts == null ? (call ? [{ function: call }] : none) : list(parts, "choices.delta.tool_calls");
-      for (const one of entries) if (calls.read(one, chunk, isMessage)) carried = true;
-      return carried;
-    },
-  };
-  return content;
-
-  function readPart(value: unknown): void {
-    const part = entry(value, CONTENT);
+  function readPart(part: WireObject | undefined): void {
     const thinking = part?.thinking;
-    if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text, `${CONTENT}.text`));
+    if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text));
     else if (typeof thinking === "string") push("reasoning-delta", thinking);
-    else
-      for (const thought of list(thinking, `${CONTENT}.thinking`))
-        push(
-          "reasoning-delta",
-          text(entry(thought, `${CONTENT}.thinking`)?.text, `${CONTENT}.thinking.text`),
-        );
+    else for (const thought of list(thinking)) push("reasoning-delta", text(entry(thought)?.text));
   }
 
   function push(type: "text-delta" | "reasoning-delta", text: string): void {
     if (text === "") return;
     carried = true;
-    content.hasText ||= type === "text-delta";
+    hasText ||= type === "text-delta";
     emit({ type, text });
   }
 }
 
-/** Creates a reader of fields. `onUnexpected` gets the path of each field with an unexpected type. */
-function createFieldReader(onUnexpected: (path: string) => void): FieldReader {
-  return {
-    text: (value, path) => (typeof value === "string" ? value : readAbsent(value, path, "")),
-    list: (value, path) => (Array.isArray(value) ? value : readAbsent(value, path, none)),
-    record: (value, path) => (isRecord(value) ? value : readAbsent(value, path, undefined)),
-    entry: (value, path) => (isRecord(value) ? value : readAbsent(value ?? "null", path, undefined)),
-  };
+/** Reads the usage of a chunk; undefined if a count is not a number. */
+function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
+  const counts = fields.record(value);
+  if (!counts) return undefined;
+  const isOdd = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
+  fields.isOdd ||= isOdd;
+  return isOdd ? undefined : (counts as unknown as ChatUsage);
+}
 
-  function readAbsent<Value>(value: unknown, path: string, instead: Value): Value {
-    if (value !== undefined && value !== null) onUnexpected(path);
+type Warn = (issue: Issue) => void;
+
+/** Warns about the first field of an unexpected type. Not in production. */
+function noteOddField(fields: FieldReader, chunk: WireObject, warn: Warn | undefined): void {
+  try {
+    if (process.env.NODE_ENV !== "production" && warn && fields.isOdd && !fields.isNoted) {
+      fields.isNoted = true;
+      warn({
+        path: findOddField(chunk),
+        message: "has an unexpected type: it was left out",
+        rule: "chat.stream.unexpected-type",
+      });
+    }
+  } catch {}
+}
+
+/** Warns about an end without tool calls or without a `finish_reason`. Not in production. */
+function noteEnd(finishReason: string | null, lacksCalls: boolean, warn: Warn | undefined): void {
+  try {
+    if (process.env.NODE_ENV !== "production" && warn) {
+      if (lacksCalls)
+        warn({
+          path: END,
+          message: `is ${finishReason}, and the response has no tool call: nothing is called`,
+          rule: "chat.stream.calls-missing",
+        });
+      if (finishReason === null)
+        warn({
+          path: END,
+          message:
+            "did not come, though the response has ended: a part of it may be missing, and no tool runs",
+          rule: "chat.unconfirmed",
+        });
+    }
+  } catch {}
+}
+
+function createFieldReader(): FieldReader {
+  const fields: FieldReader = {
+    isOdd: false,
+    text: (value) => (typeof value === "string" ? value : readAbsent(value, "")),
+    list: (value) => (Array.isArray(value) ? value : readAbsent(value, none)),
+    record: (value) => (isRecord(value) ? value : readAbsent(value, undefined)),
+    entry: (value) => (isRecord(value) ? value : readAbsent(value ?? "null", undefined)),
+  };
+  return fields;
+
+  function readAbsent<Value>(value: unknown, instead: Value): Value {
+    fields.isOdd ||= value != null;
     return instead;
   }
 }

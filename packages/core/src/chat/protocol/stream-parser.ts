@@ -1,5 +1,4 @@
 import {
-  createAPIError,
   type ErrorFields,
   excerpt,
   isRecord,
@@ -25,10 +24,16 @@ export interface StreamEnd {
    */
   readonly type: "done" | "cut" | "error" | "refusal" | "malformed";
   /** Creates the error of the stream; undefined for a whole response. */
-  readonly toError?: ((facts: StreamMetadata) => Error) | undefined;
+  readonly toError?: ((facts: StreamMetadata) => Error | Promise<Error>) | undefined;
   /** Error fields of a refusal, if its body has any. */
   readonly fields?: ErrorFields | undefined;
 }
+
+/** Creates the error of a body with status 200 that contains no response. */
+type CreateRefusal = (
+  body: string,
+  context: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
+) => Error | Promise<Error>;
 
 /** Parses the bytes of a chat stream into chunks and classifies their end. It never throws. */
 export interface StreamParser {
@@ -44,12 +49,13 @@ export interface StreamParser {
 
 /**
  * Creates the parser of one response. `answer` reads the chunks. `onContent` runs for each chunk with content. `scrub`
- * removes the API key from error texts.
+ * removes the API key from error texts. `createRefusal` creates the error of a body that contains no response.
  */
 export function createStreamParser(
   answer: ResponseReader,
   scrub: (text: string) => string,
   onContent: () => void,
+  createRefusal: CreateRefusal,
 ): StreamParser {
   const frames = createFrameParser(parseJSON);
   const decoder = new TextDecoder();
@@ -219,9 +225,8 @@ export function createStreamParser(
 
   /** Ends with a body that contains no response. */
   function refuse(body: string, fields: ErrorFields | undefined): void {
-    const toError = ({ requestId }: StreamMetadata) =>
-      createAPIError({ status: 200 }, scrub(body), { requestId, fields });
-    close("refusal", toError, fields);
+    const clean = scrub(body);
+    close("refusal", ({ requestId }) => createRefusal(clean, { requestId, fields }), fields);
   }
 
   /** Ends with a body that is not a stream. */
