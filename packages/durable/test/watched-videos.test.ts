@@ -1,8 +1,11 @@
 import { createClient, createVideoTask, watchVideoTask } from "@sluice/core";
-import type { Transaction } from "@sluice/worker-proxy";
+import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
+import { operation } from "../src/host/define.js";
+import { createUserKey } from "../src/host/user-key.js";
+import { videoWatch } from "../src/videos/video-watch.js";
 import {
   advance,
   DAY,
@@ -607,6 +610,33 @@ describe("a task that is watched from its create", () => {
     expect(await read(await follow())).toMatchObject({ status: 429, error: { code: "too_many_tasks" } });
     expect((await create("bob")).receipt.status).toBe(200);
     expect(events).toHaveLength(1);
+  });
+
+  test("the people of a public proxy share a bound of 10,000 watched tasks", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const watch = videoWatch<Readonly<Record<string, string>>>(watched);
+    const fill = operation("test.fill", async ({ key, query }) => {
+      const ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)";
+      await query(
+        `${ids} INSERT INTO video_watches (key, id, is_open, version, state)
+        SELECT key, 'x' || i, 1, 1, '{}' FROM n, video_watches WHERE key = ?`,
+        key,
+      );
+      return null;
+    });
+    let fillAll = async () => {};
+    const filler: ProxyPlugin<Readonly<Record<string, string>>> = {
+      storage: { tables: [], operations: [fill] },
+      connect(server) {
+        fillAll = async () => void (await server.host({}).run(await createUserKey("public"), fill, null));
+      },
+    };
+    const { create, events } = openWatchedProxy({}, { authenticate: "public", plugins: [watch, filler] });
+    await create();
+    expect(events).toEqual([]);
+    await fillAll();
+    expect((await create()).receipt.status).toBe(200);
+    expect(events).toMatchObject([{ outcome: "dropped", code: "too_many_tasks" }]);
   });
 });
 

@@ -98,9 +98,8 @@ export async function deleteWatch({ key, query }: Transaction, id: string): Prom
   ]);
 }
 
-/** Returns true if a user has as many watches that have not ended. No number is no bound. */
-export async function hasOpenWatches({ key, query }: Transaction, count: number | null): Promise<boolean> {
-  if (count === null) return false;
+/** Returns true if a user has at least `count` watches that have not ended. */
+export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
   const rows = await query(
     "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",
     key,

@@ -13,8 +13,8 @@ import {
 } from "./task.js";
 import { FORGET, POLL, type RowId, setTimer } from "./timers.js";
 
-/** Most tasks of one user that are watched at once. */
-export const MAX_OPEN_WATCHES = 1_000;
+/** Largest number of tasks that are watched at once: those of one user, and those of a public proxy. */
+export const MAX_OPEN_WATCHES = { user: 1_000, public: 10_000 };
 /** Watches that one read or one erasure takes. */
 export const PAGE = 100;
 /** Time without a note after which a reader is noted again, in milliseconds. */
@@ -24,8 +24,8 @@ const HOUR_MS = 60 * 60_000;
 type Begin = RowId & {
   readonly userId: string;
   readonly rules: WatchRules;
-  /** Most watches of the user that are open at once; null for no bound. */
-  readonly maxOpen: number | null;
+  /** Largest number of watches of the user that are open at once. */
+  readonly maxOpen: number;
 };
 type Start = Begin & {
   readonly created: CreatedTask;
