@@ -17,7 +17,7 @@ import { Queues } from "./queues.js";
 import { runOperation, runReading } from "./run-operation.js";
 import { refuseNested } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
-import { type TimerPlace, Timers } from "./timers.js";
+import { type TimerHost, Timers } from "./timers.js";
 import { checkValues } from "./values.js";
 
 /** The hosts that `cloudflareHost` made. */
@@ -97,7 +97,7 @@ class KeyObject<Env> {
     this.#listeners = new Listeners((error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
     this.#host = this.#createHost(server.host(env));
-    const place: TimerPlace = {
+    const timerHost: TimerHost = {
       transact: (_, work) =>
         this.#transact(async () => {
           const result = await work(this.#query, Date.now());
@@ -108,7 +108,7 @@ class KeyObject<Env> {
       report: this.#report,
       onSchedule: () => {}, // the transaction has set the alarm
     };
-    this.#timers = new Timers(this.#rows, place, parts);
+    this.#timers = new Timers(this.#rows, timerHost, named.jobs);
     state.blockConcurrencyWhile(async () => {
       const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
       for (const table of tables) state.storage.sql.exec(dropRowId(table));

@@ -114,8 +114,8 @@ export interface AttemptEnd {
 }
 
 /**
- * The statements of timers. Those of a transaction lock the row of the key before rows of its timers, in each order of
- * calls: transactions never wait for each other in a circle.
+ * The statements of timers. A transaction locks the row of a key before rows of its timers, and keys in their order:
+ * transactions that lock in different orders would wait for each other.
  */
 export class TimerRows {
   readonly #hasKeys: boolean;
@@ -198,7 +198,7 @@ export class TimerRows {
 
   /** Ends an attempt whose process has ended, and whose timer was replaced or canceled meanwhile. */
   async #dropLost(query: Query, timer: ClaimedTimer): Promise<void> {
-    const mine = mineOf(timer);
+    const mine = identify(timer);
     const [next] = await query<{ due: number }>(START_NEXT, timer.deaths - 1, ...mine);
     if (!next) await query(FINISH_CANCELED, ...mine);
     else if (this.#hasKeys) await query(TOUCH_KEY, timer.key, next.due);
@@ -206,8 +206,9 @@ export class TimerRows {
 
   /** Ends an attempt. Returns the time at which the timer is due next. */
   async end(query: Query, now: number, timer: ClaimedTimer, { failed }: AttemptEnd): Promise<number | null> {
-    const mine = mineOf(timer);
-    const [[next]] = await Promise.all([
+    const mine = identify(timer);
+    const [, [next]] = await Promise.all([
+      this.#lockKey && query(this.#lockKey, timer.key),
       query<{ due: number }>(START_NEXT, 0, ...mine),
       query(failed ? FINISH_CANCELED : FINISH, ...mine),
       failed && query(FAIL, failed.retryAt, failed.retryAt === null ? now : null, failed.error, ...mine),
@@ -217,20 +218,26 @@ export class TimerRows {
     return due;
   }
 
-  /** Gives an attempt back that has not begun. */
-  async putBack(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
-    await query(PUT_BACK, due, ...mineOf(timer));
-    if (this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+  /** Gives attempts back that have not begun. */
+  async putBack(query: Query, timers: readonly ClaimedTimer[], due: number): Promise<void> {
+    const inOrder = [...timers].sort((one, other) => (one.key < other.key ? -1 : 1));
+    for (const timer of inOrder) await this.#delay(query, PUT_BACK, timer, due);
   }
 
-  /** Puts off a timer whose job this place does not have. The attempt counts. */
+  /** Puts off a timer whose job this process does not have. The attempt counts. */
   async postpone(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
-    await query(POSTPONE, due, ...mineOf(timer));
-    if (this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+    await this.#delay(query, POSTPONE, timer, due);
+  }
+
+  async #delay(query: Query, sql: string, timer: ClaimedTimer, due: number): Promise<void> {
+    await Promise.all([
+      this.#hasKeys && query(TOUCH_KEY, timer.key, due),
+      query(sql, due, ...identify(timer)),
+    ]);
   }
 
   async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {
-    await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...mineOf(timer))));
+    await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...identify(timer))));
   }
 
   /** Deletes some of the timers that failed long ago. */
@@ -263,6 +270,6 @@ export class TimerRows {
   }
 }
 
-function mineOf({ key, job, id, run }: ClaimedTimer): readonly Value[] {
+function identify({ key, job, id, run }: ClaimedTimer): readonly Value[] {
   return [key, job, id, run];
 }
