@@ -7,7 +7,7 @@ import type {
   Reading,
   Value,
 } from "@sluice/worker-proxy";
-import { ensure, type Server, serverOf } from "@sluice/worker-proxy/internal";
+import { ensure, misconfigured, type Server, serverOf } from "@sluice/worker-proxy/internal";
 import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
@@ -20,8 +20,19 @@ import { TimerRows } from "./timer-rows.js";
 import { type TimerHost, Timers } from "./timers.js";
 import { checkValues } from "./values.js";
 
-/** The hosts that `cloudflareHost` made. */
-export const cloudflareHosts = new WeakSet<object>();
+/**
+ * The hosts that `cloudflareHost` made, each with its number in the program. The Worker and its objects run the same program,
+ * so that a number names the same host in both.
+ */
+const hostNumbers = new WeakMap<object, number>();
+let hostCount = 0;
+
+/** Gives a host of `cloudflareHost` its number. */
+export function numberHost(host: object): number {
+  hostCount += 1;
+  hostNumbers.set(host, hostCount);
+  return hostCount;
+}
 
 type Query = Reader["query"];
 type Step = Operation<never, unknown> | Reading<never, unknown>;
@@ -50,12 +61,13 @@ const FAILED_MS = 30_000;
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = serverOf<Env>(proxy);
   const { host } = server.settings;
-  ensure(host && cloudflareHosts.has(host), "durableObject: give a proxy whose host is cloudflareHost(…)");
+  const number = hostNumbers.get(host ?? {}) ?? 0;
+  ensure(number > 0, "durableObject: give a proxy whose host is cloudflareHost(…)");
   const named = indexParts(server.setup.parts);
   return class {
     readonly #object: KeyObject<Env>;
     constructor(state: ObjectState, env: Env) {
-      this.#object = new KeyObject(state, env, server, named);
+      this.#object = new KeyObject(state, env, { server, named, number });
     }
     fetch(request: Request): Promise<Response> {
       return this.#object.respond(request);
@@ -79,6 +91,8 @@ class KeyObject<Env> {
   readonly #state: ObjectState;
   readonly #env: Env;
   readonly #named: NamedSteps;
+  /** The number of the proxy's host. */
+  readonly #number: number;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
   readonly #rows = new TimerRows({ hasKeys: false, isShared: false });
@@ -88,11 +102,16 @@ class KeyObject<Env> {
   readonly #host: BoundHost;
   #key: string | undefined;
 
-  constructor(state: ObjectState, env: Env, server: Server<Env>, named: NamedSteps) {
+  constructor(
+    state: ObjectState,
+    env: Env,
+    { server, named, number }: { server: Server<Env>; named: NamedSteps; number: number },
+  ) {
     const { parts, report } = server.setup;
     this.#state = state;
     this.#env = env;
     this.#named = named;
+    this.#number = number;
     this.#report = (subject, error) => report(subject, error, env);
     this.#listeners = new Listeners((error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
@@ -120,7 +139,12 @@ class KeyObject<Env> {
   /** Does what a Worker asks for. */
   async respond(request: Request): Promise<Response> {
     try {
-      const { key, name, input } = (await request.json()) as ObjectRequest;
+      const { host, key, name, input } = (await request.json()) as ObjectRequest;
+      // its jobs would send requests to the gateway of another proxy
+      if (host !== this.#number)
+        throw misconfigured(
+          "cloudflareHost: its binding has the class of another proxy; give each proxy a class, durableObject(proxy)",
+        );
       this.#key = key;
       const action = new URL(request.url).pathname.slice(1);
       if (action === "open")
