@@ -36,4 +36,10 @@ export type { ArchiveOptions, FileStoreOptions } from "./file-store/files/option
 // Operators
 
 export { type AdminOptions, admin } from "./admin/admin.js";
-export { type ErasedUser, type ExportedUser, eraseUser, exportUser } from "./admin/user-data.js";
+export {
+  type ErasedUser,
+  type ExportedUser,
+  type ExportOptions,
+  eraseUser,
+  exportUser,
+} from "./admin/user-data.js";

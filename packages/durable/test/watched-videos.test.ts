@@ -225,7 +225,7 @@ describe("pages that listen", () => {
     expect(events).toMatchObject([
       { kind: "watch", outcome: "orphaned", code: "no_reader", taskId: gatewayId, user: "ann" },
     ]);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     const before = polls.length;
     await jump(HOUR);
     expect(polls).toHaveLength(before);
@@ -420,9 +420,9 @@ describe("a task that is watched from its create", () => {
     await create();
     gateway.next = done;
     await until(() => polls.length === 1);
-    expect(await plugin.userData?.exportUser(env, "ann")).toHaveLength(1);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [{}], cursor: undefined });
     await jump(HOUR);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
   });
 
   test.each([
@@ -551,7 +551,7 @@ describe("a task that is watched from its create", () => {
     expect((await poll("eve")).status).toBe(404);
     expect((await follow({ as: "eve" })).status).toBe(404);
     expect((await ask(`${path}/events`, "eve", { method: "DELETE" })).status).toBe(404);
-    expect(await plugin.userData?.exportUser(env, "eve")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "eve")).toMatchObject({ items: [] });
   });
 
   test("a task that was made elsewhere is watched from the first poll of a page on", async () => {
@@ -687,18 +687,20 @@ describe("the data of a user", () => {
     const running = await create();
     const tab = await running.listen();
     await create("bob");
-    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject([
-      { id: ended.id, gatewayId: ended.gatewayId, user: "ann", state: "succeeded" },
-      { id: running.id, user: "ann", model: "beta3.0-video", task: { status: "queued" } },
-    ]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({
+      items: [
+        { id: ended.id, gatewayId: ended.gatewayId, user: "ann", state: "succeeded" },
+        { id: running.id, user: "ann", model: "beta3.0-video", task: { status: "queued" } },
+      ],
+    });
     events.length = 0;
     await plugin.userData?.eraseUser(env, "ann");
     await plugin.userData?.eraseUser(env, "ann");
     expect(events).toMatchObject([
       { kind: "watch", taskId: running.gatewayId, outcome: "stopped", code: "user_erased" },
     ]);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
-    expect(await plugin.userData?.exportUser(env, "bob")).toHaveLength(1);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
+    expect(await plugin.userData?.exportUser(env, "bob")).toMatchObject({ items: [{}], cursor: undefined });
     await tab.nextEvent();
     expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
     const before = polls.length;
@@ -720,7 +722,7 @@ describe("the data of a user", () => {
     respond(task("IN_PROGRESS"));
     await settle();
     await advance(30 * SECOND);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     expect(polls).toHaveLength(1);
   });
 });

@@ -131,6 +131,8 @@ export function createJobs(options: JobsOptions): Jobs {
       const claimed = await host.run(key, store.claim, claim);
       if (claimed === "different") throw jobRefusal("idempotency_mismatch");
       if (claimed === "full") throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+      if (claimed === "crowded")
+        throw jobRefusal("too_many_keys", { what: options.maxJobs ?? 0, headers: { "retry-after": "3600" } });
       if (claimed === "stale") {
         await settleStale(context, id);
         continue;
