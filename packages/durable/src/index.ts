@@ -4,6 +4,7 @@ export { type Budget, type BudgetOptions, budget } from "./budgets/budget.js";
 export type { BudgetState } from "./budgets/limit-access.js";
 export type { BudgetLimit, BudgetReader, BudgetRule } from "./budgets/limits.js";
 export { type MaxTokensOptions, maxTokens } from "./budgets/max-tokens.js";
+export { type Money, money, type PriceTable } from "./budgets/money.js";
 
 // Idempotency and streams
 
