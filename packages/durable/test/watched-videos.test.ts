@@ -5,6 +5,7 @@ import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
 import { operation } from "../src/host/define.js";
 import { createUserKey } from "../src/host/user-key.js";
+import { endHandlers } from "../src/videos/end-handlers.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import {
   advance,
@@ -731,9 +732,9 @@ test.each([
   [{ intervalMs: 100 }, "videoWatch: intervalMs: give a whole number from 2000 to 60000"],
   [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number from 1 up"],
   [{ startOn: "poll" }, 'videoWatch: startOn: give "create" or "subscribe"'],
-  [{ onEnd: {} }, "videoWatch: onEnd: give a list of functions, [webhook(…)]"],
+  [{ onEnd: {} }, "videoWatch: onEnd: give endHandlers(webhook(…))"],
   [
-    { onEnd: [async () => {}], startOn: "subscribe" },
+    { onEnd: endHandlers(async () => {}), startOn: "subscribe" },
     'videoWatch: onEnd: works with startOn: "create" alone',
   ],
   [{ baseURL: "https://gateway.example" }, "baseURL: is no option of videoWatch"],

@@ -1,5 +1,5 @@
 import { operation, reading } from "../host/define.js";
-import { cancelDeliveries, DEAD_LETTER_RETENTION_MS, readDeliveries } from "./deliveries.js";
+import type { EndRows } from "./end-handler.js";
 import { isPolling, removeWatch, type WatchRules } from "./polls.js";
 import { findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
 import {
@@ -97,34 +97,35 @@ export const markRemoved = operation("videos.remove", async (transaction, { id }
   return null;
 });
 
-/** Deletes an ended task that nothing needs any more, or looks again later. */
-export const forgetTask = operation("videos.forget", async (transaction, { id }: RowId) => {
-  const { now } = transaction;
-  const task = await readWatch(transaction, id);
-  if (!task?.end) return null;
-  const rows = await readDeliveries(transaction, id);
-  const needs = rows.flatMap(({ state, at }) => {
-    if (state === "dead") return at + DEAD_LETTER_RETENTION_MS;
-    return state === "done" ? [] : now + HOUR_MS;
+/** Creates the operations that delete watches. @param getEnds returns the work after ends; undefined if there is none */
+export function createDeletions(getEnds: () => EndRows | undefined) {
+  /** Deletes an ended task that nothing needs any more, or looks again later. */
+  const forgetTask = operation("videos.forget", async (transaction, { id }: RowId) => {
+    const { now } = transaction;
+    const task = await readWatch(transaction, id);
+    if (!task?.end) return null;
+    const neededUntil = (await getEnds()?.readNeeds(transaction, id)) ?? 0;
+    const at = Math.max(task.end.retainedUntil, neededUntil);
+    if (now < at) await setTimer(transaction, FORGET, id, at);
+    else await removeWatch(transaction, id, getEnds());
+    return null;
   });
-  const at = Math.max(task.end.retainedUntil, ...needs);
-  if (now < at) await setTimer(transaction, FORGET, id, at);
-  else await removeWatch(transaction, id);
-  return null;
-});
 
-/** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
-export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
-  const tasks = await readWatches(transaction, "", PAGE);
-  const stopped: WatchedTask[] = [];
-  for (const task of tasks) {
-    const hadWork = await cancelDeliveries(transaction, task.id);
-    await removeWatch(transaction, task.id);
-    if (!task.end || hadWork) stopped.push(task);
-  }
-  if (tasks.length > 0) transaction.publish();
-  return { stopped, isDone: tasks.length < PAGE };
-});
+  /** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
+  const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
+    const tasks = await readWatches(transaction, "", PAGE);
+    const stopped: WatchedTask[] = [];
+    for (const task of tasks) {
+      const hadWork = await getEnds()?.cancel(transaction, task.id);
+      await removeWatch(transaction, task.id, getEnds());
+      if (!task.end || hadWork) stopped.push(task);
+    }
+    if (tasks.length > 0) transaction.publish();
+    return { stopped, isDone: tasks.length < PAGE };
+  });
+
+  return { forgetTask, eraseWatches };
+}
 
 export const findWatch = reading("videos.read", async (reader, { id }: RowId) =>
   readWatch(reader, id).then((task) => task ?? null),
@@ -146,6 +147,6 @@ function isPollLost(task: WatchedTask, now: number): boolean {
 }
 
 export const WATCH_OPERATIONS = [
-  ...[startWatch, openWatch, noteReaders, markRemoved, forgetTask, eraseWatches],
+  ...[startWatch, openWatch, noteReaders, markRemoved],
   ...[findWatch, findChanges, listWatches],
 ];
