@@ -24,10 +24,6 @@ export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 
 export type {
   Bucket,
-  ListedBucket,
-  ListedFile,
-  ListedFiles,
-  ListOptions,
   MultipartUpload,
   StoredFile,
   UploadedPart,
