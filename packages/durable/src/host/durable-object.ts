@@ -95,7 +95,7 @@ class KeyObject<Env> {
   readonly #number: number;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows({ hasKeys: false, isShared: false });
+  readonly #rows = new TimerRows();
   readonly #listeners: Listeners;
   readonly #local: LocalJobs;
   readonly #timers: Timers;

@@ -11,6 +11,7 @@ import {
 import { Queues } from "./queues.js";
 import type { Query } from "./run-operation.js";
 import { createStorageError } from "./storage-error.js";
+import { createTimerKeys } from "./timer-keys.js";
 import { TimerRows } from "./timer-rows.js";
 import { checkValues } from "./values.js";
 
@@ -45,7 +46,7 @@ export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<
 }
 
 class SQLiteDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows({ hasKeys: true, isShared: false });
+  readonly rows = new TimerRows(createTimerKeys(false));
   readonly listeners: Listeners;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

@@ -11,6 +11,7 @@ import {
 } from "./process-host.js";
 import { Queues } from "./queues.js";
 import type { Query } from "./run-operation.js";
+import { createTimerKeys } from "./timer-keys.js";
 import { TimerRows } from "./timer-rows.js";
 
 export type { PostgresConnection } from "./postgres-connection.js";
@@ -67,7 +68,7 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
 }
 
 class PostgresDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows({ hasKeys: true, isShared: true });
+  readonly rows = new TimerRows(createTimerKeys(true));
   readonly #pool: PostgresPool;
   readonly #bus: PostgresBus;
   readonly #queues = new Queues();
