@@ -1,15 +1,11 @@
 import { defineConfig } from "tsup";
 
-/** Bundled, unlike the other packages: what it needs of the core and of prices goes in, so that nothing has to be installed. */
+/**
+ * A file for each file, so that a bundler drops what nobody imports. What it needs of the core and of prices goes in, so that
+ * nothing has to be installed.
+ */
 export default defineConfig({
-  entry: [
-    "src/index.ts",
-    "src/host/cloudflare.ts",
-    "src/node.ts",
-    "src/buckets/s3/index.ts",
-    "src/postgres.ts",
-    "src/testing/index.ts",
-  ],
+  entry: ["src/**/*.ts"],
   format: "esm",
   target: "es2022",
   platform: "neutral",

@@ -4,6 +4,7 @@ export { type Budget, type BudgetOptions, budget } from "./budgets/budget.js";
 export type { BudgetState } from "./budgets/limit-access.js";
 export type { BudgetLimit, BudgetReader, BudgetRule } from "./budgets/limits.js";
 export { type MaxTokensOptions, maxTokens } from "./budgets/max-tokens.js";
+export { type Money, money, type PriceTable } from "./budgets/money.js";
 
 // Idempotency and streams
 
@@ -15,6 +16,7 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 export type { DeadLetter, DeadLetterPage } from "./videos/dead-letter-rows.js";
 export { listDeadLetters, resendDeadLetter } from "./videos/dead-letters.js";
 export type { EndContext, EndedTask, EndHandler } from "./videos/end-handler.js";
+export { type EndHandlers, endHandlers } from "./videos/end-handlers.js";
 export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 
@@ -22,10 +24,6 @@ export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 
 export type {
   Bucket,
-  ListedBucket,
-  ListedFile,
-  ListedFiles,
-  ListOptions,
   MultipartUpload,
   StoredFile,
   UploadedPart,
@@ -36,4 +34,10 @@ export type { ArchiveOptions, FileStoreOptions } from "./file-store/files/option
 // Operators
 
 export { type AdminOptions, admin } from "./admin/admin.js";
-export { type ErasedUser, type ExportedUser, eraseUser, exportUser } from "./admin/user-data.js";
+export {
+  type ErasedUser,
+  type ExportedUser,
+  type ExportOptions,
+  eraseUser,
+  exportUser,
+} from "./admin/user-data.js";

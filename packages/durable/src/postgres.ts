@@ -1,2 +1,2 @@
-export type { ClosableHost } from "./host/closable.js";
 export { type PostgresConnection, type PostgresHostOptions, postgresHost } from "./host/postgres.js";
+export type { ClosableHost } from "./host/process-host.js";

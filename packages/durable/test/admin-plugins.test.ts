@@ -1,6 +1,7 @@
 import {
   admin,
   budget,
+  endHandlers,
   eraseUser,
   fileStore,
   idempotency,
@@ -98,7 +99,7 @@ function openAll(
         meter,
         idempotency<object>(),
         resumableStreams<object>(),
-        videoWatch<object>({ startOn: "create" }),
+        videoWatch<object>({ onEnd: endHandlers(async () => {}) }),
       ],
       fileStore<object>({ bucket: () => bucket, secret: () => SECRET, archive: true }),
       ...[probe as ProxyPlugin<object>, admin<object>({ isOperator: ({ id }) => id === "ada" })],
@@ -186,13 +187,13 @@ test("case 146: an operator lists the data of a user in each plugin, and acts on
   expect(await operate("streams/stop", { user, id })).toEqual({ stopped: true });
   expect((await read(live)).text).toContain("stream_stopped");
 
-  expect(await operate("letters/list", {})).toMatchObject({ deadLetters: [] });
+  expect(await operate("dead-letters/list", {})).toMatchObject({ deadLetters: [] });
   expect(events.find(({ operation }) => operation === "files/remove")).toMatchObject({
     user: "ada",
     target: "bob",
     status: 200,
   });
-  for (const path of ["files/list", "watches/poll", "streams/stop", "letters/list"])
+  for (const path of ["files/list", "watches/poll", "streams/stop", "dead-letters/list"])
     expect((await post("eve", `/v1/admin/${path}`, { user })).status).toBe(404);
 });
 

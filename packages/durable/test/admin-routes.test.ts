@@ -74,7 +74,7 @@ describe("case 132: a path of operators", () => {
     const { status, text } = await post(EXPORT, { user: "ann" });
     expect([status, JSON.parse(text)]).toEqual([
       200,
-      { user: "ann", data: { notes: ["a note of ann"] }, failed: [], tooLarge: [] },
+      { user: "ann", data: { notes: ["a note of ann"] }, failed: [], tooLarge: [], cursors: {} },
     ]);
     expect(events).toMatchObject([
       { route: "admin", user: "ada", operation: "users/export", status: 200, outcome: "complete" },
@@ -332,6 +332,7 @@ describe("exporting a user", () => {
       data: { files: [1], nothing: null },
       failed: ["broken"],
       tooLarge: [],
+      cursors: {},
     });
   });
 
@@ -362,6 +363,7 @@ describe("code of the app", () => {
       data: { notes: ["a note of ann"] },
       failed: [],
       tooLarge: [],
+      cursors: {},
     });
     for (let times = 0; times < 2; times += 1)
       expect(await eraseUser(proxy, env, "ann")).toEqual({ erased: ["notes"], failed: [] });

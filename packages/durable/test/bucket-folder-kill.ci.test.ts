@@ -68,9 +68,8 @@ test("case 179: a process that is killed at any step leaves whole files alone, a
     // a process that starts sweeps by its first write
     await folderBucket(join(folder, "files")).put("media/d", streamOf(10), PNG);
     expect(await filesIn("unfinished"), `after ${step} steps`).toEqual([]);
-    const { objects } = await bucket.list();
-    expect((await filesIn("files")).length).toBe(objects.length);
-    await bucket.delete(objects.map(({ key }) => key));
+    await bucket.delete(["media/a", "media/b", "media/c", "media/d"]);
+    expect(await filesIn("files")).toEqual([]);
   }
   expect(steps.length).toBeGreaterThan(30);
 });

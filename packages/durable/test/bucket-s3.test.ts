@@ -134,9 +134,7 @@ describe("case 180: a secret of the bucket's account", () => {
     ] as const) {
       between.fail("PUT", { status, headers, body: errorOf(code) });
       const { message } = await failed(bucket.put("media/a", streamOf(10), PNG));
-      expect(message).toBe(
-        `s3Bucket: PUT was answered with ${status} ${code}; give the endpoint of the bucket's region`,
-      );
+      expect(message).toBe(`s3Bucket: PUT got ${status} ${code}; give the endpoint of the bucket's region`);
     }
     expect(elsewhere).toBe(0);
   });
@@ -200,7 +198,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
       await vi.advanceTimersByTimeAsync(120_000);
       await vi.advanceTimersByTimeAsync(3000);
     }
-    expect((await outcome).message).toBe("s3Bucket: HEAD was not answered");
+    expect((await outcome).message).toBe("s3Bucket: HEAD got no response");
   });
 
   test("An upload is begun once, unless the bucket says that it did nothing", async () => {
@@ -232,7 +230,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     expect((await bucket.head("media/parts"))?.size).toBe(1000);
   });
 
-  test("A long file is whole where the answer that says so is lost, and has no parts left where it fails", async () => {
+  test("A long file is whole where the response that says so is lost, and has no parts left where it fails", async () => {
     shortenPauses();
     between.fail("POST uploadId", { network: "lost" });
     await bucket.put("media/long", streamOf(PART + 1000), PNG);
@@ -248,7 +246,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     expect(await bucket.head("media/longer")).toBeNull();
   });
 
-  test("A page in the place of an answer stores, deletes and lists nothing", async () => {
+  test("A page in the place of an answer stores and deletes nothing", async () => {
     const upload = bucket.resumeMultipartUpload("media/a", "id");
     between.fail("PUT", { status: 200, body: page });
     expect((await failed(bucket.put("media/a", streamOf(10), PNG))).message).toContain("no etag");
@@ -258,19 +256,6 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     expect((await failed(upload.uploadPart(1, streamOf(10)))).message).toContain("no etag");
     between.fail("POST", { status: 200, body: page });
     expect((await failed(bucket.createMultipartUpload("media/a", PNG))).message).toContain("no id");
-    const list = (more: string) => `<ListBucketResult>${more}</ListBucketResult>`;
-    for (const body of [
-      page,
-      list("<IsTruncated>true</IsTruncated>"),
-      // the same page for ever
-      list("<IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>"),
-    ]) {
-      between.fail("GET list-type", { status: 200, body });
-      expect((await failed(bucket.list({ cursor: "a" }))).message).toContain("no list");
-    }
-    const named = "<Contents><Key>a &amp; b&#x3c;&#62;</Key><Size>7</Size></Contents>";
-    between.fail("GET list-type", { status: 200, body: list(named) });
-    expect((await bucket.list()).objects).toEqual([{ key: "a & b<>", size: 7 }]);
   });
 
   test("A file is missing where the bucket says so, and not where another server answers", async () => {
@@ -292,8 +277,8 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     for (const key of keys) await server.bucket.put(key, streamOf(1), PNG);
     between.fail("DELETE many-7", { status: 403, body: errorOf("AccessDenied") });
     expect((await failed(bucket.delete(keys))).message).toContain("let the key read, write, delete and list");
-    const { objects } = await bucket.list({ prefix: "media/many-" });
-    expect(objects.map(({ key }) => key)).toEqual(["media/many-7"]);
+    const left = await Promise.all(keys.map((key) => bucket.head(key)));
+    expect(keys.filter((_, at) => left[at])).toEqual(["media/many-7"]);
     await bucket.delete(keys);
   });
 });

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { type BudgetOptions, budget } from "../src/budgets/budget.js";
 import { maxTokens } from "../src/budgets/max-tokens.js";
+import { money } from "../src/budgets/money.js";
 import { openBudget, openFile, setClock } from "./support/budget-proxy.js";
 import { silenceLog } from "./support/stored-proxy.js";
 
@@ -10,7 +11,7 @@ expectLog("503 budget_unavailable");
 beforeEach(() => setClock());
 
 /** Imaginary prices. */
-const prices = definePrices({
+const table = definePrices({
   currency: "coins",
   models: {
     "delta-5.3": { input: 1, output: 4 },
@@ -18,6 +19,7 @@ const prices = definePrices({
     "beta3.0-video": { second: { "720P": 0.05, "1080P": 0.1 } },
   },
 });
+const prices = money(table);
 const question = { model: "delta-5.3", messages: [], max_tokens: 1000 };
 const bytesOf = (body: object) => new TextEncoder().encode(JSON.stringify(body)).length;
 /** A coin for a million bytes of the question, and four for a million tokens of a response; in millionths. */
@@ -121,7 +123,7 @@ describe("a budget in money", () => {
 
   test("rounds each amount up to a whole millionth", async () => {
     const cheap = { currency: "coins", models: { "delta-5.3": { input: 0.1, output: 0.3 } } };
-    const { paid, state } = openMoney({ prices: cheap });
+    const { paid, state } = openMoney({ prices: money(cheap) });
     await (await paid(question)).settle({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
     expect(await state()).toMatchObject({ spent: 1 });
   });
@@ -203,10 +205,10 @@ describe("maxTokens", () => {
 
 test("money is never added to tokens, nor to another currency", async () => {
   const file = openFile();
-  const money = openMoney({}, file);
-  const { ticket = "" } = await money.paid(film, "videos");
-  await money.close();
-  for (const options of [{ prices: undefined }, { prices: { ...prices, currency: "shells" } }]) {
+  const coins = openMoney({}, file);
+  const { ticket = "" } = await coins.paid(film, "videos");
+  await coins.close();
+  for (const options of [{ prices: undefined }, { prices: money({ ...table, currency: "shells" }) }]) {
     const other = openMoney(options, file);
     expect(await other.state()).toMatchObject({ spent: 0, reserved: 0 });
     await (await other.paid(question)).settle(used);
@@ -233,12 +235,17 @@ describe("a wrong option is refused when the server starts, and named", () => {
     ["limits.all.shards: give a whole number from 1 up", { limits: { all: { limit: 5, shards: 0 } } }],
     ["limits.user.shards: the rows of one user have one key", { limits: { user: { limit: 5, shards: 2 } } }],
     ["limits.all.shard: is no option", { limits: { all: { limit: 5, shard: 2 } } }],
-    ["models.m-1.input", { prices: { currency: "EUR", models: { "m-1": { input: -1, output: 1 } } } }],
+    ["prices: give money(…)", { prices: { currency: "EUR", models: {} } }],
     ["reserve: give a function", { reserve: 5 }],
     ["reserve: `cost` needs it", { cost: () => 1 }],
     ["namespace: is no option of budget", { namespace: () => undefined }],
   ])("%s", (message, options) => {
     expect(() => budget({ ...right, ...options } as BudgetOptions)).toThrow(message);
+  });
+
+  test("models.m-1.input", () => {
+    const wrong = { currency: "EUR", models: { "m-1": { input: -1, output: 1 } } };
+    expect(() => money(wrong)).toThrow("models.m-1.input");
   });
 
   test("response: give a whole number of tokens", () => {

@@ -1,6 +1,6 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
-import { afterAll, describe, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BUDGET_SCENARIOS, type BudgetPlace, createBudgetServer } from "./support/budget-scenarios.js";
 import { postgresURL, stopPostgres } from "./support/hosts.js";
 
@@ -13,15 +13,27 @@ const places: Readonly<Record<string, () => Promise<BudgetPlace<object>>>> = {
     const one = createBudgetServer<object>(host, {});
     return { one, other: one };
   },
-  async "Postgres with two processes"() {
-    const url = await postgresURL();
-    const hosts = [postgresHost({ url }), postgresHost({ url })] as const;
-    onTestFinished(async () => void (await Promise.all(hosts.map((host) => host.close(100)))));
-    const [one, other] = hosts.map((host) => createBudgetServer<object>(host, {}));
-    if (!one || !other) throw new Error("both are there");
-    return { one, other };
-  },
+  "Postgres with two processes": openPostgres,
 };
+
+async function openPostgres(): Promise<BudgetPlace<object>> {
+  const url = await postgresURL();
+  const hosts = [postgresHost({ url }), postgresHost({ url })] as const;
+  onTestFinished(async () => void (await Promise.all(hosts.map((host) => host.close(100)))));
+  const [one, other] = hosts.map((host) => createBudgetServer<object>(host, {}));
+  if (!one || !other) throw new Error("both are there");
+  return { one, other };
+}
+
+test("GET /v1/budget shows the window of the database's clock on Postgres", async () => {
+  const { one } = await openPostgres();
+  await one.plugin.raise("user", { env: {}, user: { id: "100 ada" } }, 5);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2100, 0, 1) });
+  onTestFinished(() => void vi.useRealTimers());
+  const headers = { authorization: "100 ada" };
+  const response = await one.proxy.fetch(new Request("https://proxy.example/v1/budget", { headers }), {});
+  expect(await response.json()).toMatchObject({ budgets: [{ limit: 105 }] });
+});
 
 describe.each(Object.entries(places))("A budget on %s", (_, open) => {
   for (const [title, run] of Object.entries(BUDGET_SCENARIOS))

@@ -62,7 +62,7 @@ test("a process that is lost behind the copy, and before its watch has noted tha
     before: [watch()],
   });
   await clock.run(MINUTE_MS);
-  await until(() => next.logs.join("\n")).toContain("videoWatch: archive, attempt 1 of 9");
+  await until(() => next.logs.join("\n")).toContain("videoWatch: fileStore.archive, attempt 1 of 9");
   await clock.run(MINUTE_MS);
   expect(next.logs.filter((line) => line.includes("videoWatch"))).toHaveLength(1);
   expect([sources.fetched(), files.keys().length]).toEqual([[`${CDN}/film.mp4`], 1]);

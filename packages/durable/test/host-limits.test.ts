@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
 import type { BoundHost, Host, StoredPart } from "@sluice/worker-proxy";
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { job, operation, reading } from "../src/host/define.js";
+import { job, operation, reading, source } from "../src/host/define.js";
 import { faultPart, fill, planInnocent, readIds, readSum, reserve } from "./fixture/fault-part.js";
 import { postgresURL, stopPostgres } from "./support/hosts.js";
+import { openTCPProxy } from "./support/tcp-proxy.js";
 
 let folder = "";
 beforeAll(async () => {
@@ -67,6 +69,74 @@ describe.each(["node", "postgres"] as const)("%s", (kind) => {
     expect(() => bind(host)).toThrow("belongs to one proxy");
     await host.close();
   });
+});
+
+test("a connection for notifications that fails is reported once, and made again", async () => {
+  const url = new URL(await postgresURL());
+  const network = await openTCPProxy(Number(url.port));
+  const isCut = network.cutAt("before", "LISTEN");
+  url.port = `${network.port}`;
+  const host = postgresHost({ url: url.href, schema: "listening" });
+  const reports: string[] = [];
+  const key = "a";
+  let woken = 0;
+  const listen = source("limits.listen", async function* ({ subscribe, signal }) {
+    const unsubscribe = subscribe(() => {
+      woken += 1;
+    });
+    yield new Uint8Array(1);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    unsubscribe();
+  });
+  const publish = operation("limits.publish", async (transaction) => {
+    transaction.publish();
+    return null;
+  });
+  const part = { tables: [], operations: [publish], sources: [listen] };
+  const bound = host.open({ parts: [part], report: (subject) => void reports.push(subject) })({});
+  await isCut;
+  await expect.poll(() => reports.filter((subject) => subject.startsWith("notifications"))).toHaveLength(1);
+  const other = postgresHost({ url: await postgresURL(), schema: "listening" });
+  const publisher = other.open({ parts: [part], report: () => {} })({});
+  const reader = (await bound.open(key, listen, null)).getReader();
+  await reader.read();
+  await expect
+    .poll(async () => {
+      await publisher.run(key, publish, null);
+      return woken;
+    })
+    .toBeGreaterThan(0);
+  expect(reports.filter((subject) => subject.startsWith("notifications"))).toHaveLength(1);
+  await reader.cancel();
+  await Promise.all([host.close(), other.close()]);
+  network.close();
+});
+
+test("a host that closes locks a key before its timers on Postgres, as other processes do", async () => {
+  const url = await postgresURL();
+  const host = postgresHost({ url, schema: "closing" });
+  const bound = bind(host);
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  await bound.run("a", planInnocent, { id: "one" });
+  await expect.poll(() => bound.run("a", readIds, null)).toEqual(["begin one"]);
+  await other.query("BEGIN");
+  await other.query(
+    "INSERT INTO closing.timer_keys (key, due) VALUES ('a', 0) ON CONFLICT (key) DO UPDATE SET due = 0",
+  );
+  const closed = host.close(0);
+  await expect
+    .poll(async () => {
+      const { rows } = await other.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      return rows.length;
+    })
+    .toBeGreaterThan(0);
+  // two transactions that lock in different orders can wait for each other
+  const { rowCount } = await other.query("SELECT 1 FROM closing.timers WHERE key = 'a' FOR UPDATE NOWAIT");
+  expect(rowCount).toBe(1);
+  await other.query("COMMIT");
+  await closed;
+  await other.end();
 });
 
 test("a file that another process has is refused with what to do", async () => {

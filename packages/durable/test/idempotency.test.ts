@@ -342,3 +342,32 @@ test("An option that can't work is refused by its name", () => {
     for (const value of [0, -1, 1.5, Number.NaN])
       expect(() => idempotency({ [name]: value })).toThrow(new RegExp(`^${name}: give`));
 });
+
+describe("the stored responses of one user are bounded", () => {
+  test("by the number of keys: a new one is refused before it is sent, and the others have their responses", async () => {
+    const gateway = openGateway(() => Response.json(image));
+    const { create } = openStoredProxy({ gateway, plugins: [idempotency({ maxPerUser: 3 })] });
+    for (const key of ["one", "two", "three"]) expect((await create(key)).status).toBe(200);
+    const refused = await create("four");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3600"]);
+    expect(await codeOf(refused)).toBe("too_many_keys");
+    expect((await create("one")).status).toBe(200);
+    expect((await create("four", { headers: { authorization: "Bearer other" } })).status).toBe(200);
+    expect(gateway.requests).toHaveLength(4);
+  });
+
+  test("by the number of large ones: the oldest is deleted, and its request is not sent again", async () => {
+    silenceLog();
+    const large = { data: [], text: "a".repeat(100_000) };
+    const gateway = openGateway(() => Response.json(large));
+    const { create, host } = openStoredProxy({ gateway, plugins: [idempotency()] });
+    for (let nth = 0; nth < 34; nth += 1) await (await create(`${nth}`)).text();
+    await host.ended();
+    const statuses = [];
+    for (const key of ["0", "1", "2", "33"]) statuses.push((await create(key)).status);
+    expect(statuses).toEqual([502, 502, 200, 200]);
+    expect(await codeOf(await create("0"))).toBe("answer_not_kept");
+    expect(await host.count("job_parts")).toBe(32);
+    expect(gateway.requests).toHaveLength(34);
+  });
+});

@@ -50,6 +50,25 @@ describe("case 117: the data of a user", () => {
     expect((data["creates"] as object[]).length).toBe(1);
   });
 
+  test("comes in pages, each with a bounded size, which a cursor continues", async () => {
+    const { gateway, proxy, create } = openUser();
+    const text = "a".repeat(3_000_000);
+    gateway.responds(() => Response.json({ data: [], text }));
+    for (const key of ["one", "two", "three"]) await (await create(key)).text();
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await exportUser(proxy, {}, USER, { part: "creates", cursor });
+      const creates = page.data["creates"] as { id: string; text: string }[];
+      expect(creates).toHaveLength(1);
+      expect(creates[0]?.text.length).toBeGreaterThan(text.length);
+      ids.push(...creates.map(({ id }) => id));
+      cursor = page.cursors["creates"];
+    } while (cursor !== undefined);
+    expect(new Set(ids).size).toBe(3);
+    await expect(exportUser(proxy, {}, USER, { cursor: "a" })).rejects.toThrow("cursor: give the part");
+  });
+
   test("is erased, and the streams of another user stay", async () => {
     const { gateway, proxy, ask, resume, create } = openUser();
     gateway.streams(piece("a") + end);

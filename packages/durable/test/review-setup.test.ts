@@ -54,7 +54,8 @@ test("an option that resumableStreams or idempotency does not have is refused", 
   expect(() => resumableStreams({ maxPerKey: 5 } as never)).toThrow(
     "maxPerKey: is no option of resumableStreams",
   );
-  expect(() => idempotency({ maxPerUser: 5 } as never)).toThrow("maxPerUser: is no option of idempotency");
+  expect(() => idempotency({ maxPerKey: 5 } as never)).toThrow("maxPerKey: is no option of idempotency");
+  expect(() => idempotency({ maxPerUser: 0 })).toThrow("maxPerUser: give a whole number");
 });
 
 test("a host that is no host is refused by its name", () => {

@@ -1,8 +1,10 @@
-import type { Transaction } from "@sluice/worker-proxy";
+import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
+import { serverIn } from "@sluice/worker-proxy/internal";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
-import { type EndContext, type EndedTask, offerEndHandler } from "../src/videos/end-handler.js";
+import { type EndContext, type EndedTask, type EndHandler, offerEndWork } from "../src/videos/end-handler.js";
+import { createEndWork, endHandlers } from "../src/videos/end-handlers.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";
 import {
@@ -53,7 +55,7 @@ function openNotifyingProxy({ secret = () => SECRET as string | string[], handle
       return await app.next();
     },
   });
-  const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
+  const proxy = openWatchedProxy({ onEnd: endHandlers(hook, ...handlers) });
   const of = (kind: string) => proxy.events.filter((event) => event.kind === kind);
   const letters = async () => (await listDeadLetters(proxy.proxy, proxy.env)).deadLetters;
   return { ...proxy, app, sent, of, letters };
@@ -350,11 +352,11 @@ describe("case 127: a dead letter", () => {
     const { proxy, env, letters, plugin, of } = await giveUp();
     await jump(6 * DAY);
     const [letter] = await letters();
-    expect(await plugin.userData?.exportUser(env, "ann")).toHaveLength(1);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [{}] });
     await jump(DAY);
     await jump(HOUR);
     expect(await letters()).toEqual([]);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(false);
     expect(of("webhook")).toHaveLength(9);
   });
@@ -378,12 +380,12 @@ describe("case 127: a dead letter", () => {
 
     const run = async (name: string, body: object = {}) =>
       plugin.operations?.find((one) => one.name === name)?.run(env, body as never);
-    expect(await run("letters/list", { cursor: first.cursor })).toEqual(second);
+    expect(await run("dead-letters/list", { cursor: first.cursor })).toEqual(second);
     app.next = () => new Response(null, { status: 204 });
-    expect(await run("letters/resend", { id: all[7]?.id })).toEqual({ resent: true });
+    expect(await run("dead-letters/resend", { id: all[7]?.id })).toEqual({ resent: true });
     await advance(2 * SECOND);
     expect(sent.at(-1)?.data["user"]).toBe(all[7]?.userId);
-    await expect(run("letters/resend", {})).rejects.toThrow("id: give the id of a dead letter");
+    await expect(run("dead-letters/resend", {})).rejects.toThrow("id: give the id of a dead letter");
     expect(await letters()).toHaveLength(100);
   });
 
@@ -397,7 +399,7 @@ describe("case 127: a dead letter", () => {
 
   test("needs the plugin that stores it", async () => {
     const { proxy, env } = openWatchedProxy({}, { plugins: [] });
-    await expect(listDeadLetters(proxy, env)).rejects.toThrow("add videoWatch({ onEnd }) to the plugins");
+    await expect(listDeadLetters(proxy, env)).rejects.toThrow("add videoWatch({ onEnd })");
   });
 });
 
@@ -486,7 +488,7 @@ describe("a handler of the app", () => {
     await advance(SECOND);
     expect(of("webhook")).toMatchObject([{ outcome: "dropped", code: "user_erased" }]);
     expect(of("watch").at(-1)).toMatchObject({ outcome: "stopped", code: "user_erased" });
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     await jump(2 * DAY);
     expect(await letters()).toEqual([]);
     expect(of("webhook")).toHaveLength(1);
@@ -495,10 +497,15 @@ describe("a handler of the app", () => {
 
 test("a plugin that copies results gets each final end, also of a watch that a page began", async () => {
   const ended: EndedTask[] = [];
-  const files = { routes: [] };
-  offerEndHandler(files, async function archive(one) {
+  const archive: EndHandler<Readonly<Record<string, string>>> = async (one) => {
     ended.push(one);
-  });
+  };
+  const work = createEndWork("files", new Map([["test.archive", archive]]));
+  const files: ProxyPlugin<Readonly<Record<string, string>>> = {
+    storage: work.storage,
+    connect: (server) => work.connect(serverIn(server)),
+  };
+  offerEndWork(files, work);
   const watch = videoWatch<Readonly<Record<string, string>>>();
   const { create, gateway, polls } = openWatchedProxy({}, { plugins: [watch, files] });
   const { listen, gatewayId } = await create();
@@ -543,6 +550,6 @@ describe("the options of a webhook", () => {
 
   test("two webhooks are told apart", () => {
     const options = { url: "https://app.example/hook", secret: () => SECRET };
-    expect(() => videoWatch({ onEnd: [webhook(options), webhook(options)] })).not.toThrow();
+    expect(() => videoWatch({ onEnd: endHandlers(webhook(options), webhook(options)) })).not.toThrow();
   });
 });

@@ -1,8 +1,12 @@
 import { createClient, createVideoTask, watchVideoTask } from "@sluice/core";
-import type { Transaction } from "@sluice/worker-proxy";
+import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
+import { operation } from "../src/host/define.js";
+import { createUserKey } from "../src/host/user-key.js";
+import { endHandlers } from "../src/videos/end-handlers.js";
+import { videoWatch } from "../src/videos/video-watch.js";
 import {
   advance,
   DAY,
@@ -222,7 +226,7 @@ describe("pages that listen", () => {
     expect(events).toMatchObject([
       { kind: "watch", outcome: "orphaned", code: "no_reader", taskId: gatewayId, user: "ann" },
     ]);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     const before = polls.length;
     await jump(HOUR);
     expect(polls).toHaveLength(before);
@@ -417,9 +421,9 @@ describe("a task that is watched from its create", () => {
     await create();
     gateway.next = done;
     await until(() => polls.length === 1);
-    expect(await plugin.userData?.exportUser(env, "ann")).toHaveLength(1);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [{}], cursor: undefined });
     await jump(HOUR);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
   });
 
   test.each([
@@ -548,7 +552,7 @@ describe("a task that is watched from its create", () => {
     expect((await poll("eve")).status).toBe(404);
     expect((await follow({ as: "eve" })).status).toBe(404);
     expect((await ask(`${path}/events`, "eve", { method: "DELETE" })).status).toBe(404);
-    expect(await plugin.userData?.exportUser(env, "eve")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "eve")).toMatchObject({ items: [] });
   });
 
   test("a task that was made elsewhere is watched from the first poll of a page on", async () => {
@@ -608,6 +612,33 @@ describe("a task that is watched from its create", () => {
     expect((await create("bob")).receipt.status).toBe(200);
     expect(events).toHaveLength(1);
   });
+
+  test("the people of a public proxy share a bound of 10,000 watched tasks", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const watch = videoWatch<Readonly<Record<string, string>>>(watched);
+    const fill = operation("test.fill", async ({ key, query }) => {
+      const ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)";
+      await query(
+        `${ids} INSERT INTO video_watches (key, id, is_open, version, state)
+        SELECT key, 'x' || i, 1, 1, '{}' FROM n, video_watches WHERE key = ?`,
+        key,
+      );
+      return null;
+    });
+    let fillAll = async () => {};
+    const filler: ProxyPlugin<Readonly<Record<string, string>>> = {
+      storage: { tables: [], operations: [fill] },
+      connect(server) {
+        fillAll = async () => void (await server.host({}).run(await createUserKey("public"), fill, null));
+      },
+    };
+    const { create, events } = openWatchedProxy({}, { authenticate: "public", plugins: [watch, filler] });
+    await create();
+    expect(events).toEqual([]);
+    await fillAll();
+    expect((await create()).receipt.status).toBe(200);
+    expect(events).toMatchObject([{ outcome: "dropped", code: "too_many_tasks" }]);
+  });
 });
 
 test("a client creates a task and gets its video by pushed changes, without polling again", async () => {
@@ -657,18 +688,20 @@ describe("the data of a user", () => {
     const running = await create();
     const tab = await running.listen();
     await create("bob");
-    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject([
-      { id: ended.id, gatewayId: ended.gatewayId, user: "ann", state: "succeeded" },
-      { id: running.id, user: "ann", model: "beta3.0-video", task: { status: "queued" } },
-    ]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({
+      items: [
+        { id: ended.id, gatewayId: ended.gatewayId, user: "ann", state: "succeeded" },
+        { id: running.id, user: "ann", model: "beta3.0-video", task: { status: "queued" } },
+      ],
+    });
     events.length = 0;
     await plugin.userData?.eraseUser(env, "ann");
     await plugin.userData?.eraseUser(env, "ann");
     expect(events).toMatchObject([
       { kind: "watch", taskId: running.gatewayId, outcome: "stopped", code: "user_erased" },
     ]);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
-    expect(await plugin.userData?.exportUser(env, "bob")).toHaveLength(1);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
+    expect(await plugin.userData?.exportUser(env, "bob")).toMatchObject({ items: [{}], cursor: undefined });
     await tab.nextEvent();
     expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
     const before = polls.length;
@@ -690,7 +723,7 @@ describe("the data of a user", () => {
     respond(task("IN_PROGRESS"));
     await settle();
     await advance(30 * SECOND);
-    expect(await plugin.userData?.exportUser(env, "ann")).toEqual([]);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     expect(polls).toHaveLength(1);
   });
 });
@@ -699,9 +732,9 @@ test.each([
   [{ intervalMs: 100 }, "videoWatch: intervalMs: give a whole number from 2000 to 60000"],
   [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number from 1 up"],
   [{ startOn: "poll" }, 'videoWatch: startOn: give "create" or "subscribe"'],
-  [{ onEnd: {} }, "videoWatch: onEnd: give a list of functions, [webhook(…)]"],
+  [{ onEnd: {} }, "videoWatch: onEnd: give endHandlers(webhook(…))"],
   [
-    { onEnd: [async () => {}], startOn: "subscribe" },
+    { onEnd: endHandlers(async () => {}), startOn: "subscribe" },
     'videoWatch: onEnd: works with startOn: "create" alone',
   ],
   [{ baseURL: "https://gateway.example" }, "baseURL: is no option of videoWatch"],

@@ -1,4 +1,4 @@
-import { fileStore, videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
+import { endHandlers, fileStore, videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
@@ -45,7 +45,9 @@ const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> =
   host: cloudflareHost(() => namespace),
   plugins: [
     videoWatch<Env>({
-      onEnd: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
+      onEnd: endHandlers(
+        webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given }),
+      ),
     }),
   ],
 });

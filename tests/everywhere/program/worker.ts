@@ -1,4 +1,12 @@
-import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook } from "@sluice/durable";
+import {
+  type Bucket,
+  budget,
+  endHandlers,
+  fileStore,
+  resumableStreams,
+  videoWatch,
+  webhook,
+} from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
@@ -34,7 +42,9 @@ const proxy = createProxy<Env>({
     resumableStreams<Env>(),
     videoWatch<Env>({
       startOn: "create",
-      onEnd: [webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET })],
+      onEnd: endHandlers(
+        webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET }),
+      ),
     }),
     fileStore<Env>({ bucket: (env) => env.FILES, secret: (env) => env.SECRET }),
   ],

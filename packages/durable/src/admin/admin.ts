@@ -8,7 +8,7 @@ import type {
   User,
 } from "@sluice/worker-proxy";
 import { ensure, Refusal, serverIn } from "@sluice/worker-proxy/internal";
-import { checkUserData, eraseFrom, exportFrom } from "./user-data.js";
+import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 
 /** Options of {@link admin}. */
 export interface AdminOptions<Env = unknown> {
@@ -52,9 +52,9 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   const users: readonly AdminOperation<Env>[] = [
     {
       name: "users/export",
-      fields: ["user", "part"],
-      run: async (env, { user, part }) =>
-        exportFrom(getServer(), env, user as string, part as string | undefined),
+      fields: ["user", "part", "cursor"],
+      run: async (env, { user, part, cursor }) =>
+        exportFrom(getServer(), env, user as string, { part, cursor } as ExportOptions),
     },
     {
       name: "users/erase",

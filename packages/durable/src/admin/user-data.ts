@@ -1,5 +1,6 @@
 import type { GatewayProxy, ProxyPlugin, UserData } from "@sluice/worker-proxy";
 import { ensure, type Server, serverOf, within } from "@sluice/worker-proxy/internal";
+import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */
 export interface ErasedUser {
@@ -18,6 +19,8 @@ export interface ExportedUser {
   readonly failed: readonly string[];
   /** Names of the parts whose JSON did not fit into 8,388,608 characters together with those before them. */
   readonly tooLarge: readonly string[];
+  /** The cursors of parts of which `data` has one page: `exportUser(proxy, env, user, { part, cursor })` returns the next. */
+  readonly cursors: Readonly<Record<string, string>>;
 }
 
 /** Longest time for one part, in milliseconds. */
@@ -45,6 +48,14 @@ export async function eraseUser<Env>(
   return await eraseFrom(serverOf<Env>(proxy), env, userId);
 }
 
+/** Options of {@link exportUser}. */
+export interface ExportOptions {
+  /** Name of the only part to export. @default all */
+  readonly part?: string | undefined;
+  /** Cursor of the part, from the export before. @default the first page */
+  readonly cursor?: string | undefined;
+}
+
 /**
  * Exports all that the plugins of a proxy store of a user, one part after the other: at most 8,388,608 characters of JSON.
  * It has no secrets.
@@ -53,15 +64,16 @@ export async function eraseUser<Env>(
  * @throws {TypeError} for an empty id, and for a proxy that `createProxy` did not make
  * @example
  * ```ts
- * const { data, failed, tooLarge } = await exportUser(proxy, env, "ada");
+ * const { data, failed, tooLarge, cursors } = await exportUser(proxy, env, "ada");
  * ```
  */
 export async function exportUser<Env>(
   proxy: GatewayProxy<Env>,
   env: Env,
   userId: string,
+  page: ExportOptions = {},
 ): Promise<ExportedUser> {
-  return await exportFrom(serverOf<Env>(proxy), env, userId);
+  return await exportFrom(serverOf<Env>(proxy), env, userId, page);
 }
 
 /** Erases a user from a server. See {@link eraseUser}. */
@@ -80,33 +92,39 @@ export async function eraseFrom<Env>(server: Server<Env>, env: Env, id: string):
 /**
  * Exports a user from a server. See {@link exportUser}.
  *
- * @param part name of the only part to export
- * @throws {TypeError} for a part that no plugin has
+ * @throws {TypeError} for a part that no plugin has, and for a cursor without a part
  */
 export async function exportFrom<Env>(
   server: Server<Env>,
   env: Env,
   id: string,
-  part?: string,
+  { part, cursor }: ExportOptions = {},
 ): Promise<ExportedUser> {
   checkId(id);
+  ensure(cursor === undefined || part !== undefined, "cursor: give the part that it belongs to");
+  for (const [name, given] of Object.entries({ part, cursor }))
+    ensure(given === undefined || typeof given === "string", `${name}: give a text`);
   const parts = findUserData(server.settings.plugins).filter(({ name }) => (part ?? name) === name);
   ensure(part === undefined || parts.length > 0, "part: there is none of this name");
   const data: Record<string, unknown> = {};
   const failed: string[] = [];
   const tooLarge: string[] = [];
+  const cursors: Record<string, string> = {};
   let left = MAX_CHARACTERS;
   for (const part of parts) {
-    const stored = await run(server, part, "exported", env, () => part.exportUser(env, id));
-    const length = stored && (JSON.stringify(stored.value) ?? "null").length;
+    const stored = await run(server, part, "exported", env, () => part.exportUser(env, id, cursor));
+    const page = stored?.value instanceof ExportPage ? stored.value : undefined;
+    const value = page ? page.items : stored?.value;
+    const length = stored && (JSON.stringify(value) ?? "null").length;
     if (length === undefined) failed.push(part.name);
     else if (length > left) tooLarge.push(part.name);
     else {
       left -= length;
-      data[part.name] = stored?.value ?? null;
+      data[part.name] = value ?? null;
+      if (page?.cursor !== undefined) cursors[part.name] = page.cursor;
     }
   }
-  return { user: id, data, failed, tooLarge };
+  return { user: id, data, failed, tooLarge, cursors };
 }
 
 /** @throws {TypeError} if two plugins have one name */

@@ -43,37 +43,6 @@ export interface Bucket {
   resumeMultipartUpload(key: string, uploadId: string): MultipartUpload;
 }
 
-/** A page of the files in a bucket. It may have fewer files than were asked for, or none, where more follow. */
-export interface ListedFiles {
-  readonly objects: readonly ListedFile[];
-  /** True where more follow. */
-  readonly truncated: boolean;
-  /** The start of the next page; absent after the last one. */
-  readonly cursor?: string | undefined;
-}
-
-/** A file in a list. */
-export interface ListedFile {
-  readonly key: string;
-  /** In bytes. */
-  readonly size: number;
-}
-
-/** Part of a bucket that is listed. */
-export interface ListOptions {
-  /** The start of the names that are listed. @default all */
-  readonly prefix?: string;
-  /** `cursor` of the page before. @default the first page */
-  readonly cursor?: string | undefined;
-  /** Most files of the page, up to 1000. @default 1000 */
-  readonly limit?: number;
-}
-
-/** A bucket that can be listed, as R2 can: for a copy of all files, or for a look at what it has. */
-export interface ListedBucket extends Bucket {
-  list(options?: ListOptions): Promise<ListedFiles>;
-}
-
 /**
  * Checks the name of a file, for buckets whose names are paths or addresses.
  *

@@ -1,7 +1,7 @@
 import type { Payable, Usage } from "@sluice/worker-proxy";
 import { ensure, logError } from "@sluice/worker-proxy/internal";
 import { maxTokens } from "./max-tokens.js";
-import { type PriceTable, readPrices } from "./prices.js";
+import type { Money } from "./money.js";
 
 /*
  * Amounts are whole numbers, because a database stores nothing else exactly: tokens, or with `prices` millionths of the
@@ -11,13 +11,11 @@ import { type PriceTable, readPrices } from "./prices.js";
 /** Options about what a request costs. */
 export interface AmountOptions<Env> {
   /**
-   * Prices of the models: a table of `definePrices` of `@sluice/prices`, or the same as plain JSON. The budget is then in
-   * money: a request reserves the most that it can cost by them, and its `usage` decides what is spent. Amounts are
-   * millionths of the currency: a limit of 5 EUR is `5_000_000`.
+   * Prices of the models: `money(…)`. Amounts are then millionths of the currency: a limit of 5 EUR is `5_000_000`.
    *
    * @default amounts are tokens
    */
-  readonly prices?: PriceTable | undefined;
+  readonly prices?: Money | undefined;
   /**
    * Returns the most that one response to the request can cost; a request with `n` reserves `n` times as much. A request
    * that costs more is spent in full, up to ten times what was reserved, and may exceed the limit.
@@ -58,14 +56,15 @@ export interface Amounts<Env> {
 /** Times that a cost may exceed what was reserved: more is a mistake of the gateway, or of `reserve`. */
 const MAX_TIMES = 10;
 
-/** @throws {TypeError} for a wrong price, and for a `cost` without `reserve` */
+/** @throws {TypeError} for an option that is wrong, and for a `cost` without `reserve` */
 export function createAmounts<Env>(options: AmountOptions<Env>): Amounts<Env> {
   for (const name of ["reserve", "cost"] as const)
     ensure(
       options[name] === undefined || typeof options[name] === "function",
       `${name}: give a function of the request`,
     );
-  const prices = options.prices && readPrices(options.prices);
+  const { prices } = options;
+  ensure(!prices || typeof prices.estimate === "function", "prices: give money(…) of your table");
   ensure(
     prices || !options.cost || options.reserve,
     "reserve: `cost` needs it, in the same unit; maxTokens() for tokens",

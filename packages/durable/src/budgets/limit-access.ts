@@ -52,9 +52,7 @@ export function openLimits<Env>(
   };
 
   function readState(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
-    return runOnEach(limit, reader, (host, key, name) =>
-      run(host, key, read, { name, now: Date.now(), windowMs }),
-    );
+    return runOnEach(limit, reader, (host, key, name) => run(host, key, read, { name, windowMs }));
   }
 
   /** Runs an operation in each place of a limit, and adds their sums. */

@@ -128,18 +128,19 @@ export const reset = operation<{ readonly name: string; readonly windowMs: numbe
 );
 
 /**
- * Reads the present window of a limit. Reservations whose time is over count as spent, also before the next request stores
- * that.
+ * Reads the present window of a limit, by the clock of the database: each process may have another one. Reservations whose
+ * time is over count as spent, also before the next request stores that.
  */
-export const read = reading<{ readonly name: string; readonly now: number; readonly windowMs: number }, Sums>(
+export const read = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
   "budget.read",
-  async (reader, { name, now, windowMs }) => {
+  async (transaction, { name, windowMs }) => {
+    const { key, now, query } = transaction;
     const [windows, overdue] = await Promise.all([
-      readWindows(reader, [name]),
-      reader.query<{ name: string; resetsAt: number; amount: number }>(
+      readWindows(transaction, [name]),
+      query<{ name: string; resetsAt: number; amount: number }>(
         `SELECT name, resets_at AS "resetsAt", amount FROM budget_reservations WHERE key = ? AND ends_at <= ?
           ORDER BY ends_at LIMIT ${PAGE}`,
-        ...[reader.key, now],
+        ...[key, now],
       ),
     ]);
     const sums = selectWindow(windows.get(name), calculateWindowEnd(now, windowMs));

@@ -1,13 +1,14 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
 import { serverIn } from "@sluice/worker-proxy/internal";
-import { offerEndHandler } from "../videos/end-handler.js";
+import { offerEndWork } from "../videos/end-handler.js";
+import { createEndWork } from "../videos/end-handlers.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
 import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
 import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
 import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./files/parts.js";
-import { findFiles, readCopies, readFile, readPage, readParts } from "./files/readings.js";
+import { findFiles, readCopies, readErasedAt, readFile, readPage, readParts } from "./files/readings.js";
 import { checkLinks, isLinkAddress } from "./files/references.js";
 import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
@@ -51,13 +52,18 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
   const store = createStore(settings);
   const { archive: archiveEnd, watchResponse } = createArchive(store);
   const offer = `archive=${archive?.retentionMs}`;
+  // no function of an app has a name with a dot
+  const work = archive && createEndWork("files", new Map([["fileStore.archive", archiveEnd]]));
   const plugin: ProxyPlugin<Env> = {
     storage: {
-      tables: FILE_TABLES,
-      operations: OPERATIONS,
-      jobs: [createSweep(store), createCopyJob(store)],
+      tables: [...FILE_TABLES, ...(work?.storage.tables ?? [])],
+      operations: [...OPERATIONS, ...(work?.storage.operations ?? [])],
+      jobs: [createSweep(store), createCopyJob(store), ...(work?.storage.jobs ?? [])],
     },
-    connect: (server) => store.connect(serverIn(server)),
+    connect(server) {
+      store.connect(serverIn(server));
+      work?.connect(serverIn(server));
+    },
     checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),
     allowsMediaURL: (url) => isLinkAddress(url, publicURL),
@@ -68,7 +74,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
   };
-  if (archive) offerEndHandler(plugin, archiveEnd);
+  if (work) offerEndWork(plugin, work);
   return plugin;
 }
 
@@ -76,7 +82,7 @@ const OPERATIONS = [
   ...[reserveSpace, growFile, holdSpace, releaseSpace],
   ...[beginUpload, claimPart, releaseClaim, addPart, completeFile],
   ...[removeFile, addRemoved, findDue, endRemoval, eraseFiles],
-  ...[readFile, readParts, readPage, findFiles, readCopies],
+  ...[readFile, readErasedAt, readParts, readPage, findFiles, readCopies],
   ...[addCopies, beginCopy, endCopy],
 ];
 

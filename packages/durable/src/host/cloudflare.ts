@@ -1,7 +1,7 @@
 import type { BoundHost, Host, JSONValue } from "@sluice/worker-proxy";
 import { ensure, misconfigured, readBinding, within } from "@sluice/worker-proxy/internal";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
-import { cloudflareHosts } from "./durable-object.js";
+import { numberHost } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";
 import { refuseNested } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
@@ -37,12 +37,12 @@ export function cloudflareHost<Env = unknown>(namespace: (env: Env) => DurableOb
     return found;
   };
   const check = (env: Env) => readBinding("cloudflareHost", namespace, env);
-  const host: Host<Env> = { open: () => (env) => bindHost(() => read(env)), checks: [check] };
-  cloudflareHosts.add(host);
+  const host: Host<Env> = { open: () => (env) => bindHost(number, () => read(env)), checks: [check] };
+  const number = numberHost(host);
   return host;
 }
 
-function bindHost(namespace: () => DurableObjectNamespace): BoundHost {
+function bindHost(host: number, namespace: () => DurableObjectNamespace): BoundHost {
   return {
     async run(key, { name }, input) {
       refuseNested(`run "${name}"`);
@@ -77,7 +77,7 @@ function bindHost(namespace: () => DurableObjectNamespace): BoundHost {
     const objects = namespace();
     // an object that failed needs another stub
     const object = objects.get(objects.idFromName(checkKey(key)) as never);
-    return object.fetch(createObjectRequest(action, { key, name, input }));
+    return object.fetch(createObjectRequest(action, { host, key, name, input }));
   }
 }
 

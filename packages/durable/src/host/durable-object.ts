@@ -8,7 +8,7 @@ import type {
   SQL,
   Value,
 } from "@sluice/worker-proxy";
-import { ensure, type Server, serverOf } from "@sluice/worker-proxy/internal";
+import { ensure, misconfigured, type Server, serverOf } from "@sluice/worker-proxy/internal";
 import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
@@ -18,11 +18,22 @@ import { Queues } from "./queues.js";
 import { runOperation, runReading } from "./run-operation.js";
 import { refuseNested } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
-import { type TimerPlace, Timers } from "./timers.js";
+import { type TimerHost, Timers } from "./timers.js";
 import { checkValues, readSQL } from "./values.js";
 
-/** The hosts that `cloudflareHost` made. */
-export const cloudflareHosts = new WeakSet<object>();
+/**
+ * The hosts that `cloudflareHost` made, each with its number in the program. The Worker and its objects run the same program,
+ * so that a number names the same host in both.
+ */
+const hostNumbers = new WeakMap<object, number>();
+let hostCount = 0;
+
+/** Gives a host of `cloudflareHost` its number. */
+export function numberHost(host: object): number {
+  hostCount += 1;
+  hostNumbers.set(host, hostCount);
+  return hostCount;
+}
 
 type Query = Reader["query"];
 type Step = Operation<never, unknown> | Reading<never, unknown>;
@@ -51,12 +62,13 @@ const FAILED_MS = 30_000;
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = serverOf<Env>(proxy);
   const { host } = server.settings;
-  ensure(host && cloudflareHosts.has(host), "durableObject: give a proxy whose host is cloudflareHost(…)");
+  const number = hostNumbers.get(host ?? {}) ?? 0;
+  ensure(number > 0, "durableObject: give a proxy whose host is cloudflareHost(…)");
   const named = indexParts(server.setup.parts);
   return class {
     readonly #object: KeyObject<Env>;
     constructor(state: ObjectState, env: Env) {
-      this.#object = new KeyObject(state, env, server, named);
+      this.#object = new KeyObject(state, env, { server, named, number });
     }
     fetch(request: Request): Promise<Response> {
       return this.#object.respond(request);
@@ -80,25 +92,32 @@ class KeyObject<Env> {
   readonly #state: ObjectState;
   readonly #env: Env;
   readonly #named: NamedSteps;
+  /** The number of the proxy's host. */
+  readonly #number: number;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows({ hasKeys: false, isShared: false });
+  readonly #rows = new TimerRows();
   readonly #listeners: Listeners;
   readonly #local: LocalJobs;
   readonly #timers: Timers;
   readonly #host: BoundHost;
   #key: string | undefined;
 
-  constructor(state: ObjectState, env: Env, server: Server<Env>, named: NamedSteps) {
+  constructor(
+    state: ObjectState,
+    env: Env,
+    { server, named, number }: { server: Server<Env>; named: NamedSteps; number: number },
+  ) {
     const { parts, report } = server.setup;
     this.#state = state;
     this.#env = env;
     this.#named = named;
+    this.#number = number;
     this.#report = (subject, error) => report(subject, error, env);
     this.#listeners = new Listeners((error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
     this.#host = this.#createHost(server.host(env));
-    const place: TimerPlace = {
+    const timerHost: TimerHost = {
       transact: (_, work) =>
         this.#transact(async () => {
           const result = await work(this.#query, Date.now());
@@ -109,7 +128,7 @@ class KeyObject<Env> {
       report: this.#report,
       onSchedule: () => {}, // the transaction has set the alarm
     };
-    this.#timers = new Timers(this.#rows, place, parts);
+    this.#timers = new Timers(this.#rows, timerHost, named.jobs);
     state.blockConcurrencyWhile(async () => {
       const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
       for (const table of tables) state.storage.sql.exec(dropRowId(readSQL(table, "sqlite")));
@@ -121,7 +140,12 @@ class KeyObject<Env> {
   /** Does what a Worker asks for. */
   async respond(request: Request): Promise<Response> {
     try {
-      const { key, name, input } = (await request.json()) as ObjectRequest;
+      const { host, key, name, input } = (await request.json()) as ObjectRequest;
+      // its jobs would send requests to the gateway of another proxy
+      if (host !== this.#number)
+        throw misconfigured(
+          "cloudflareHost: its binding has the class of another proxy; give each proxy a class, durableObject(proxy)",
+        );
       this.#key = key;
       const action = new URL(request.url).pathname.slice(1);
       if (action === "open")

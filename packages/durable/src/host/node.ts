@@ -1,20 +1,19 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { BoundHost, HostSetup, JobContext, Reader, SQL, Value } from "@sluice/worker-proxy";
+import type { SQL, Value } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
-import { type ClosableHost, createClosableHost } from "./closable.js";
 import { Listeners } from "./listeners.js";
-import { LocalJobs } from "./local-jobs.js";
-import { indexParts } from "./named-steps.js";
+import {
+  type ClosableHost,
+  createProcessHost,
+  type DatabaseSetup,
+  type ProcessDatabase,
+} from "./process-host.js";
 import { Queues } from "./queues.js";
-import { runOperation, runReading } from "./run-operation.js";
-import { refuseNested } from "./run-step.js";
+import type { Query } from "./run-operation.js";
 import { createStorageError } from "./storage-error.js";
-import { TimerLoop } from "./timer-loop.js";
+import { createTimerKeys } from "./timer-keys.js";
 import { TimerRows } from "./timer-rows.js";
-import { type TimerPlace, Timers } from "./timers.js";
-import { checkKey, checkValues, readSQL } from "./values.js";
-
-type Query = Reader["query"];
+import { checkValues, readSQL } from "./values.js";
 
 /** Options of {@link nodeHost}. */
 export interface NodeHostOptions {
@@ -43,96 +42,58 @@ const MAX_STATEMENTS = 1_000;
 export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<Env> {
   const { file, env = process.env } = options ?? {};
   ensure(typeof file === "string" && file !== "", 'nodeHost: file: give a path, "sluice.db", or ":memory:"');
-  return createClosableHost((setup) => new SQLiteHost(file, setup, env));
+  return createProcessHost("nodeHost", env, (setup) => new SQLiteDatabase(file, setup));
 }
 
-class SQLiteHost implements BoundHost {
+class SQLiteDatabase implements ProcessDatabase {
+  readonly rows = new TimerRows(createTimerKeys(false));
+  readonly listeners: Listeners;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows({ hasKeys: true, isShared: false });
-  readonly #report: (subject: string, error: unknown) => void;
-  readonly #listeners: Listeners;
-  readonly #local: LocalJobs;
-  readonly #loop: TimerLoop;
-  readonly #env: unknown;
-  #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(file: string, { parts, report }: HostSetup<never>, env: unknown) {
-    this.#env = env;
-    this.#report = (subject, error) => report(subject, error, env as never);
-    indexParts(parts);
-    const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
-    this.#database = openFile(
-      file,
-      tables.map((sql) => readSQL(sql, "sqlite")),
-    );
-    this.#listeners = new Listeners((error) => this.#report("a listener", error));
-    this.#local = new LocalJobs(this.#createContext, this.#report);
-    const place: TimerPlace = {
-      transact: (key, work) => this.#transact(key ?? "", () => work(this.#query, Date.now())),
-      createContext: this.#createContext,
-      report: this.#report,
-      onSchedule: (at) => this.#loop.wake(at),
-    };
+  constructor(file: string, { tables, report }: DatabaseSetup) {
+    this.listeners = new Listeners((error) => report("a listener", error));
+    const all = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "sqlite"));
+    this.#database = openFile(file, all);
     // this process is the only one: an attempt that is stored as running has ended
-    const recovered = place.transact(null, (query, now) => this.#rows.recover(query, now));
-    recovered.catch((error) => this.#report("timers of the last process", error));
-    const timers = new Timers(this.#rows, place, parts);
-    this.#loop = new TimerLoop(timers, (error) => this.#report("timers", error));
+    const recovered = this.transact(null, (query, now) => this.rows.recover(query, now));
+    recovered.catch((error) => report("timers of the last process", error));
   }
 
-  run: BoundHost["run"] = async (key, step, input) => {
-    refuseNested(`run "${step.name}"`);
-    checkKey(key);
-    if (step.kind === "read") return await this.#alone(key, () => runReading(key, step, input, this.#query));
-    const { output, isPublished, wakeAt } = await this.#transact(key, () =>
-      runOperation(key, step, input, { query: this.#query, now: Date.now(), rows: this.#rows }),
-    );
-    this.#loop.wake(wakeAt);
-    if (isPublished) this.#listeners.notify(key);
-    return output;
-  };
-
-  start: BoundHost["start"] = async (key, job, input) => {
-    refuseNested(`start job "${job.name}"`);
-    this.#checkOpen();
-    void this.#local.start(checkKey(key), job, input);
-  };
-
-  open: BoundHost["open"] = async (key, source, input) => {
-    refuseNested(`open source "${source.name}"`);
-    this.#checkOpen();
-    return this.#local.open(checkKey(key), source, input);
-  };
-
-  close(withinMs: number): Promise<void> {
-    this.#closing ??= this.#close(withinMs);
-    return this.#closing;
+  read<Result>(key: string, work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#runAlone(key, () => work(this.#query));
   }
 
-  async #close(withinMs: number): Promise<void> {
-    const ended = await Promise.allSettled([this.#loop.close(withinMs), this.#local.close(withinMs)]);
-    for (const end of ended) if (end.status === "rejected") this.#report("close", end.reason);
-    await this.#alone("", async () => {
+  transact<Result>(
+    key: string | null,
+    work: (query: Query, now: number) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#runAlone(key ?? "", async () => {
+      this.#database.exec("BEGIN IMMEDIATE");
+      try {
+        const output = await work(this.#query, Date.now());
+        this.#database.exec("COMMIT");
+        return output;
+      } catch (error) {
+        // a full disk may have ended it already
+        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  publish(key: string): void {
+    this.listeners.notify(key);
+  }
+
+  close(): Promise<void> {
+    return this.#runAlone("", async () => {
       this.#isClosed = true;
       this.#database.close();
     });
   }
-
-  #checkOpen(): void {
-    if (this.#closing) throw createStorageError("nodeHost: it is closed");
-  }
-
-  readonly #createContext = (key: string, attempt: number, signal: AbortSignal): JobContext => ({
-    host: this,
-    key,
-    attempt,
-    signal,
-    env: this.#env,
-    subscribe: (listener) => this.#listeners.add(key, listener),
-  });
 
   readonly #query: Query = async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
     const sql = readSQL(given, "sqlite");
@@ -145,29 +106,14 @@ class SQLiteHost implements BoundHost {
     return statement.all(...checkValues(values)) as Row[];
   };
 
-  /** One at a time: there is one connection, and each `await` of an operation lets others run. */
-  #alone<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  /** Runs one work at a time: there is one connection, and each `await` of an operation lets others run. */
+  #runAlone<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     return this.#queues.run(key, async () => {
       if (this.#isClosed) throw createStorageError("nodeHost: it is closed");
       try {
         return await work();
       } catch (error) {
         throw describeFailure(error);
-      }
-    });
-  }
-
-  #transact<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#alone(key, async () => {
-      this.#database.exec("BEGIN IMMEDIATE");
-      try {
-        const output = await work();
-        this.#database.exec("COMMIT");
-        return output;
-      } catch (error) {
-        // a full disk may have ended it already
-        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-        throw error;
       }
     });
   }
@@ -185,7 +131,7 @@ function openFile(file: string, tables: readonly string[]): DatabaseSync {
     return database;
   } catch (cause) {
     database.close();
-    if (codeOf(cause) !== SQLITE_BUSY) throw cause;
+    if (readCode(cause) !== SQLITE_BUSY) throw cause;
     throw new Error(
       `nodeHost: another process has ${file}; stop that one, or use postgresHost() for several processes`,
       { cause },
@@ -206,7 +152,7 @@ const FAILURES: ReadonlyMap<number, string> = new Map([
   [26, "the file is no database"],
 ]);
 
-function codeOf(error: unknown): number | undefined {
+function readCode(error: unknown): number | undefined {
   const { errcode } = (error ?? {}) as { readonly errcode?: unknown };
   // the upper bits are details
   return typeof errcode === "number" ? errcode & 0xff : undefined;
@@ -214,6 +160,6 @@ function codeOf(error: unknown): number | undefined {
 
 /** Turns an error of the disk into a refusal; an error of the operation stays as it is. */
 function describeFailure(error: unknown): unknown {
-  const failure = FAILURES.get(codeOf(error) ?? 0);
+  const failure = FAILURES.get(readCode(error) ?? 0);
   return failure ? createStorageError(`nodeHost: ${failure}`, error) : error;
 }

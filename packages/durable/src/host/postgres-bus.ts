@@ -16,6 +16,7 @@ export class PostgresBus {
   readonly #url: string;
   readonly #connection: PostgresConnection;
   readonly #channel: string;
+  readonly #report: (subject: string, error: unknown) => void;
   /** Marks the notifications of this process, which its listeners have had before. */
   readonly #id = crypto.randomUUID();
   #client: Client | undefined;
@@ -29,12 +30,13 @@ export class PostgresBus {
     url: string,
     connection: PostgresConnection,
     schema: string,
-    onError: (error: unknown) => void,
+    report: (subject: string, error: unknown) => void,
   ) {
     this.#url = url;
     this.#connection = connection;
     this.#channel = `sluice ${schema}`.slice(0, 60);
-    this.listeners = new Listeners(onError);
+    this.#report = report;
+    this.listeners = new Listeners((error) => report("a listener", error));
     this.#listening = this.#listen();
   }
 
@@ -68,6 +70,7 @@ export class PostgresBus {
   }
 
   async #listen(): Promise<void> {
+    let isReported = false;
     while (!this.#isClosed) {
       const client = createListener(this.#url, this.#connection);
       const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
@@ -78,11 +81,14 @@ export class PostgresBus {
         await client.connect();
         await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
         this.#client = client;
+        isReported = false;
         // changes were missed while nobody listened
         this.listeners.notifyAll();
         await this.#check(client, ended);
-      } catch {
-        // the next turn connects again
+      } catch (error) {
+        // the next turn connects again: an outage is reported once
+        if (!isReported) this.#report("notifications of Postgres; readers see changes later", error);
+        isReported = true;
       }
       this.#client = undefined;
       await client.end().catch(ignore);

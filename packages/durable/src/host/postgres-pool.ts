@@ -18,8 +18,16 @@ const RESPONSE_MS = 9_000;
 /** A process that stands still in a transaction holds its key for this time: shorter than others wait for it. */
 const IDLE_MS = 4_000;
 
-const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
-const NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
+const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
+/**
+ * Waits for the lock of a key, and reads the time behind it. The statement reads no table: the next one sees all that the
+ * last holder of the lock has committed.
+ */
+const BEGIN_KEY = {
+  name: "begin-key",
+  text: `SELECT pg_advisory_xact_lock(hashtextextended($1, 0)), ${NOW}`,
+};
+const BEGIN_ROWS = { name: "begin-rows", text: `SELECT ${NOW}` };
 
 /** The connections to the database. */
 export class PostgresPool {
@@ -79,18 +87,16 @@ export class PostgresPool {
     key: string | null,
     work: (query: Query, now: number) => Promise<Result>,
   ): Promise<Result> {
+    const writes: Promise<unknown>[] = [];
     try {
-      // One round trip. The lock is a statement of its own: the next one sees all that its last holder has committed
-      const [, , { rows }] = await Promise.all([
-        client.query("BEGIN"),
-        key === null
-          ? undefined
-          : client.query({ name: "lock", text: LOCK, values: [`${this.#schema} ${key}`] }),
-        client.query<{ now: number }>({ name: "now", text: NOW }),
-      ]);
-      const output = await work(createQuery(client), rows[0]?.now ?? Number.NaN);
-      const { command } = await client.query("COMMIT");
-      if (command !== "COMMIT") throw new Error("the transaction was rolled back");
+      // one round trip
+      const begin = key === null ? BEGIN_ROWS : { ...BEGIN_KEY, values: [`${this.#schema} ${key}`] };
+      const [, { rows }] = await Promise.all([client.query("BEGIN"), client.query<{ now: number }>(begin)]);
+      const output = await work(createTransactionQuery(client, writes), rows[0]?.now ?? Number.NaN);
+      // the last writes and the commit are one round trip, too; a write that fails is the error of the transaction
+      const committed = client.query("COMMIT");
+      await Promise.all([...writes, committed]);
+      if ((await committed).command !== "COMMIT") throw new Error("the transaction was rolled back");
       return output;
     } catch (error) {
       if (!isLost(error)) await client.query("ROLLBACK").catch(ignore);
@@ -188,6 +194,22 @@ function createQuery(client: pg.PoolClient): Query {
       values: checkValues(values),
     });
     return result.rows as Row[];
+  };
+}
+
+/** Statements that return no rows. */
+const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
+
+/** Creates the query of a transaction. It does not wait for writes that return nothing: the commit does. */
+function createTransactionQuery(client: pg.PoolClient, writes: Promise<unknown>[]): Query {
+  const query = createQuery(client);
+  return async <Row>(sql: string, ...values: Parameters<Query>[1][]) => {
+    const done = query<Row>(sql, ...values);
+    if (!WRITE.test(sql)) return await done;
+    writes.push(done);
+    // an operation that fails by another query does not wait for this one
+    done.catch(ignore);
+    return [];
   };
 }
 

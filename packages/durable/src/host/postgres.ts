@@ -1,19 +1,19 @@
-import type { BoundHost, HostSetup, JobContext } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
-import { type ClosableHost, createClosableHost } from "./closable.js";
-import { LocalJobs } from "./local-jobs.js";
-import { indexParts } from "./named-steps.js";
+import type { Listeners } from "./listeners.js";
 import { PostgresBus } from "./postgres-bus.js";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { PostgresPool } from "./postgres-pool.js";
+import {
+  type ClosableHost,
+  createProcessHost,
+  type DatabaseSetup,
+  type ProcessDatabase,
+} from "./process-host.js";
 import { Queues } from "./queues.js";
-import { runOperation, runReading } from "./run-operation.js";
-import { refuseNested } from "./run-step.js";
-import { createStorageError } from "./storage-error.js";
-import { TimerLoop } from "./timer-loop.js";
+import type { Query } from "./run-operation.js";
+import { createTimerKeys } from "./timer-keys.js";
 import { TimerRows } from "./timer-rows.js";
-import { type TimerPlace, Timers } from "./timers.js";
-import { checkKey, readSQL } from "./values.js";
+import { readSQL } from "./values.js";
 
 export type { PostgresConnection } from "./postgres-connection.js";
 
@@ -28,6 +28,8 @@ export interface PostgresHostOptions {
   /** The environment of jobs, as `createProxy` passes it to its options. @default process.env */
   readonly env?: unknown;
 }
+
+type PostgresAddress = Required<Omit<PostgresHostOptions, "env">>;
 
 /**
  * Stores what plugins store in Postgres, for any number of processes. Needs the package `pg`.
@@ -59,108 +61,61 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
     Number.isSafeInteger(max) && max >= 2,
     "postgresHost: connection.max: give a whole number from 2 up",
   );
-  return createClosableHost((setup) => new PostgresHost({ url, schema, connection, env }, setup));
+  return createProcessHost(
+    "postgresHost",
+    env,
+    (setup) => new PostgresDatabase({ url, schema, connection }, setup),
+  );
 }
 
-class PostgresHost implements BoundHost {
+class PostgresDatabase implements ProcessDatabase {
+  readonly rows = new TimerRows(createTimerKeys(true));
   readonly #pool: PostgresPool;
   readonly #bus: PostgresBus;
   readonly #queues = new Queues();
-  readonly #rows = new TimerRows({ hasKeys: true, isShared: true });
-  readonly #report: (subject: string, error: unknown) => void;
-  readonly #local: LocalJobs;
-  readonly #loop: TimerLoop;
-  readonly #env: unknown;
   readonly #schema: string;
   readonly #tables: readonly string[];
   #created: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
 
-  constructor(
-    { url, schema, connection, env }: Required<PostgresHostOptions>,
-    { parts, report }: HostSetup<never>,
-  ) {
-    this.#env = env;
+  constructor({ url, schema, connection }: PostgresAddress, { tables, report }: DatabaseSetup) {
     this.#schema = schema;
-    this.#report = (subject, error) => report(subject, error, env as never);
-    indexParts(parts);
-    const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
-    this.#tables = tables.map((sql) => readSQL(sql, "postgres"));
+    this.#tables = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "postgres"));
     this.#pool = new PostgresPool(url, schema, connection);
-    this.#bus = new PostgresBus(url, connection, schema, (error) => this.#report("a listener", error));
-    this.#local = new LocalJobs(this.#createContext, this.#report);
-    const place: TimerPlace = {
-      transact: async (key, work) => {
-        await this.#ready();
-        return await this.#pool.transact(key, work);
-      },
-      createContext: this.#createContext,
-      report: this.#report,
-      onSchedule: (at) => this.#loop.wake(at),
+    this.#bus = new PostgresBus(url, connection, schema, report);
+  }
+
+  get listeners(): Listeners {
+    return this.#bus.listeners;
+  }
+
+  async read<Result>(_: string, work: (query: Query) => Promise<Result>): Promise<Result> {
+    await this.#createTablesOnce();
+    return await this.#pool.read(work);
+  }
+
+  async transact<Result>(
+    key: string | null,
+    work: (query: Query, now: number) => Promise<Result>,
+  ): Promise<Result> {
+    const run = async () => {
+      await this.#createTablesOnce();
+      return await this.#pool.transact(key, work);
     };
-    const timers = new Timers(this.#rows, place, parts);
-    // its first read creates the tables
-    this.#loop = new TimerLoop(timers, (error) => this.#report("timers", error));
-  }
-
-  run: BoundHost["run"] = async (key, step, input) => {
-    refuseNested(`run "${step.name}"`);
-    checkKey(key);
-    if (step.kind === "read") {
-      await this.#ready();
-      return await this.#pool.read((query) => runReading(key, step, input, query));
-    }
     // this process waits for a key with one connection, however many of its operations wait
-    const { output, isPublished, wakeAt } = await this.#queues.run(key, async () => {
-      await this.#ready();
-      return await this.#pool.transact(key, (query, now) =>
-        runOperation(key, step, input, { query, now, rows: this.#rows }),
-      );
-    });
-    this.#loop.wake(wakeAt);
-    if (isPublished) this.#bus.notify(key);
-    return output;
-  };
-
-  start: BoundHost["start"] = async (key, job, input) => {
-    refuseNested(`start job "${job.name}"`);
-    this.#checkOpen();
-    void this.#local.start(checkKey(key), job, input);
-  };
-
-  open: BoundHost["open"] = async (key, source, input) => {
-    refuseNested(`open source "${source.name}"`);
-    this.#checkOpen();
-    return this.#local.open(checkKey(key), source, input);
-  };
-
-  close(withinMs: number): Promise<void> {
-    this.#closing ??= this.#close(withinMs);
-    return this.#closing;
+    return await (key === null ? run() : this.#queues.run(key, run));
   }
 
-  async #close(withinMs: number): Promise<void> {
-    const ended = await Promise.allSettled([this.#loop.close(withinMs), this.#local.close(withinMs)]);
-    for (const end of ended) if (end.status === "rejected") this.#report("close", end.reason);
+  publish(key: string): void {
+    this.#bus.notify(key);
+  }
+
+  async close(): Promise<void> {
     await this.#bus.close();
     await this.#pool.close();
   }
 
-  #checkOpen(): void {
-    if (this.#closing) throw createStorageError("postgresHost: it is closed");
-  }
-
-  readonly #createContext = (key: string, attempt: number, signal: AbortSignal): JobContext => ({
-    host: this,
-    key,
-    attempt,
-    signal,
-    env: this.#env,
-    subscribe: (listener) => this.#bus.listeners.add(key, listener),
-  });
-
   /** Creates the tables, once. While the database is away, each operation tries it. */
-  #ready(): Promise<void> {
+  #createTablesOnce(): Promise<void> {
     this.#created ??= this.#createTables().catch((error) => {
       this.#created = undefined;
       throw error;

@@ -2,7 +2,7 @@ import type { JSONValue, Operation, Reader, Reading } from "@sluice/worker-proxy
 import { runStep } from "./run-step.js";
 import type { TimerRows } from "./timer-rows.js";
 
-type Query = Reader["query"];
+export type Query = Reader["query"];
 
 /** An operation that has run, and what its host does once it is stored. */
 export interface Ran<Output> {

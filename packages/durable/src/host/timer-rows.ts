@@ -1,6 +1,5 @@
 import type { Job, JSONValue, Timer, Transaction, Value } from "@sluice/worker-proxy";
-
-type Query = Transaction["query"];
+import type { Query } from "./run-operation.js";
 
 /**
  * Tables of the timers.
@@ -18,22 +17,11 @@ const TIMER_TABLES = [
   "CREATE INDEX IF NOT EXISTS timers_failed ON timers (failed_at) WHERE failed_at IS NOT NULL",
 ];
 
-/**
- * Table of the keys that have timers, where one table serves many keys. `due` is not later than the earliest of their
- * timers. Keys take turns, so that a user with many timers does not delay those of others.
- */
-const KEY_TABLES = [
-  "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
-  "CREATE INDEX IF NOT EXISTS timer_keys_due ON timer_keys (due)",
-];
-
 /** Time for which a failed timer is stored. */
 const FAILED_MS = 30 * 86_400_000;
 /** Number of keys with too many running jobs that a claim leaves out. */
 export const MAX_BUSY_KEYS = 64;
 
-const TOUCH_KEY = `INSERT INTO timer_keys (key, due) VALUES (?, ?) ON CONFLICT (key) DO UPDATE
-  SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;
 const keep = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN ${value} ELSE timers.${column} END`;
 const later = (column: string, value: string) =>
@@ -48,8 +36,6 @@ const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs: the same timer, stored again, must not run beside it
 const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next_input = NULL ${ONE} AND run IS NOT NULL`;
 
-const DUE_KEYS = `SELECT key FROM timer_keys WHERE due <= ? AND key NOT IN (${Array(MAX_BUSY_KEYS).fill("?").join(", ")})
-  ORDER BY due LIMIT ?`;
 // the index of due times begins with the key, which is the same in all rows
 const DUE_KEY =
   "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
@@ -68,22 +54,10 @@ const FINISH = `DELETE FROM timers ${MINE}`;
 const FINISH_CANCELED = `DELETE FROM timers ${MINE} AND is_canceled = 1`;
 const FAIL = `UPDATE timers SET due = ?, failed_at = ?, error = ?, deaths = 0, run = NULL ${MINE}`;
 const RENEW = `UPDATE timers SET due = ? ${MINE}`;
-// a key with more due timers goes behind the others
-const NEXT_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM timers WHERE key = ?) > ?
-  THEN (SELECT MIN(due) FROM timers WHERE key = ?) ELSE ? END WHERE key = ?`;
-// not `NOT EXISTS`: for it, Postgres reads the whole table
-const DROP_KEY = `DELETE FROM timer_keys WHERE key = ? AND
-  (SELECT MIN(due) FROM timers WHERE key = ?) IS NULL`;
 const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
   (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
 // a process that its first job ends would never serve a request
 const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
-const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
-  ON CONFLICT (key) DO UPDATE SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END`;
-// a key that had its turn by a clock that was ahead
-const REPAIR_KEYS = `UPDATE timer_keys SET due = ? WHERE due > ? AND EXISTS
-  (SELECT 1 FROM timers WHERE timers.key = timer_keys.key AND timers.due <= ?)`;
-const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
 /** A timer whose job runs now. */
@@ -99,12 +73,26 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
-/** The tables of one place: of many keys in SQLite or Postgres, or of one key in a Durable Object. */
-export interface TimerDialect {
-  /** True where one table has the timers of many keys. */
-  readonly hasKeys: boolean;
-  /** True where several processes claim timers at once. */
-  readonly isShared: boolean;
+/** The keys that have timers, in a database of many keys. */
+export interface TimerKeys {
+  readonly tables: readonly string[];
+  /** Stores that a key has a timer at a time. */
+  touch(query: Query, key: string, due: number): Promise<unknown>;
+  /** Locks the row of a key until the transaction ends. */
+  lock(query: Query, key: string): Promise<unknown>;
+  findDue(
+    query: Query,
+    now: number,
+    busy: readonly string[],
+    limit: number,
+  ): Promise<readonly { readonly key: string }[]>;
+  /** Puts a key behind the others, or drops a key without timers. */
+  endTurn(query: Query, key: string, now: number): Promise<unknown>;
+  recover(query: Query): Promise<unknown>;
+  /** Gives keys their turn again after the clock was set back. */
+  repair(query: Query, now: number): Promise<unknown>;
+  /** Reads the time at which the next key is due. Keys that are due now wait for running jobs. */
+  readNext(query: Query, now: number): Promise<number | null>;
 }
 
 /** The end of an attempt. */
@@ -114,22 +102,19 @@ export interface AttemptEnd {
 }
 
 /**
- * The statements of timers. Those of a transaction lock the row of the key before rows of its timers, in each order of
- * calls: transactions never wait for each other in a circle.
+ * The statements of timers. A transaction locks the row of a key before rows of its timers, and keys in their order:
+ * transactions that lock in different orders would wait for each other.
  */
 export class TimerRows {
-  readonly #hasKeys: boolean;
-  readonly #dueKeys: string;
-  readonly #lockKey: string | undefined;
+  readonly #keys: TimerKeys | undefined;
 
-  constructor({ hasKeys, isShared }: TimerDialect) {
-    this.#hasKeys = hasKeys;
-    this.#dueKeys = isShared ? `${DUE_KEYS} FOR UPDATE SKIP LOCKED` : DUE_KEYS;
-    this.#lockKey = isShared ? "SELECT key FROM timer_keys WHERE key = ? FOR UPDATE" : undefined;
+  /** @param keys the keys of a database that serves many. @default the database of a Durable Object: one key */
+  constructor(keys?: TimerKeys) {
+    this.#keys = keys;
   }
 
   get tables(): readonly string[] {
-    return this.#hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
+    return [...TIMER_TABLES, ...(this.#keys?.tables ?? [])];
   }
 
   /** The methods of a transaction that store timers. */
@@ -143,14 +128,14 @@ export class TimerRows {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
         await Promise.all([
-          this.#hasKeys && query(TOUCH_KEY, key, at),
+          this.#keys?.touch(query, key, at),
           query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
         ]);
         onSchedule(at);
       },
       cancel: async (job: Job<never>, id: string) => {
         await Promise.all([
-          this.#lockKey && query(this.#lockKey, key),
+          this.#keys?.lock(query, key),
           query(CANCEL, key, job.name, id),
           query(CANCEL_RUNNING, key, job.name, id),
         ]);
@@ -174,18 +159,14 @@ export class TimerRows {
       busy,
     }: { leaseUntil: number; limit: number; limitOfKey: number; busy: readonly string[] },
   ): Promise<readonly ClaimedTimer[]> {
-    const left = [...busy, ...Array<string>(MAX_BUSY_KEYS).fill("")].slice(0, MAX_BUSY_KEYS);
-    const keys = await (this.#hasKeys
-      ? query<{ key: string }>(this.#dueKeys, now, ...left, limit)
-      : query<{ key: string }>(DUE_KEY, now));
+    const keys = await (this.#keys?.findDue(query, now, busy, limit) ?? query<{ key: string }>(DUE_KEY, now));
     const each = Math.min(limitOfKey, Math.floor(limit / Math.max(keys.length, 1)));
     const claimed = await Promise.all(
       keys.map(async ({ key }) => {
         const run = crypto.randomUUID();
         const [timers] = await Promise.all([
           query<ClaimedTimer>(CLAIM, leaseUntil, run, key, now, key, now, each),
-          this.#hasKeys && query(NEXT_TURN, key, now, key, now, key),
-          this.#hasKeys && query(DROP_KEY, key, key),
+          this.#keys?.endTurn(query, key, now),
         ]);
         return timers;
       }),
@@ -198,39 +179,43 @@ export class TimerRows {
 
   /** Ends an attempt whose process has ended, and whose timer was replaced or canceled meanwhile. */
   async #dropLost(query: Query, timer: ClaimedTimer): Promise<void> {
-    const mine = mineOf(timer);
+    const mine = identify(timer);
     const [next] = await query<{ due: number }>(START_NEXT, timer.deaths - 1, ...mine);
     if (!next) await query(FINISH_CANCELED, ...mine);
-    else if (this.#hasKeys) await query(TOUCH_KEY, timer.key, next.due);
+    else await this.#keys?.touch(query, timer.key, next.due);
   }
 
   /** Ends an attempt. Returns the time at which the timer is due next. */
   async end(query: Query, now: number, timer: ClaimedTimer, { failed }: AttemptEnd): Promise<number | null> {
-    const mine = mineOf(timer);
-    const [[next]] = await Promise.all([
+    const mine = identify(timer);
+    const [, [next]] = await Promise.all([
+      this.#keys?.lock(query, timer.key),
       query<{ due: number }>(START_NEXT, 0, ...mine),
       query(failed ? FINISH_CANCELED : FINISH, ...mine),
       failed && query(FAIL, failed.retryAt, failed.retryAt === null ? now : null, failed.error, ...mine),
     ]);
     const due = next?.due ?? failed?.retryAt ?? null;
-    if (due !== null && this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+    if (due !== null) await this.#keys?.touch(query, timer.key, due);
     return due;
   }
 
-  /** Gives an attempt back that has not begun. */
-  async putBack(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
-    await query(PUT_BACK, due, ...mineOf(timer));
-    if (this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+  /** Gives attempts back that have not begun. */
+  async putBack(query: Query, timers: readonly ClaimedTimer[], due: number): Promise<void> {
+    const inOrder = [...timers].sort((one, other) => (one.key < other.key ? -1 : 1));
+    for (const timer of inOrder) await this.#delay(query, PUT_BACK, timer, due);
   }
 
-  /** Puts off a timer whose job this place does not have. The attempt counts. */
+  /** Puts off a timer whose job this process does not have. The attempt counts. */
   async postpone(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
-    await query(POSTPONE, due, ...mineOf(timer));
-    if (this.#hasKeys) await query(TOUCH_KEY, timer.key, due);
+    await this.#delay(query, POSTPONE, timer, due);
+  }
+
+  async #delay(query: Query, sql: string, timer: ClaimedTimer, due: number): Promise<void> {
+    await Promise.all([this.#keys?.touch(query, timer.key, due), query(sql, due, ...identify(timer))]);
   }
 
   async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {
-    await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...mineOf(timer))));
+    await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...identify(timer))));
   }
 
   /** Deletes some of the timers that failed long ago. */
@@ -241,19 +226,16 @@ export class TimerRows {
   /** Makes all attempts due soon whose process has ended, where no other process can run them. */
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
-    if (this.#hasKeys) await query(RECOVER_KEYS);
+    await this.#keys?.recover(query);
     await this.repair(query, now);
   }
 
-  /** Gives keys their turn again after the clock was set back. */
   async repair(query: Query, now: number): Promise<void> {
-    if (this.#hasKeys) await query(REPAIR_KEYS, now, now, now);
+    await this.#keys?.repair(query, now);
   }
 
-  /** Reads the time at which the next key is due. Keys that are due now wait for jobs that run. */
   async readNextKey(query: Query, now: number): Promise<number | null> {
-    const [row] = this.#hasKeys ? await query<{ due: number | null }>(NEXT_KEY, now) : [];
-    return row?.due ?? null;
+    return (await this.#keys?.readNext(query, now)) ?? null;
   }
 
   /** Reads the time of the next timer of a key. */
@@ -263,6 +245,6 @@ export class TimerRows {
   }
 }
 
-function mineOf({ key, job, id, run }: ClaimedTimer): readonly Value[] {
+function identify({ key, job, id, run }: ClaimedTimer): readonly Value[] {
   return [key, job, id, run];
 }

@@ -1,4 +1,4 @@
-import type { Job, JobContext, StoredPart, Transaction } from "@sluice/worker-proxy";
+import type { Job, JobContext, Transaction } from "@sluice/worker-proxy";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
 /** Number of jobs that run at once in one place. One that takes long makes room for others, up to a number of all. */
@@ -31,8 +31,8 @@ const MAX_ERROR_CHARACTERS = 1_000;
 
 type Query = Transaction["query"];
 
-/** The place in which the jobs of timers run. */
-export interface TimerPlace {
+/** The host that runs the jobs of timers: a process, or a Durable Object. */
+export interface TimerHost {
   /** Runs a transaction; that of a key runs alone with it. */
   transact<Result>(key: string | null, work: (query: Query, now: number) => Promise<Result>): Promise<Result>;
   createContext(key: string, attempt: number, signal: AbortSignal): JobContext;
@@ -53,7 +53,7 @@ interface RunningJob {
 /** Claims due timers and runs their jobs. */
 export class Timers {
   readonly #rows: TimerRows;
-  readonly #place: TimerPlace;
+  readonly #host: TimerHost;
   readonly #jobs: ReadonlyMap<string, Job<never>>;
   readonly #running = new Set<RunningJob>();
   #renewal: ReturnType<typeof setInterval> | undefined;
@@ -63,10 +63,10 @@ export class Timers {
   #hasBacklog = false;
   #isClosed = false;
 
-  constructor(rows: TimerRows, place: TimerPlace, parts: readonly StoredPart[]) {
+  constructor(rows: TimerRows, host: TimerHost, jobs: ReadonlyMap<string, Job<never>>) {
     this.#rows = rows;
-    this.#place = place;
-    this.#jobs = new Map(parts.flatMap(({ jobs = [] }) => jobs).map((job) => [job.name, job]));
+    this.#host = host;
+    this.#jobs = jobs;
   }
 
   /** True while as many jobs run as may run at once. */
@@ -85,7 +85,7 @@ export class Timers {
     const limit = this.#countFree();
     this.#hasBacklog = true;
     if (limit <= 0) return undefined;
-    const [claimed, nextInMs] = await this.#place.transact(null, async (query, now) => {
+    const [claimed, nextInMs] = await this.#host.transact(null, async (query, now) => {
       const timers = await this.#claim(query, now, limit);
       return [timers, await this.#readNextInMs(query, now)] as const;
     });
@@ -103,9 +103,7 @@ export class Timers {
     const left = [...this.#running].map(({ timer }) => timer);
     clearInterval(this.#renewal);
     if (left.length === 0) return;
-    await this.#place.transact(null, async (query, now) => {
-      for (const timer of left) await this.#rows.putBack(query, timer, now);
-    });
+    await this.#host.transact(null, (query, now) => this.#rows.putBack(query, left, now));
   }
 
   /** Resolves once all jobs have ended. */
@@ -154,7 +152,7 @@ export class Timers {
     for (const timer of claimed) {
       const isAlone = timer.deaths > 2 || suspects.some(({ deaths }) => deaths > 2);
       if (isSuspect(timer) && suspects.length >= (isAlone ? 1 : MAX_SUSPECTS)) {
-        await this.#rows.putBack(query, timer, now + SUSPECT_MS);
+        await this.#rows.putBack(query, [timer], now + SUSPECT_MS);
         continue;
       }
       if (isSuspect(timer)) suspects.push(timer);
@@ -174,11 +172,11 @@ export class Timers {
     this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
     running.ended = this.#run(running)
       // without the database the lease ends, and the job is tried again
-      .catch((error) => this.#place.report(`job ${timer.job}`, error))
+      .catch((error) => this.#host.report(`job ${timer.job}`, error))
       .finally(() => {
         this.#running.delete(running);
         // jobs that end together lead to one claim
-        if (this.#hasBacklog) this.#place.onSchedule(Date.now() + CLAIM_PAUSE_MS);
+        if (this.#hasBacklog) this.#host.onSchedule(Date.now() + CLAIM_PAUSE_MS);
         if (this.#running.size > 0) return;
         clearInterval(this.#renewal);
         this.#renewal = undefined;
@@ -188,9 +186,9 @@ export class Timers {
   async #renew(): Promise<void> {
     const timers = [...this.#running].map(({ timer }) => timer);
     try {
-      await this.#place.transact(null, (query, now) => this.#rows.renew(query, timers, now + LEASE_MS));
+      await this.#host.transact(null, (query, now) => this.#rows.renew(query, timers, now + LEASE_MS));
     } catch (error) {
-      this.#place.report("the leases of jobs could not be renewed", error);
+      this.#host.report("the leases of jobs could not be renewed", error);
     }
   }
 
@@ -199,11 +197,11 @@ export class Timers {
     const job = this.#jobs.get(name);
     if (!job && attempts < MAX_UNKNOWN) {
       // another version of this program, beside this one or after it, may have the job
-      this.#place.report(
+      this.#host.report(
         `job ${name}`,
         new Error(`no plugin has it; it is tried again in ${UNKNOWN_MS / 60_000} min`),
       );
-      return await this.#place.transact(key, (query, now) =>
+      return await this.#host.transact(key, (query, now) =>
         this.#rows.postpone(query, timer, now + UNKNOWN_MS),
       );
     }
@@ -212,11 +210,11 @@ export class Timers {
       if (deaths > MAX_DEATHS) throw new Error(`it ended its process ${MAX_DEATHS} times`);
       if (attempts > job.attempts)
         throw new Error(`it ended its process at the last of ${job.attempts} attempts`);
-      await this.#runJob(job, this.#place.createContext(key, attempts, controller.signal), input, controller);
+      await this.#runJob(job, this.#host.createContext(key, attempts, controller.signal), input, controller);
     } catch (error) {
       // `close` gives it back
       if (this.#isClosed) return;
-      this.#place.report(`job ${name}, attempt ${Math.min(attempts, job?.attempts ?? attempts)}`, error);
+      this.#host.report(`job ${name}, attempt ${Math.min(attempts, job?.attempts ?? attempts)}`, error);
       const isRetried = job && attempts < job.attempts && deaths <= MAX_DEATHS;
       const pauseMs = Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS);
       return await this.#end(timer, (now) => ({
@@ -249,10 +247,10 @@ export class Timers {
     timer: ClaimedTimer,
     fail?: (now: number) => { retryAt: number | null; error: string },
   ): Promise<void> {
-    const due = await this.#place.transact(timer.key, (query, now) =>
+    const due = await this.#host.transact(timer.key, (query, now) =>
       this.#rows.end(query, now, timer, fail ? { failed: fail(now) } : {}),
     );
-    if (due !== null) this.#place.onSchedule(due);
+    if (due !== null) this.#host.onSchedule(due);
   }
 }
 

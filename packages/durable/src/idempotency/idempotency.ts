@@ -22,7 +22,16 @@ export interface IdempotencyOptions {
    * @default 16_777_216
    */
   readonly maxBytes?: number;
+  /**
+   * Largest number of stored keys of one user. A request with a new key beyond it gets 429 `too_many_keys`, and is not sent.
+   * Of responses above 64 KiB the newest 32 of a user are stored; a repetition of an older one gets 502 `answer_not_kept`.
+   * @default 10_000
+   */
+  readonly maxPerUser?: number;
 }
+
+/** Number of responses above 64 KiB that are stored for one user. */
+const MAX_LARGE = 32;
 
 /** The groups of routes that create something. */
 const CREATES = ["images", "videos", "assets", "epsilon"];
@@ -46,7 +55,7 @@ const CREATES = ["images", "videos", "assets", "epsilon"];
  * ```
  */
 export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): ProxyPlugin<Env> {
-  checkNames("idempotency", options, ["retentionMs", "maxBytes"]);
+  checkNames("idempotency", options, ["retentionMs", "maxBytes", "maxPerUser"]);
   const retentionMs = checkMilliseconds("retentionMs", options.retentionMs ?? 86_400_000);
   const maxBytes = checkWhole("maxBytes", options.maxBytes ?? 16 * 1024 * 1024);
   const jobs = createJobs({
@@ -56,6 +65,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     retentionMs,
     isFromStart: true,
     maxBytes,
+    maxJobs: checkWhole("maxPerUser", options.maxPerUser ?? 10_000),
+    maxLarge: MAX_LARGE,
     lostCode: "request_lost",
     respond(sending, response) {
       checkedType(response, false);
@@ -84,7 +95,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     const id = await hashOf(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
-    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
+    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId, isRepeatable: true });
     const { status, headers, type } = head;
     return markKept(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
       isReplayed,

@@ -22,23 +22,27 @@ export type Claim = {
  * - `different`: another request has the id.
  * - `stale`: the row is of a job that was lost or is over. Tend it, and claim again.
  * - `full`: too many jobs of the key are open.
+ * - `crowded`: too many jobs of the key are stored.
  */
-export type Claimed = "claimed" | "known" | "different" | "stale" | "full";
+export type Claimed = "claimed" | "known" | "different" | "stale" | "full" | "crowded";
 
 /** Creates the operation that gives one of many requests with the same id the right to send it. */
-export function createClaim({ kind, tendJob }: StoreContext) {
+export function createClaim({ kind, maxJobs, tendJob }: StoreContext) {
   return operation(`${kind}.claim`, async (tx: Transaction, input: Claim): Promise<Claimed> => {
     const { id, owner, fingerprint, details, maxOpen } = input;
     const count = `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL AND alive_until > ? LIMIT ?`;
-    const [[row], open] = await Promise.all([
+    const countStored = "SELECT id FROM jobs WHERE key = ? AND kind = ? ORDER BY id LIMIT 1 OFFSET ?";
+    const [[row], open, stored] = await Promise.all([
       tx.query<JobRow>(
         `SELECT owner, fingerprint, state, alive_until, expires_at FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
       ),
       maxOpen === null ? [] : tx.query(count, tx.key, kind, tx.now, maxOpen),
+      maxJobs === undefined ? [] : tx.query(countStored, tx.key, kind, maxJobs - 1),
     ]);
     if (row) return compareClaim(row, input, tx.now);
     if (maxOpen !== null && open.length >= maxOpen) return "full";
+    if (stored.length > 0) return "crowded";
     await Promise.all([
       tx.query(
         `INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, text_id, last_id, is_whole,

@@ -9,7 +9,7 @@ import {
   responseValues,
   type StoreContext,
 } from "./store.js";
-import { type JobRow, MINE, ONE } from "./table.js";
+import { type JobRow, MINE, ONE, PARTS } from "./table.js";
 
 /** The end of a job, with the rest of its response. */
 export type End = Append & {
@@ -32,7 +32,7 @@ const MAX_DROPPED = 10;
 
 /** Creates the operation that ends a job. It returns false if another one has settled the job before. */
 export function createEnd(context: StoreContext) {
-  const { kind, retentionMs, isFromStart = false, maxStored, tendJob } = context;
+  const { kind, retentionMs, isFromStart = false, maxStored, maxLarge, tendJob } = context;
   return operation(`${kind}.end`, async (tx: Transaction, input: End) => {
     const { id, owner, state, code, payment, isSettled, parts } = input;
     const [row] = await tx.query<JobRow>(
@@ -57,6 +57,7 @@ export function createEnd(context: StoreContext) {
       tx.schedule(tendJob, { id, at: isSettled ? expiresAt : tx.now + SETTLE_MS, input: { id } }),
       maxStored === undefined ? [] : dropOldest(tx, context, maxStored),
     ]);
+    if (maxLarge !== undefined && parts.length > 0) await dropLarge(tx, kind, maxLarge);
     tx.publish();
     return { isEnded: true, dropped };
   });
@@ -79,6 +80,22 @@ async function dropOldest(
     ]),
   );
   return old.map(({ id }) => id);
+}
+
+/** Deletes the oldest large responses of a key. Their jobs stay: their requests must not be sent again. */
+async function dropLarge(tx: Transaction, kind: string, maxLarge: number): Promise<void> {
+  // a small response is in the row of its job
+  const old = await tx.query<{ id: string }>(
+    `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL AND text IS NULL AND last_id > 0
+      AND is_whole = 1 ORDER BY expires_at DESC LIMIT ? OFFSET ?`,
+    ...[tx.key, kind, MAX_DROPPED, maxLarge],
+  );
+  await Promise.all(
+    old.flatMap(({ id }) => [
+      tx.query(`UPDATE jobs SET is_whole = 0 WHERE ${ONE}`, tx.key, kind, id),
+      tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
+    ]),
+  );
 }
 
 /** Creates the operation that frees the id of a job that cost nothing. Its row stays until its reservation is given back. */

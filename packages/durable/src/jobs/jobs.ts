@@ -35,6 +35,8 @@ interface JobToSend {
   readonly eventId: string;
   /** Largest number of open jobs of the user. @default any */
   readonly maxOpen?: number | undefined;
+  /** True if a later request can have the same id. */
+  readonly isRepeatable: boolean;
 }
 
 /** The response to a request. */
@@ -93,7 +95,7 @@ export function createJobs(options: JobsOptions): Jobs {
     send,
     async open({ env, user, request }, input) {
       const { host, key } = await open(env, user.id);
-      return openResponse(host, key, follow, input, request.signal);
+      return openResponse(await host.open(key, follow, { ...input }), request.signal);
     },
     async stop(env, userId, id, reason) {
       const { host, key } = await open(env, userId);
@@ -129,6 +131,8 @@ export function createJobs(options: JobsOptions): Jobs {
       const claimed = await host.run(key, store.claim, claim);
       if (claimed === "different") throw jobRefusal("idempotency_mismatch");
       if (claimed === "full") throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+      if (claimed === "crowded")
+        throw jobRefusal("too_many_keys", { what: options.maxJobs ?? 0, headers: { "retry-after": "3600" } });
       if (claimed === "stale") {
         await settleStale(context, id);
         continue;
@@ -138,17 +142,27 @@ export function createJobs(options: JobsOptions): Jobs {
           // its body and its user are JSON, which their types don't say
           await host.start<JSONValue>(key, run as never, job as never);
         } catch (cause) {
-          // it may have begun although its start failed, and goes on then
-          const free = host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true });
-          if (await free.catch(() => true)) throw jobRefusal("job_unavailable", { cause });
+          // the job may have begun although its start failed
+          if (await freeUnsent(context, id, owner)) throw jobRefusal("job_unavailable", { cause });
         }
       }
-      const input = { id, mode: "response", after: 0, owner } as const;
-      const opened = await openResponse(host, key, follow, input, request.signal);
+      const input: Follow = { id, mode: "response", after: 0, owner };
+      const stream = await host.open(key, follow, { ...input }).catch(async (error: unknown) => {
+        // nobody else can read this response, so that it must not cost anything
+        if (claimed === "claimed" && !(await freeUnsent(context, id, owner)) && !toSend.isRepeatable)
+          await host.run(key, store.stop, { id, reason: "orphaned" }).catch(() => {});
+        throw error;
+      });
+      const opened = await openResponse(stream, request.signal);
       // one that cost nothing has freed the id meanwhile
       if (opened) return { ...opened, isReplayed: claimed === "known" };
     }
     throw jobRefusal("job_unavailable");
+  }
+
+  /** Frees the id of a job that has not begun. Returns false for a job that goes on. */
+  async function freeUnsent({ host, key }: TendContext, id: string, owner: string): Promise<boolean> {
+    return host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true }).catch(() => true);
   }
 
   async function settleStale(context: TendContext, id: string): Promise<void> {

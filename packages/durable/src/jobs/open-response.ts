@@ -19,13 +19,9 @@ const LINE_FEED = 10;
  * @throws {Refusal} the refusal that the job ended with, or that of its reader
  */
 export async function openResponse(
-  host: BoundHost,
-  key: string,
-  source: Source<Follow>,
-  input: Follow,
+  stream: ReadableStream<Uint8Array>,
   signal: AbortSignal,
 ): Promise<OpenedResponse | undefined> {
-  const stream = await host.open(key, source, { ...input });
   const reader = stream.getReader();
   const leave = () => void reader.cancel().catch(() => {});
   // a client that leaves is reported here, and not always by a cancelled body

@@ -8,6 +8,7 @@ const refusals = {
   stream_interrupted: [502, "the rest of this answer is lost; ask again"],
   idempotency_key_invalid: [400, "idempotency-key: send 1 to 255 visible ASCII characters"],
   idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
+  too_many_keys: [429, "this user has used {what} idempotency-keys; use a new one later"],
   user_erased: [410, "what this user had here was erased; the request was given up"],
   request_lost: [502, "nobody knows how this request ended; it is not sent again with this idempotency-key"],
   answer_not_kept: [502, "the answer was too large to be kept; this idempotency-key sends nothing again"],

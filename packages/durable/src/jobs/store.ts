@@ -17,6 +17,10 @@ export interface StoreOptions {
   readonly isFromStart?: boolean;
   /** Largest number of responses that are stored for a key. @default any */
   readonly maxStored?: number;
+  /** Largest number of jobs that are stored for a key: a new one is refused. @default any */
+  readonly maxJobs?: number;
+  /** Largest number of large responses that are stored for a key. The oldest is deleted, and its job stays. @default any */
+  readonly maxLarge?: number;
   /** The code of a job that is lost. */
   readonly lostCode: string;
 }

@@ -1,7 +1,9 @@
 import type { Source, UserData } from "@sluice/worker-proxy";
 import { within } from "@sluice/worker-proxy/internal";
+import { ExportPage } from "../admin/export-page.js";
 import type { Follow } from "./follow.js";
 import { awaitEnd } from "./open-response.js";
+import type { ListedJob } from "./readings.js";
 import type { JobStore } from "./store.js";
 import type { Tend, TendContext } from "./tend.js";
 
@@ -15,7 +17,7 @@ interface ExportedJob {
   /** HTTP status of the response. */
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
-  /** The response as text; absent if it did not fit into the export. */
+  /** The response as text; absent if it has more than 4,194,304 characters, or is not stored any more. */
   readonly text?: string;
 }
 
@@ -27,7 +29,7 @@ interface UserDataOptions {
   open(env: unknown, userId: string): Promise<TendContext>;
 }
 
-/** Most characters of the responses in one export. */
+/** Largest response in an export, in characters. */
 const EXPORT_CHARACTERS = 4 * 1024 * 1024;
 /** Time in which a job that was told to stop has to end, in milliseconds. */
 const STOP_MS = 30_000;
@@ -38,7 +40,7 @@ export function createUserData(options: UserDataOptions): UserData<unknown> {
   return {
     name: store.options.kind,
     eraseUser: async (env, userId) => eraseJobs(await open(env, userId), options),
-    exportUser: async (env, userId) => exportJobs(await open(env, userId), store),
+    exportUser: async (env, userId, cursor) => exportJobs(await open(env, userId), store, cursor),
   };
 }
 
@@ -62,35 +64,30 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
   for (const id of unsettled) await tend(context, id);
 }
 
-async function exportJobs({ host, key }: TendContext, store: JobStore): Promise<readonly ExportedJob[]> {
-  const exported: ExportedJob[] = [];
-  let left = EXPORT_CHARACTERS;
-  let after = "";
+/** Exports a page of jobs. */
+async function exportJobs({ host, key }: TendContext, store: JobStore, cursor = ""): Promise<ExportPage> {
+  const page = new ExportPage();
+  page.cursor = cursor;
   for (;;) {
-    const jobs = await host.run(key, store.list, { after });
+    const jobs: readonly ListedJob[] = await host.run(key, store.list, { after: page.cursor ?? "" });
     for (const { id, state, code, expiresAt, head } of jobs) {
-      const text = await readText(id, left);
-      if (text !== undefined) left -= text.length;
+      const text = await readText(id);
+      const known = { id, state, code, expiresAt, status: head?.status };
       const requestId = head?.headers["x-request-id"];
-      exported.push({
-        id,
-        state,
-        code,
-        expiresAt,
-        status: head?.status,
-        requestId,
-        ...(text !== undefined && { text }),
-      });
-      after = id;
+      const job: ExportedJob = { ...known, requestId, ...(text !== undefined && { text }) };
+      if (!page.add(job)) return page;
+      page.cursor = id;
     }
-    if (jobs.length === 0) return exported;
+    if (jobs.length > 0) continue;
+    page.cursor = undefined;
+    return page;
   }
 
-  /** Reads a response; undefined if it is larger than `most` characters. */
-  async function readText(id: string, most: number): Promise<string | undefined> {
+  /** Reads a response; undefined for one that is too large. */
+  async function readText(id: string): Promise<string | undefined> {
     let text = "";
     let read = 0;
-    while (text.length <= most) {
+    while (text.length <= EXPORT_CHARACTERS) {
       const rows = await host.run(key, store.parts, { id, after: read });
       const [last] = rows.slice(-1);
       if (!last) return text;

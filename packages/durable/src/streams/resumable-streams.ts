@@ -92,7 +92,10 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const { request, user, env, isPublic = false } = admitted;
     const key = readKey(request);
     const id = key === null ? makeId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
-    const sent = await jobs.send(admitted, { id, eventId: id, maxOpen: isPublic ? undefined : maxOpen });
+    const sent = await jobs.send(admitted, {
+      ...{ id, eventId: id, isRepeatable: key !== null },
+      maxOpen: isPublic ? undefined : maxOpen,
+    });
     const { head, body, isReplayed } = sent;
     const { status, headers, type } = head;
     const response = new Response(body, { status, headers: { ...headers, "content-type": type } });

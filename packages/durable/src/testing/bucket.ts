@@ -1,4 +1,4 @@
-import type { Bucket, ListedBucket, MultipartUpload } from "../buckets/bucket.js";
+import type { Bucket, MultipartUpload } from "../buckets/bucket.js";
 import { openFixedPipe } from "../buckets/fixed-pipe.js";
 
 /** A test runner and the bucket that it tries. */
@@ -27,7 +27,7 @@ const NO_RANGE = { range: new Headers() };
  * ```
  */
 export function bucketTests({ open, test }: BucketTests): void {
-  for (const [title, run] of Object.entries({ ...FILES, ...UPLOADS, ...LISTS }))
+  for (const [title, run] of Object.entries({ ...FILES, ...UPLOADS }))
     test(`The bucket ${title}`, async () => {
       const names: string[] = [];
       const bucket = await open();
@@ -225,32 +225,6 @@ const UPLOADS: Readonly<Record<string, Case>> = {
     same((await bucket.head(key))?.size, 1000, "the size");
   },
 };
-
-const LISTS: Readonly<Record<string, Case>> = {
-  async "lists each file once in pages, where it can be listed"(bucket, name) {
-    if (!isListed(bucket)) return;
-    const prefix = name();
-    const keys = ["/a", "/b/c", "/d", "/e"].map((rest) => prefix + rest);
-    for (const key of keys) await bucket.put(key, streamOf(fileOf(key.length)), PNG);
-    const found: (readonly [string, number])[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await bucket.list({ prefix, cursor, limit: 3 });
-      same(page.objects.length <= 3, true, "a page of three");
-      found.push(...page.objects.map(({ key, size }) => [key, size] as const));
-      cursor = page.truncated ? page.cursor : undefined;
-    } while (cursor !== undefined);
-    await bucket.delete(keys);
-    same(
-      found.sort(),
-      keys.map((key) => [key, key.length]),
-      "files",
-    );
-    same((await bucket.list({ prefix })).objects, [], "files after all were deleted");
-  },
-};
-
-const isListed = (bucket: Bucket): bucket is ListedBucket => "list" in bucket;
 
 /** An upload with one part. */
 async function begun(bucket: Bucket, key: string) {

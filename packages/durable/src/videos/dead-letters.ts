@@ -50,18 +50,18 @@ export async function resendDeadLetter<Env>(
   return await resendLetter(openHost(proxy, env), id);
 }
 
-/** The operations of an operator on dead letters: `letters/list`, and `letters/resend` with an `id`. */
+/** The operations of an operator on dead letters: `dead-letters/list`, and `dead-letters/resend` with an `id`. */
 export function createLetterOperations<Env>(open: (env: Env) => BoundHost): readonly AdminOperation<Env>[] {
   return [
     {
-      name: "letters/list",
+      name: "dead-letters/list",
       run: async (env, { cursor }) => {
         ensure(cursor === undefined || typeof cursor === "string", "cursor: give the cursor of a list");
         return await list(open(env), cursor);
       },
     },
     {
-      name: "letters/resend",
+      name: "dead-letters/resend",
       run: async (env, { id }) => {
         ensure(typeof id === "string" && id !== "", "id: give the id of a dead letter");
         return { resent: await resendLetter(open(env), id) };
@@ -75,7 +75,7 @@ function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
   const hasLetters = server.settings.plugins.some(({ storage }) =>
     storage?.operations.includes(deadLetterStorage.operations[0] as never),
   );
-  ensure(hasLetters, "dead letters: add videoWatch({ onEnd }) to the plugins of the proxy");
+  ensure(hasLetters, "dead letters: add videoWatch({ onEnd }) or an archive to the plugins of the proxy");
   return server.host(env);
 }
 

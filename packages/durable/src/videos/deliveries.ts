@@ -1,8 +1,28 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
-import type { EndedTask } from "./end-handler.js";
+import type { EndedTask, EndRows } from "./end-handler.js";
 import { readWatch } from "./rows.js";
-import { cancelTimer, DELIVER, FORGET, LIST_DEAD_LETTER, type RowId, setTimer } from "./timers.js";
+import { cancelTimer, declareJob, FORGET, type RowId, setTimer } from "./timers.js";
+
+/** Table of the work after ends. The key is the user's. */
+export const DELIVERY_TABLES = [
+  `CREATE TABLE IF NOT EXISTS video_ends (key TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
+    handler TEXT NOT NULL, state TEXT NOT NULL, attempts BIGINT NOT NULL, run TEXT, at BIGINT NOT NULL, status BIGINT,
+    cause TEXT, ended TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS video_ends_task ON video_ends (key, task)",
+];
+
+/** Jobs of the handlers of one plugin: `deliver` runs one attempt, `list` lists a delivery that was given up. */
+export function declareDeliveryJobs(plugin: string) {
+  return { deliver: declareJob(`${plugin}.deliver`), list: declareJob(`${plugin}.listDeadLetter`) };
+}
+
+const JOBS = { watch: declareDeliveryJobs("videos"), archive: declareDeliveryJobs("files") };
+
+/** Returns the jobs of a handler. The name of an app's function has no dot. */
+function findJobs(handler: string) {
+  return handler.includes(".") ? JOBS.archive : JOBS.watch;
+}
 
 /** Progress of one handler with one end. */
 export type Delivery = {
@@ -51,7 +71,7 @@ const PAUSES_MS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HO
 /** Number of attempts. */
 export const MAX_ATTEMPTS = PAUSES_MS.length + 1;
 /** Time for which a dead letter is stored. */
-export const DEAD_LETTER_RETENTION_MS = 7 * 24 * HOUR;
+const DEAD_LETTER_RETENTION_MS = 7 * 24 * HOUR;
 const MAX_CAUSE_CHARACTERS = 500;
 /** The result of an attempt whose process was lost. */
 export const LOST_ATTEMPT: Attempted = { failure: "the process ended during the attempt" };
@@ -69,7 +89,7 @@ export const beginDelivery = operation(
     if (row.run === run && row.state === "running") return { handler, attempts, ended };
     if (row.state === "running") return { lost: await fail(transaction, row, LOST_ATTEMPT), handler, ended };
     if (transaction.now < row.at) {
-      await setTimer(transaction, DELIVER, id, row.at);
+      await setTimer(transaction, findJobs(handler).deliver, id, row.at);
       return null;
     }
     await storeDelivery(transaction, { ...row, state: "running", attempts: attempts + 1, run });
@@ -99,7 +119,7 @@ export const resendDelivery = operation("videos.resend", async (transaction, { i
   if (row.state !== "dead") return true;
   const { now } = transaction;
   await storeDelivery(transaction, { ...row, state: "waiting", attempts: 0, run: null, at: now });
-  await setTimer(transaction, DELIVER, id, now);
+  await setTimer(transaction, findJobs(row.handler).deliver, id, now);
   return true;
 });
 
@@ -108,7 +128,7 @@ export const findDelivery = reading("videos.findDelivery", async (reader, { id }
 );
 
 /** Adds the work of all handlers after an end. Handlers that have the same end already are left alone. */
-export async function addDeliveries(
+async function addDeliveries(
   transaction: Transaction,
   task: string,
   ended: EndedTask,
@@ -116,8 +136,8 @@ export async function addDeliveries(
 ): Promise<void> {
   const { key, now, query } = transaction;
   // an end that is wrong by now is not told any more
-  for (const { id, state } of await readDeliveries(transaction, task))
-    if (state === "waiting" && !id.startsWith(`${ended.id}:`)) await cancelOne(transaction, id);
+  for (const { id, state, handler } of await readDeliveries(transaction, task))
+    if (state === "waiting" && !id.startsWith(`${ended.id}:`)) await cancelOne(transaction, id, handler);
   for (const handler of handlers) {
     const id = `${ended.id}:${handler}`;
     const added = await query(
@@ -125,21 +145,22 @@ export async function addDeliveries(
         VALUES (?, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (key, id) DO NOTHING RETURNING id`,
       ...[key, id, task, handler, now, JSON.stringify(ended)],
     );
-    if (added.length > 0) await setTimer(transaction, DELIVER, id, now);
+    if (added.length > 0) await setTimer(transaction, findJobs(handler).deliver, id, now);
   }
 }
 
 /** Ends all work after the ends of a task. Returns true if some of it was not done. */
-export async function cancelDeliveries(transaction: Transaction, task: string): Promise<boolean> {
+async function cancelDeliveries(transaction: Transaction, task: string): Promise<boolean> {
   const rows = await readDeliveries(transaction, task);
-  for (const { id } of rows) await cancelOne(transaction, id);
+  for (const { id, handler } of rows) await cancelOne(transaction, id, handler);
   return rows.some(({ state }) => state === "waiting" || state === "running");
 }
 
-async function cancelOne(transaction: Transaction, id: string): Promise<void> {
+async function cancelOne(transaction: Transaction, id: string, handler: string): Promise<void> {
+  const { deliver, list } = findJobs(handler);
   await Promise.all([
-    cancelTimer(transaction, DELIVER, id),
-    cancelTimer(transaction, LIST_DEAD_LETTER, id),
+    cancelTimer(transaction, deliver, id),
+    cancelTimer(transaction, list, id),
     transaction.query("DELETE FROM video_ends WHERE key = ? AND id = ?", transaction.key, id),
   ]);
 }
@@ -161,14 +182,14 @@ async function fail(transaction: Transaction, row: Delivery, attempted: Attempte
   if (pause === undefined || attempted.isRefusal) {
     const dead = { ...failed, state: "dead", at: now } as const;
     await storeDelivery(transaction, dead);
-    await setTimer(transaction, LIST_DEAD_LETTER, id, now);
+    await setTimer(transaction, findJobs(row.handler).list, id, now);
     // the task is stored for as long as the letter can be sent again
     await setTimer(transaction, FORGET, task, now + HOUR);
     return dead;
   }
   const waiting = { ...failed, state: "waiting", at: now + pause } as const;
   await storeDelivery(transaction, waiting);
-  await setTimer(transaction, DELIVER, id, waiting.at);
+  await setTimer(transaction, findJobs(row.handler).deliver, id, waiting.at);
   return waiting;
 }
 
@@ -180,11 +201,11 @@ async function readDelivery({ key, query }: Reader, id: string): Promise<Deliver
 }
 
 /** Reads the work after the ends of a task: a few rows for each handler. */
-export async function readDeliveries(
+async function readDeliveries(
   { key, query }: Reader,
   task: string,
-): Promise<readonly Pick<Delivery, "id" | "state" | "at">[]> {
-  return await query("SELECT id, state, at FROM video_ends WHERE key = ? AND task = ?", key, task);
+): Promise<readonly Pick<Delivery, "id" | "state" | "at" | "handler">[]> {
+  return await query("SELECT id, state, at, handler FROM video_ends WHERE key = ? AND task = ?", key, task);
 }
 
 async function storeDelivery({ key, query }: Transaction, row: Delivery): Promise<void> {
@@ -195,5 +216,25 @@ async function storeDelivery({ key, query }: Transaction, row: Delivery): Promis
     ...[state, attempts, run, at, status, cause, ended, key, id],
   );
 }
+
+/** Returns the time until which deliveries need their task: a dead letter can be sent again. */
+async function readNeeds(transaction: Transaction, task: string): Promise<number> {
+  const times = (await readDeliveries(transaction, task)).map(({ state, at }) => {
+    if (state === "dead") return at + DEAD_LETTER_RETENTION_MS;
+    return state === "done" ? 0 : transaction.now + HOUR;
+  });
+  return Math.max(0, ...times);
+}
+
+async function removeDeliveries({ key, query }: Transaction, task: string): Promise<void> {
+  await query("DELETE FROM video_ends WHERE key = ? AND task = ?", key, task);
+}
+
+export const DELIVERY_ROWS: EndRows = {
+  add: addDeliveries,
+  cancel: cancelDeliveries,
+  readNeeds,
+  remove: removeDeliveries,
+};
 
 export const DELIVERY_OPERATIONS = [beginDelivery, endDelivery, resendDelivery, findDelivery];

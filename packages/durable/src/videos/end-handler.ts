@@ -1,4 +1,12 @@
-import type { BoundHost, Checked, JobEvent } from "@sluice/worker-proxy";
+import type {
+  AdminOperation,
+  BoundHost,
+  Checked,
+  JobEvent,
+  StoredPart,
+  Transaction,
+} from "@sluice/worker-proxy";
+import type { Server } from "@sluice/worker-proxy/internal";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its create. */
@@ -57,7 +65,7 @@ interface Received {
  *   const body = JSON.stringify({ userId, state, id });
  *   await fetch("https://mail.example.com/send", { method: "POST", body, signal });
  * };
- * videoWatch<Env>({ onEnd: [sendMail] });
+ * videoWatch<Env>({ onEnd: endHandlers(sendMail) });
  * ```
  */
 export interface EndHandler<Env = unknown> extends Checked<Env> {
@@ -87,48 +95,38 @@ interface DeliveryFailure {
   readonly cause: unknown;
 }
 
-/** The handlers of a watch, by the names under which their rows are stored. */
-export class NamedHandlers<Env> {
-  readonly #all = new Map<string, EndHandler<Env>>();
-  /** Names of the handlers that other plugins offer. */
-  readonly #offered = new Set<string>();
-
-  constructor(handlers: readonly EndHandler<Env>[]) {
-    for (const handler of handlers) this.#add(handler);
-  }
-
-  /** Adds the handlers that plugins of the proxy offer. */
-  addOffered(plugins: readonly object[]): void {
-    for (const plugin of plugins) {
-      const handler = offered.get(plugin);
-      if (handler) this.#offered.add(this.#add(handler as unknown as EndHandler<Env>));
-    }
-  }
-
-  get(name: string): EndHandler<Env> | undefined {
-    return this.#all.get(name);
-  }
-
-  /** Returns the names of the handlers of an end. Those of the app work after tasks that were watched from their create. */
-  getNames(isCreated: boolean): readonly string[] {
-    return isCreated ? [...this.#all.keys()] : [...this.#offered];
-  }
-
-  /** Names a handler by its function, and the second one of a name with a number. */
-  #add(handler: EndHandler<Env>): string {
-    const usual = /^[\w$]{1,60}$/.test(handler.name) ? handler.name : "handler";
-    let name = usual;
-    for (let number = 2; this.#all.has(name); number += 1) name = `${usual}-${number}`;
-    this.#all.set(name, handler);
-    return name;
-  }
+/** The rows of the work after ends, for the operations of a watch. */
+export interface EndRows {
+  /** Adds the work of all handlers after an end. */
+  add(transaction: Transaction, task: string, ended: EndedTask, handlers: readonly string[]): Promise<void>;
+  /** Ends all work after the ends of a task. Returns true if some of it was not done. */
+  cancel(transaction: Transaction, task: string): Promise<boolean>;
+  /** Returns the time until which the work needs its task, in Unix milliseconds. */
+  readNeeds(transaction: Transaction, task: string): Promise<number>;
+  remove(transaction: Transaction, task: string): Promise<void>;
 }
 
-const offered = new WeakMap<object, EndHandler<never>>();
+/** Handlers of ends, with all that runs them and stores their progress. */
+export interface EndWork<Env> extends Checked<Env> {
+  readonly names: readonly string[];
+  readonly rows: EndRows;
+  readonly storage: StoredPart;
+  readonly operations: readonly AdminOperation<Env>[];
+  connect(server: Server<Env>): void;
+  /** Deletes the dead letters of a user. */
+  eraseUser(host: BoundHost, key: string): Promise<void>;
+}
 
-/** Lets a plugin of this package work after each end of a watch, as the archive of files does. Its function has a name. */
-export function offerEndHandler<Env>(plugin: object, handler: EndHandler<Env>): void {
-  offered.set(plugin, handler as EndHandler<never>);
+const offered = new WeakMap<object, EndWork<never>>();
+
+/** Lets a plugin of this package work after each end of a watch, as the archive of files does. */
+export function offerEndWork<Env>(plugin: object, work: EndWork<Env>): void {
+  offered.set(plugin, work as unknown as EndWork<never>);
+}
+
+/** Returns the work that plugins of a proxy offer. */
+export function findEndWork<Env>(plugins: readonly object[]): readonly EndWork<Env>[] {
+  return plugins.flatMap((plugin) => (offered.get(plugin) as EndWork<Env> | undefined) ?? []);
 }
 
 const STATES: readonly EndState[] = ["succeeded", "failed", "expired", "unknown"];

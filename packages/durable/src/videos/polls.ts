@@ -1,7 +1,6 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../host/define.js";
-import { addDeliveries } from "./deliveries.js";
-import { createEndedTask } from "./end-handler.js";
+import { createEndedTask, type EndRows } from "./end-handler.js";
 import { POLL_MS } from "./query-task.js";
 import { deleteWatch, readWatch, storeWatch } from "./rows.js";
 import { applyResult, getEndState, getSoonestPoll, isAbandoned, resume, type WatchedTask } from "./task.js";
@@ -38,73 +37,83 @@ export type BegunPoll =
   | { readonly type: "abandoned"; readonly task: WatchedTask }
   | { readonly type: "none" };
 
-/** Begins a poll, and stores it before it is sent: a process that is lost meanwhile has polled. */
-export const beginPoll = operation(
-  "videos.beginPoll",
-  async (transaction, { id, run, rules }: Run): Promise<BegunPoll> => {
-    const { now } = transaction;
+/** Creates the operations of polls. @param getEnds returns the work after ends; undefined if there is none */
+export function createPollOperations(getEnds: () => EndRows | undefined) {
+  /** Begins a poll, and stores it before it is sent: a process that is lost meanwhile has polled. */
+  const beginPoll = operation(
+    "videos.beginPoll",
+    async (transaction, { id, run, rules }: Run): Promise<BegunPoll> => {
+      const { now } = transaction;
+      const task = await readWatch(transaction, id);
+      if (!task || task.end) return { type: "none" };
+      if (task.polling === run) return { type: "poll", task };
+      if (isAbandoned(task, now)) {
+        await removeWatch(transaction, id, getEnds());
+        return { type: "abandoned", task };
+      }
+      const soonest = isPolling(task, now)
+        ? task.askedAt + LOST_POLL_MS
+        : getSoonestPoll(task, rules.intervalMs);
+      if (now < soonest) {
+        await setTimer(transaction, POLL, id, Math.max(soonest, task.nextAt));
+        return { type: "none" };
+      }
+      const next = { ...task, askedAt: now, polls: task.polls + 1, polling: run };
+      await storeWatch(transaction, next, task);
+      // another process continues if this one is lost
+      await setTimer(transaction, POLL, id, now + LOST_POLL_MS);
+      return { type: "poll", task: next };
+    },
+  );
+
+  /** Applies the result of a poll. Returns the watch if this poll has ended it; null otherwise. */
+  const applyPoll = operation("videos.applyPoll", async (transaction, input: Apply) => {
+    const { id, run, result, random, hash, handlers } = input;
+    const { intervalMs, retentionMs } = input.rules;
     const task = await readWatch(transaction, id);
-    if (!task || task.end) return { type: "none" };
-    if (task.polling === run) return { type: "poll", task };
-    if (isAbandoned(task, now)) {
-      await removeWatch(transaction, id);
-      return { type: "abandoned", task };
-    }
-    const soonest = isPolling(task, now)
-      ? task.askedAt + LOST_POLL_MS
-      : getSoonestPoll(task, rules.intervalMs);
-    if (now < soonest) {
-      await setTimer(transaction, POLL, id, Math.max(soonest, task.nextAt));
-      return { type: "none" };
-    }
-    const next = { ...task, askedAt: now, polls: task.polls + 1, polling: run };
+    if (task?.polled === run) return isNewEnd(task) ? task : null;
+    if (!task || task.end || task.polling !== run) return null;
+    const { polling: _, ...rest } = task;
+    const retained = retentionMs ?? (task.created ? RETENTION_MS.created : RETENTION_MS.other);
+    const pace = { intervalMs, random, retentionMs: retained };
+    const next = { ...applyResult(rest, result, pace, transaction.now), polled: run };
     await storeWatch(transaction, next, task);
-    // another process continues if this one is lost
-    await setTimer(transaction, POLL, id, now + LOST_POLL_MS);
-    return { type: "poll", task: next };
-  },
-);
+    if (next.version !== task.version) transaction.publish();
+    if (!next.end) {
+      await setTimer(transaction, POLL, id, next.nextAt);
+      return null;
+    }
+    await cancelTimer(transaction, POLL, id);
+    await setTimer(transaction, FORGET, id, next.end.retainedUntil);
+    const names = next.created ? handlers.created : handlers.other;
+    if (names.length > 0) await getEnds()?.add(transaction, id, createEndedTask(next, next.end, hash), names);
+    return isNewEnd(next) ? next : null;
+  });
 
-/** Applies the result of a poll. Returns the watch if this poll has ended it; null otherwise. */
-export const applyPoll = operation("videos.applyPoll", async (transaction, input: Apply) => {
-  const { id, run, result, random, hash, handlers } = input;
-  const { intervalMs, retentionMs } = input.rules;
-  const task = await readWatch(transaction, id);
-  if (task?.polled === run) return isNewEnd(task) ? task : null;
-  if (!task || task.end || task.polling !== run) return null;
-  const { polling: _, ...rest } = task;
-  const retained = retentionMs ?? (task.created ? RETENTION_MS.created : RETENTION_MS.other);
-  const pace = { intervalMs, random, retentionMs: retained };
-  const next = { ...applyResult(rest, result, pace, transaction.now), polled: run };
-  await storeWatch(transaction, next, task);
-  if (next.version !== task.version) transaction.publish();
-  if (!next.end) {
-    await setTimer(transaction, POLL, id, next.nextAt);
+  /** Polls again for an operator. */
+  const pollAgain = operation("videos.pollAgain", async (transaction, { id }: RowId) => {
+    const task = await readWatch(transaction, id);
+    if (task?.end?.error !== undefined) {
+      await storeWatch(transaction, resume(task, transaction.now), task);
+      await setTimer(transaction, POLL, id, transaction.now);
+      transaction.publish();
+    }
     return null;
-  }
-  await cancelTimer(transaction, POLL, id);
-  await setTimer(transaction, FORGET, id, next.end.retainedUntil);
-  const names = next.created ? handlers.created : handlers.other;
-  if (names.length > 0) await addDeliveries(transaction, id, createEndedTask(next, next.end, hash), names);
-  return isNewEnd(next) ? next : null;
-});
+  });
 
-/** Polls again for an operator. */
-export const pollAgain = operation("videos.pollAgain", async (transaction, { id }: RowId) => {
-  const task = await readWatch(transaction, id);
-  if (task?.end?.error !== undefined) {
-    await storeWatch(transaction, resume(task, transaction.now), task);
-    await setTimer(transaction, POLL, id, transaction.now);
-    transaction.publish();
-  }
-  return null;
-});
+  return { beginPoll, applyPoll, pollAgain };
+}
 
-/** Ends and deletes a watch. */
-export async function removeWatch(transaction: Transaction, id: string): Promise<void> {
+/** Ends and deletes a watch, and the work after its ends. */
+export async function removeWatch(
+  transaction: Transaction,
+  id: string,
+  ends: EndRows | undefined,
+): Promise<void> {
   await cancelTimer(transaction, POLL, id);
   await cancelTimer(transaction, FORGET, id);
   await deleteWatch(transaction, id);
+  await ends?.remove(transaction, id);
 }
 
 /** Returns true while a poll is under way. */
@@ -116,5 +125,3 @@ export function isPolling(task: WatchedTask, now: number): boolean {
 function isNewEnd({ end, told, ...task }: WatchedTask): boolean {
   return end !== undefined && told !== getEndState(task, end);
 }
-
-export const POLL_OPERATIONS = [beginPoll, applyPoll, pollAgain];

@@ -2,15 +2,11 @@ import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { reading } from "../host/define.js";
 import type { WatchedTask } from "./task.js";
 
-/** Tables of watches, and of the work after their ends. The key is the user's. */
+/** Tables of watches. The key is the user's. */
 export const WATCH_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS video_watches (key TEXT NOT NULL, id TEXT NOT NULL, is_open BIGINT NOT NULL,
     version BIGINT NOT NULL, envelope TEXT, state TEXT NOT NULL, PRIMARY KEY (key, id))`,
   "CREATE INDEX IF NOT EXISTS video_watches_open ON video_watches (key, is_open)",
-  `CREATE TABLE IF NOT EXISTS video_ends (key TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
-    handler TEXT NOT NULL, state TEXT NOT NULL, attempts BIGINT NOT NULL, run TEXT, at BIGINT NOT NULL, status BIGINT,
-    cause TEXT, ended TEXT NOT NULL, PRIMARY KEY (key, id))`,
-  "CREATE INDEX IF NOT EXISTS video_ends_task ON video_ends (key, task)",
 ];
 
 /** A row as it is read. */
@@ -90,17 +86,13 @@ export async function storeWatch(
     );
 }
 
-/** Deletes a watch and the work after its ends. */
+/** Deletes a watch. */
 export async function deleteWatch({ key, query }: Transaction, id: string): Promise<void> {
-  await Promise.all([
-    query("DELETE FROM video_watches WHERE key = ? AND id = ?", key, id),
-    query("DELETE FROM video_ends WHERE key = ? AND task = ?", key, id),
-  ]);
+  await query("DELETE FROM video_watches WHERE key = ? AND id = ?", key, id);
 }
 
-/** Returns true if a user has as many watches that have not ended. No number is no bound. */
-export async function hasOpenWatches({ key, query }: Transaction, count: number | null): Promise<boolean> {
-  if (count === null) return false;
+/** Returns true if a user has at least `count` watches that have not ended. */
+export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
   const rows = await query(
     "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",
     key,

@@ -6,7 +6,7 @@ import { renameTask } from "./end-handler.js";
 import { type Follow, openBody } from "./follow.js";
 import { pollTask, type WatchParts } from "./jobs.js";
 import { queryTask } from "./query-task.js";
-import { createWatchRefusal } from "./refusals.js";
+import { createWatchRefusal, type WatchRefusal } from "./refusals.js";
 import { rejectOnAbort } from "./reject-on-abort.js";
 import { type CreatedTask, canResume, type WatchedTask } from "./task.js";
 import { type FailedResponse, readTask } from "./task-response.js";
@@ -21,7 +21,6 @@ import {
 
 /** Longest time for which the response to a create waits for the start of its watch, in milliseconds. */
 const START_MS = 5_000;
-const TOO_MANY = { what: MAX_OPEN_WATCHES, headers: { "retry-after": "60" } };
 
 /** Creates the functions that serve requests about tasks. */
 export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>) {
@@ -35,7 +34,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
     const key = await createUserKey(user.id);
     const asked = { id, userId: user.id, rules, firstPollInMs: 0, maxOpen: getMaxOpen(admitted) };
     const opened = await host.run(key, openWatch, asked);
-    if ("refused" in opened) throw createWatchRefusal(opened.refused, TOO_MANY);
+    if ("refused" in opened) throw refuseTask(opened.refused, admitted);
     const lastEventId = request.headers.get("last-event-id");
     const stream = await host.open(key, follow, { id, sentId, lastEventId, isPublic });
     return new Response(await openBody(stream, request.signal), {
@@ -114,16 +113,20 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
       const { refused } = await limited(START_MS, (signal) =>
         Promise.race([start().catch(start), rejectOnAbort(signal)]),
       );
-      if (refused) drop(refused, createWatchRefusal(refused, TOO_MANY));
+      if (refused) drop(refused, refuseTask(refused, admitted));
     } catch (error) {
       drop("object_unavailable", error);
     }
   }
 }
 
-/** Returns the bound of a user's watches. A public proxy has none: many people are one user there. */
-function getMaxOpen({ isPublic }: Pick<AdmittedRequest, "isPublic">): number | null {
-  return isPublic ? null : MAX_OPEN_WATCHES;
+/** Returns the largest number of a user's watches. Many people are one user of a public proxy. */
+function getMaxOpen({ isPublic }: Pick<AdmittedRequest, "isPublic">): number {
+  return isPublic ? MAX_OPEN_WATCHES.public : MAX_OPEN_WATCHES.user;
+}
+
+function refuseTask(reason: WatchRefusal, admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
+  return createWatchRefusal(reason, { what: getMaxOpen(admitted), headers: { "retry-after": "60" } });
 }
 
 /** Returns true for a watch whose row has to change for a page that polls. */

@@ -5,15 +5,11 @@ export type RowId = { readonly id: string };
 
 /** Polls a task. */
 export const POLL = declareJob("videos.poll");
-/** Runs one attempt of a handler. */
-export const DELIVER = declareJob("videos.deliver");
-/** Lists a delivery that was given up. */
-export const LIST_DEAD_LETTER = declareJob("videos.listDeadLetter");
 /** Deletes a task once nothing needs it. */
 export const FORGET = declareJob("videos.forget");
 
-/** Declares a job that operations schedule. `videoWatch()` adds what it does. */
-function declareJob(name: string): Job<RowId> {
+/** Declares a job that operations schedule. A plugin adds what it does. */
+export function declareJob(name: string): Job<RowId> {
   // more attempts than a watch ever needs: only its own rules end it
   return { name, attempts: 100_000, run: () => Promise.reject(new Error(`${name}: belongs to no plugin`)) };
 }

@@ -1,15 +1,11 @@
 import type { AdminOperation, UserData } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
+import { ExportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
-import { DEAD_LETTERS_KEY, removeLettersOfUser } from "./dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";
-import { pollAgain } from "./polls.js";
 import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";
-import { eraseWatches, findWatch, listWatches, PAGE } from "./watches.js";
-
-/** Largest export of a user, in characters. */
-const MAX_EXPORT_CHARACTERS = 8 * 1024 * 1024;
+import { findWatch, listWatches, PAGE } from "./watches.js";
 
 /** Exports and erases the watches of a user, and the dead letters of their ends. */
 export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
@@ -20,28 +16,29 @@ export function createUserData<Env>(parts: WatchParts<Env>): UserData<Env> {
       const host = server.host(env);
       const key = await createUserKey(userId);
       for (let isDone = false; !isDone; ) {
-        const erased = await host.run(key, eraseWatches, null);
+        const erased = await host.run(key, parts.operations.eraseWatches, null);
         for (const task of erased.stopped)
           server.report(createWatchEvent(task, "stopped", "user_erased"), env);
         ({ isDone } = erased);
       }
       // last: a watch that is gone adds none
-      while (!(await host.run(DEAD_LETTERS_KEY, removeLettersOfUser, { userKey: key })));
+      for (const work of [parts.work, ...parts.offered()]) await work?.eraseUser(host, key);
     },
-    async exportUser(env, userId) {
+    async exportUser(env, userId, cursor) {
       const host = parts.server().host(env);
       const key = await createUserKey(userId);
-      const all: unknown[] = [];
-      let characters = 0;
-      for (let after = "", isDone = false; !isDone; ) {
-        const tasks = await host.run(key, listWatches, { after });
-        all.push(...tasks.map(exportTask));
-        for (const { envelope = "" } of tasks) characters += envelope.length;
-        // an export of more is refused as too large: the rest need not be read
-        isDone = tasks.length < PAGE || characters > MAX_EXPORT_CHARACTERS;
-        after = tasks.at(-1)?.id ?? "";
+      const page = new ExportPage();
+      page.cursor = cursor;
+      for (;;) {
+        const tasks = await host.run(key, listWatches, { after: page.cursor ?? "" });
+        for (const task of tasks) {
+          if (!page.add(exportTask(task))) return page;
+          page.cursor = task.id;
+        }
+        if (tasks.length === PAGE) continue;
+        page.cursor = undefined;
+        return page;
       }
-      return all;
     },
   };
 }
@@ -68,7 +65,7 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
         const host = open(env);
         const key = await createUserKey(readText("user", user));
         const id = readText("id", given);
-        await host.run(key, pollAgain, { id });
+        await host.run(key, parts.operations.pollAgain, { id });
         await pollTask(parts, { host, key, env }, id);
         const task = await host.run(key, findWatch, { id });
         return { watch: task && exportTask(task) };

@@ -1,18 +1,16 @@
-import type { Job, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
+import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
 import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
 import { MAX_MS } from "../jobs/options.js";
-import { deadLetterStorage } from "./dead-letter-rows.js";
-import { createLetterOperations } from "./dead-letters.js";
-import { DELIVERY_OPERATIONS } from "./deliveries.js";
-import { type EndHandler, NamedHandlers } from "./end-handler.js";
+import { findEndWork } from "./end-handler.js";
+import type { EndHandlers } from "./end-handlers.js";
 import { defineFollow } from "./follow.js";
-import { deliverEnd, listDeadLetter, pollTask, type WatchParts } from "./jobs.js";
-import { POLL_OPERATIONS } from "./polls.js";
+import { pollTask, type WatchParts } from "./jobs.js";
+import { createPollOperations } from "./polls.js";
 import { WATCH_TABLES } from "./rows.js";
 import { createServe } from "./serve.js";
-import { DELIVER, FORGET, LIST_DEAD_LETTER, POLL, type RowId } from "./timers.js";
+import { FORGET, POLL, type RowId } from "./timers.js";
 import { createUserData, createWatchOperations } from "./user-data.js";
-import { forgetTask, WATCH_OPERATIONS } from "./watches.js";
+import { createDeletions, WATCH_OPERATIONS } from "./watches.js";
 
 /** Options of {@link videoWatch}. */
 export interface VideoWatchOptions<Env = unknown> {
@@ -35,8 +33,8 @@ export interface VideoWatchOptions<Env = unknown> {
    * @default "create" with `onEnd`, otherwise "subscribe"
    */
   readonly startOn?: "create" | "subscribe";
-  /** Work after the end of a task that was watched from its create: `webhook(…)`, or functions of the app. @default none */
-  readonly onEnd?: readonly EndHandler<Env>[];
+  /** Work after the end of a task that was watched from its create: `endHandlers(webhook(…))`. @default none */
+  readonly onEnd?: EndHandlers<Env> | undefined;
 }
 
 const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
@@ -60,7 +58,7 @@ const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
  *   ...options,
  *   routes: ["videos"],
  *   host: nodeHost({ file: "sluice.db" }),
- *   plugins: [videoWatch<Env>({ onEnd: [hook] })],
+ *   plugins: [videoWatch<Env>({ onEnd: endHandlers(hook) })],
  * });
  * ```
  */
@@ -68,42 +66,44 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const { onEnd, ...rules } = checkOptions(options);
   const { isSteady } = rules;
   let connected: Server<Env> | undefined;
-  const handlers = new NamedHandlers(onEnd);
-  const parts: WatchParts<Env> = { server, rules, handlers };
+  const work = onEnd?.createWork();
+  const offered = () => findEndWork<Env>(server().settings.plugins);
+  const getEnds = () => (work ?? offered()[0])?.rows;
+  const operations = { ...createPollOperations(getEnds), ...createDeletions(getEnds) };
+  const parts: WatchParts<Env> = { server, rules, operations, work, offered };
   const follow = defineFollow(parts);
+  const { forgetTask } = operations;
   const jobs: readonly Job<RowId>[] = [
     { ...POLL, run: (context, { id }) => pollTask(parts, context, id) },
-    { ...DELIVER, run: (context, input) => deliverEnd(parts, context, input) },
-    { ...LIST_DEAD_LETTER, run: (context, input) => listDeadLetter(parts, context, input) },
     { ...FORGET, run: async ({ host, key }, { id }) => void (await host.run(key, forgetTask, { id })) },
   ];
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
-  const openHost = (env: Env) => server().host(env);
   const { serveEvents, removeTask, send, answered } = createServe(parts, follow);
   return {
-    checks: onEnd.flatMap(({ checks = [] }) => checks),
+    checks: work?.checks ?? [],
     offers: { videos: isSteady ? "video-events, video-watch" : "video-events" },
     routes: [
       { ...events, method: "GET", serve: serveEvents },
       { ...events, method: "DELETE", serve: removeTask },
     ],
     storage: {
-      tables: [...WATCH_TABLES, ...deadLetterStorage.tables],
+      tables: [...WATCH_TABLES, ...(work?.storage.tables ?? [])],
       operations: [
-        ...[...WATCH_OPERATIONS, ...POLL_OPERATIONS, ...DELIVERY_OPERATIONS],
-        ...deadLetterStorage.operations,
-      ],
-      jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
+        ...WATCH_OPERATIONS,
+        ...Object.values(operations),
+        ...(work?.storage.operations ?? []),
+      ] as StoredPart["operations"],
+      jobs: [...jobs, ...(work?.storage.jobs ?? [])],
       sources: [follow],
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");
       connected = serverIn(given);
-      handlers.addOffered(connected.settings.plugins);
+      work?.connect(connected);
     },
     ...(isSteady && { send, answered }),
     userData: createUserData(parts),
-    operations: [...createWatchOperations(parts), ...createLetterOperations(openHost)],
+    operations: [...createWatchOperations(parts), ...(work?.operations ?? [])],
   };
 
   function server(): Server<Env> {
@@ -114,8 +114,8 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
 
 /** @throws {TypeError} for an option that cannot work */
 function checkOptions<Env>(options: VideoWatchOptions<Env>) {
-  const { intervalMs = INTERVAL_MS.usual, retentionMs, onEnd = [] } = options;
-  const { startOn = onEnd.length > 0 ? "create" : "subscribe", ...rest } = options;
+  const { intervalMs = INTERVAL_MS.usual, retentionMs, onEnd } = options;
+  const { startOn = onEnd ? "create" : "subscribe", ...rest } = options;
   const names = ["intervalMs", "retentionMs", "onEnd"];
   for (const name of Object.keys(rest)) ensure(names.includes(name), `${name}: is no option of videoWatch`);
   const { min, max } = INTERVAL_MS;
@@ -128,10 +128,10 @@ function checkOptions<Env>(options: VideoWatchOptions<Env>) {
   ensure(isTime, "videoWatch: retentionMs: give a whole number from 1 up, 100 years at most");
   const isStart = startOn === "create" || startOn === "subscribe";
   ensure(isStart, 'videoWatch: startOn: give "create" or "subscribe"');
-  const areHandlers = Array.isArray(onEnd) && onEnd.every((handler) => typeof handler === "function");
-  ensure(areHandlers, "videoWatch: onEnd: give a list of functions, [webhook(…)]");
+  const areHandlers = onEnd === undefined || typeof onEnd?.createWork === "function";
+  ensure(areHandlers, "videoWatch: onEnd: give endHandlers(webhook(…))");
   ensure(
-    onEnd.length === 0 || startOn === "create",
+    !onEnd || startOn === "create",
     'videoWatch: onEnd: works with startOn: "create" alone; leave startOn out',
   );
   return { intervalMs, retentionMs: retentionMs ?? null, isSteady: startOn === "create", onEnd };

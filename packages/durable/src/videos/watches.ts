@@ -1,5 +1,5 @@
 import { operation, reading } from "../host/define.js";
-import { cancelDeliveries, DEAD_LETTER_RETENTION_MS, readDeliveries } from "./deliveries.js";
+import type { EndRows } from "./end-handler.js";
 import { isPolling, removeWatch, type WatchRules } from "./polls.js";
 import { findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
 import {
@@ -13,8 +13,8 @@ import {
 } from "./task.js";
 import { FORGET, POLL, type RowId, setTimer } from "./timers.js";
 
-/** Most tasks of one user that are watched at once. */
-export const MAX_OPEN_WATCHES = 1_000;
+/** Largest number of tasks that are watched at once: those of one user, and those of a public proxy. */
+export const MAX_OPEN_WATCHES = { user: 1_000, public: 10_000 };
 /** Watches that one read or one erasure takes. */
 export const PAGE = 100;
 /** Time without a note after which a reader is noted again, in milliseconds. */
@@ -24,8 +24,8 @@ const HOUR_MS = 60 * 60_000;
 type Begin = RowId & {
   readonly userId: string;
   readonly rules: WatchRules;
-  /** Most watches of the user that are open at once; null for no bound. */
-  readonly maxOpen: number | null;
+  /** Largest number of watches of the user that are open at once. */
+  readonly maxOpen: number;
 };
 type Start = Begin & {
   readonly created: CreatedTask;
@@ -97,34 +97,35 @@ export const markRemoved = operation("videos.remove", async (transaction, { id }
   return null;
 });
 
-/** Deletes an ended task that nothing needs any more, or looks again later. */
-export const forgetTask = operation("videos.forget", async (transaction, { id }: RowId) => {
-  const { now } = transaction;
-  const task = await readWatch(transaction, id);
-  if (!task?.end) return null;
-  const rows = await readDeliveries(transaction, id);
-  const needs = rows.flatMap(({ state, at }) => {
-    if (state === "dead") return at + DEAD_LETTER_RETENTION_MS;
-    return state === "done" ? [] : now + HOUR_MS;
+/** Creates the operations that delete watches. @param getEnds returns the work after ends; undefined if there is none */
+export function createDeletions(getEnds: () => EndRows | undefined) {
+  /** Deletes an ended task that nothing needs any more, or looks again later. */
+  const forgetTask = operation("videos.forget", async (transaction, { id }: RowId) => {
+    const { now } = transaction;
+    const task = await readWatch(transaction, id);
+    if (!task?.end) return null;
+    const neededUntil = (await getEnds()?.readNeeds(transaction, id)) ?? 0;
+    const at = Math.max(task.end.retainedUntil, neededUntil);
+    if (now < at) await setTimer(transaction, FORGET, id, at);
+    else await removeWatch(transaction, id, getEnds());
+    return null;
   });
-  const at = Math.max(task.end.retainedUntil, ...needs);
-  if (now < at) await setTimer(transaction, FORGET, id, at);
-  else await removeWatch(transaction, id);
-  return null;
-});
 
-/** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
-export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
-  const tasks = await readWatches(transaction, "", PAGE);
-  const stopped: WatchedTask[] = [];
-  for (const task of tasks) {
-    const hadWork = await cancelDeliveries(transaction, task.id);
-    await removeWatch(transaction, task.id);
-    if (!task.end || hadWork) stopped.push(task);
-  }
-  if (tasks.length > 0) transaction.publish();
-  return { stopped, isDone: tasks.length < PAGE };
-});
+  /** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
+  const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
+    const tasks = await readWatches(transaction, "", PAGE);
+    const stopped: WatchedTask[] = [];
+    for (const task of tasks) {
+      const hadWork = await getEnds()?.cancel(transaction, task.id);
+      await removeWatch(transaction, task.id, getEnds());
+      if (!task.end || hadWork) stopped.push(task);
+    }
+    if (tasks.length > 0) transaction.publish();
+    return { stopped, isDone: tasks.length < PAGE };
+  });
+
+  return { forgetTask, eraseWatches };
+}
 
 export const findWatch = reading("videos.read", async (reader, { id }: RowId) =>
   readWatch(reader, id).then((task) => task ?? null),
@@ -146,6 +147,6 @@ function isPollLost(task: WatchedTask, now: number): boolean {
 }
 
 export const WATCH_OPERATIONS = [
-  ...[startWatch, openWatch, noteReaders, markRemoved, forgetTask, eraseWatches],
+  ...[startWatch, openWatch, noteReaders, markRemoved],
   ...[findWatch, findChanges, listWatches],
 ];

@@ -33,7 +33,7 @@ const RESPONSE_MS = 15_000;
  * @example
  * ```ts
  * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
- * createProxy<Env>({ ...options, plugins: [videoWatch<Env>({ onEnd: [hook] })] });
+ * createProxy<Env>({ ...options, plugins: [videoWatch<Env>({ onEnd: endHandlers(hook) })] });
  * ```
  */
 export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler<Env> {

@@ -8,6 +8,7 @@ import { nodeHost } from "../../src/host/node.js";
 import type { DeadLetter } from "../../src/videos/dead-letter-rows.js";
 import { listDeadLetters, resendDeadLetter } from "../../src/videos/dead-letters.js";
 import type { EndedTask } from "../../src/videos/end-handler.js";
+import { endHandlers } from "../../src/videos/end-handlers.js";
 import { videoWatch } from "../../src/videos/video-watch.js";
 import { webhook } from "../../src/webhooks/webhook.js";
 import { openFile } from "./database-file.js";
@@ -73,7 +74,12 @@ export async function simulateWatch(random: Random) {
     let isGone = false;
     const host = nodeHost({ file, env: {} });
     let bound!: BoundHost;
-    const plugin = videoWatch({ onEnd: [createHook(() => isGone), bookVideo] });
+    const plugin = videoWatch({
+      onEnd: endHandlers(
+        createHook(() => isGone),
+        bookVideo,
+      ),
+    });
     const proxy = createProxy({
       baseURL: "https://gateway.example",
       apiKey: () => "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg",

@@ -13,8 +13,8 @@ import {
 import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
-import type { ClosableHost } from "../../src/host/closable.js";
 import { operation, reading } from "../../src/host/define.js";
+import type { ClosableHost } from "../../src/host/process-host.js";
 import { createUserKey } from "../../src/host/user-key.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;

@@ -35,8 +35,12 @@ export interface UserData<Env = unknown> {
    * @param userId the id that `authenticate` returns
    */
   eraseUser(env: Env, userId: string): Promise<void>;
-  /** Returns all that the part keeps of a user, as JSON. */
-  exportUser(env: Env, userId: string): Promise<unknown>;
+  /**
+   * Returns all that the part keeps of a user, as JSON; a part that keeps much returns one page of it.
+   *
+   * @param cursor opens the next page
+   */
+  exportUser(env: Env, userId: string, cursor?: string): Promise<unknown>;
 }
 
 /**

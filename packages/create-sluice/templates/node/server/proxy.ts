@@ -1,6 +1,7 @@
 import {
   admin,
   budget,
+  endHandlers,
   fileStore,
   idempotency,
   maxTokens,
@@ -92,8 +93,8 @@ export const proxy = createProxy<Env>({
     videoWatch<Env>({
       startOn: "create",
       onEnd: WEBHOOK_URL
-        ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
-        : [],
+        ? endHandlers(webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET }))
+        : undefined,
     }),
     fileStore<Env>({
       bucket: () => bucket,

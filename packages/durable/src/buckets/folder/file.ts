@@ -1,38 +1,38 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 
-/** The facts of a file, in front of its bytes: both are there or none. */
-export interface Facts {
+/** Metadata of a file, stored in front of its bytes: both exist, or neither. */
+export interface Metadata {
   readonly key: string;
   readonly etag: string;
   readonly contentType: string;
 }
 
-/** A file whose facts are read. Its bytes are read or it is closed. */
-export interface OpenFile extends Facts {
+/** An open file. Its bytes are read next, or it is closed. */
+export interface OpenFile extends Metadata {
   readonly handle: FileHandle;
   /** The size of its content, in bytes. */
   readonly size: number;
 }
 
-/** Length of the facts, in bytes: a block of most disks. */
-const FACTS_BYTES = 4096;
+/** Size of the metadata, in bytes: a block of most disks. */
+const METADATA_BYTES = 4096;
 /** Bytes that are read at a time. */
 const PIECE_BYTES = 65_536;
-/** A link in the place of a file is never followed. Windows has no such flag. */
+/** A link is never followed. Windows has no such flag. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 
-/** Writes a file to the disk, under a name that nobody has. What fails leaves nothing. */
+/** Writes a new file to the disk. A failed write leaves no file. */
 export async function writeFile(
   path: string,
-  facts: Facts,
+  metadata: Metadata,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const head = Buffer.from(JSON.stringify(facts));
-  if (head.byteLength >= FACTS_BYTES) throw new TypeError("a file can't have so long a name or type");
+  const head = Buffer.from(JSON.stringify(metadata));
+  if (head.byteLength >= METADATA_BYTES) throw new TypeError("a file can't have so long a name or type");
   const handle = await open(path, "wx", 0o600);
   try {
-    await handle.writeFile(Buffer.concat([head, Buffer.alloc(FACTS_BYTES - head.byteLength, " ")]));
+    await handle.writeFile(Buffer.concat([head, Buffer.alloc(METADATA_BYTES - head.byteLength, " ")]));
     await handle.writeFile(content);
     await handle.sync();
     await handle.close();
@@ -43,22 +43,22 @@ export async function writeFile(
   }
 }
 
-/** @throws {Error} where it is missing, is a link, or was not written by {@link writeFile} */
+/** @throws {Error} for a file that is missing, is a link, or was not written by {@link writeFile} */
 export async function openFile(path: string): Promise<OpenFile> {
   const handle = await open(path, READ);
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(FACTS_BYTES), 0, FACTS_BYTES, 0);
-    if (bytesRead < FACTS_BYTES) throw new Error(`${path}: no file of a bucket`);
-    const { key, etag, contentType } = JSON.parse(buffer.toString()) as Facts;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(METADATA_BYTES), 0, METADATA_BYTES, 0);
+    if (bytesRead < METADATA_BYTES) throw new Error(`${path}: no file of a bucket`);
+    const { key, etag, contentType } = JSON.parse(buffer.toString()) as Metadata;
     const { size } = await handle.stat();
-    return { key, etag, contentType, handle, size: size - FACTS_BYTES };
+    return { key, etag, contentType, handle, size: size - METADATA_BYTES };
   } catch (error) {
     await handle.close();
     throw error;
   }
 }
 
-/** Reads the content of a file, from its `first` byte to its `last` one, and closes it. A piece is read when it is asked for. */
+/** Streams a file from its `first` byte to its `last`, and closes it. It reads as fast as the reader does. */
 export function readFile(
   { handle, size }: OpenFile,
   first = 0,
@@ -70,8 +70,8 @@ export function readFile(
       async pull(stream) {
         try {
           const piece = new Uint8Array(Math.max(0, Math.min(PIECE_BYTES, last + 1 - at)));
-          const { bytesRead } = await handle.read(piece, 0, piece.byteLength, FACTS_BYTES + at);
-          if (bytesRead === 0 && at <= last) throw new Error("a file of the bucket is shorter than it was");
+          const { bytesRead } = await handle.read(piece, 0, piece.byteLength, METADATA_BYTES + at);
+          if (bytesRead === 0 && at <= last) throw new Error("a file of the bucket has become shorter");
           if (bytesRead > 0) stream.enqueue(piece.subarray(0, bytesRead));
           at += bytesRead;
         } catch (error) {

@@ -1,20 +1,19 @@
-import { type Bucket, checkKey, type ListedBucket, type ListOptions, type StoredFile } from "../bucket.js";
-import { checkedOptions, type S3BucketOptions } from "./options.js";
-import { piecesOf } from "./pieces.js";
-import { openRequests, type S3Answer } from "./requests.js";
+import { type Bucket, checkKey, type StoredFile } from "../bucket.js";
+import { checkOptions, type S3BucketOptions } from "./options.js";
+import { cutPieces } from "./pieces.js";
+import { openRequests, type S3Response } from "./requests.js";
 import { S3Error } from "./s3-error.js";
 import { openMultipart, PART_BYTES } from "./uploads.js";
-import { elementsIn, textIn } from "./xml.js";
 
 export type { S3BucketOptions } from "./options.js";
 
-/** Most files that are deleted at a time. */
-const MOST_AT_ONCE = 8;
+/** Number of files that are deleted at a time. */
+const MAX_AT_ONCE = 8;
 
 /**
- * Keeps files in a bucket of an S3 API: AWS, R2, MinIO and others. It needs `aws4fetch`, and runs wherever `fetch` does. A
- * file or a part is held in memory up to 8 MiB at a time and signed with the hash of its bytes, so that the bucket takes
- * no others. What is safe to repeat has four attempts.
+ * Stores files in a bucket of an S3 API: AWS, R2, MinIO and others. It needs `aws4fetch`, and runs wherever `fetch` does. A
+ * file or a part is held in memory up to 8 MiB at a time and signed with the hash of its bytes, so that the bucket
+ * rejects other bytes. Requests that are safe to repeat have four attempts.
  *
  * @throws {TypeError} when an option is missing or can't work; the message says what to give
  * @example
@@ -32,10 +31,10 @@ const MOST_AT_ONCE = 8;
  * };
  * ```
  */
-export function s3Bucket(options: S3BucketOptions): ListedBucket {
-  const ask = openRequests(checkedOptions(options));
+export function s3Bucket(options: S3BucketOptions): Bucket {
+  const ask = openRequests(checkOptions(options));
   const { createMultipartUpload, resumeMultipartUpload, sendPart } = openMultipart(ask);
-  return { put, get, head, delete: remove, list, createMultipartUpload, resumeMultipartUpload };
+  return { put, get, head, delete: remove, createMultipartUpload, resumeMultipartUpload };
 
   async function put(
     key: string,
@@ -43,14 +42,14 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
     options: Parameters<Bucket["put"]>[2],
   ): Promise<void> {
     checkKey(key);
-    const pieces = piecesOf(value, PART_BYTES);
+    const pieces = cutPieces(value, PART_BYTES);
     try {
       const first = (await pieces.next()).value as Uint8Array;
       const second = first.byteLength < PART_BYTES ? undefined : await pieces.next();
       if (second?.value) return await putInParts(key, [first, second.value], pieces, options);
       const headers = { "content-type": options.httpMetadata.contentType };
       const { headers: said } = await ask({ method: "PUT", key, headers, body: first });
-      if (!said.has("etag")) throw new Error("s3Bucket: the answer has no etag of the file");
+      if (!said.has("etag")) throw new Error("s3Bucket: the response has no etag of the file");
     } finally {
       await pieces.return(undefined);
     }
@@ -67,7 +66,7 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
     const parts = [];
     let size = 0;
     try {
-      for await (const piece of joined(begin, more)) {
+      for await (const piece of joinPieces(begin, more)) {
         parts.push(await sendPart(key, upload.uploadId, parts.length + 1, piece));
         size += piece.byteLength;
       }
@@ -78,7 +77,7 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
     try {
       await upload.complete(parts);
     } catch (error) {
-      // it may be whole, and the answer that said it be lost
+      // it may be whole, and the response that said it be lost
       if ((await head(key))?.size === size) return;
       await upload.abort().catch(() => {});
       throw error;
@@ -89,78 +88,59 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
     checkKey(key);
     const asked = range.get("range");
     const headers = asked === null ? {} : { range: asked };
-    const answer = await ask({ method: "GET", key, headers }).catch(noFile);
-    if (!answer) return null;
-    const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(answer.headers.get("content-range") ?? "") ?? [];
+    const response = await ask({ method: "GET", key, headers }).catch(ignoreMissing);
+    if (!response) return null;
+    const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
     try {
       // the whole in place of a part would be passed on as that part
       if (asked !== null && size === undefined) throw new Error("s3Bucket: the bucket gave no range");
-      return { ...factsOf(answer, size), body: answer.body ?? new Blob([]).stream() };
+      return { ...describeFile(response, size), body: response.body ?? new Blob([]).stream() };
     } catch (error) {
-      await answer.body?.cancel();
+      await response.body?.cancel();
       throw error;
     }
   }
 
   async function head(key: string): Promise<StoredFile | null> {
     checkKey(key);
-    const answer = await ask({ method: "HEAD", key }).catch(noFile);
-    return answer ? factsOf(answer) : null;
+    const response = await ask({ method: "HEAD", key }).catch(ignoreMissing);
+    return response ? describeFile(response) : null;
   }
 
   /** Deletes files one by one: a list of them wants a sum that not every service takes. */
   async function remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) checkKey(key);
     const left = [...keys];
-    const work = Array.from({ length: MOST_AT_ONCE }, async () => {
+    const work = Array.from({ length: MAX_AT_ONCE }, async () => {
       for (let key = left.pop(); key !== undefined; key = left.pop()) {
-        const answer = await ask({ method: "DELETE", key }).catch(noFile);
-        if (answer?.text) throw new Error("s3Bucket: the answer does not say that the file is deleted");
+        const response = await ask({ method: "DELETE", key }).catch(ignoreMissing);
+        if (response?.text) throw new Error("s3Bucket: the response does not say that the file is deleted");
       }
     });
     const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
   }
-
-  async function list({ prefix = "", cursor, limit = 1000 }: ListOptions = {}) {
-    const query = {
-      "list-type": "2",
-      "max-keys": String(limit),
-      ...(prefix !== "" && { prefix }),
-      ...(cursor !== undefined && { "continuation-token": cursor }),
-    };
-    const { text } = await ask({ method: "GET", query });
-    const next = textIn(text, "NextContinuationToken");
-    const truncated = textIn(text, "IsTruncated") === "true";
-    if (!text.includes("<ListBucketResult") || (truncated && (!next || next === cursor)))
-      throw new Error("s3Bucket: the answer is no list");
-    const objects = elementsIn(text, "Contents").map((one) => ({
-      key: textIn(one, "Key") ?? "",
-      size: Number(textIn(one, "Size")),
-    }));
-    return { objects, truncated, cursor: truncated ? next : undefined };
-  }
 }
 
-async function* joined(first: readonly Uint8Array[], more: AsyncIterable<Uint8Array>) {
+async function* joinPieces(first: readonly Uint8Array[], more: AsyncIterable<Uint8Array>) {
   yield* first;
   yield* more;
 }
 
 /** Returns undefined for a file that is not there. A 404 of another server or of a missing bucket does not say so. */
-function noFile(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   const isGone = error instanceof S3Error && error.status === 404;
-  // the answer to a HEAD has no code
+  // the response to a HEAD has no code
   if (!isGone || (error.code !== "NoSuchKey" && error.method !== "HEAD")) throw error;
   return undefined;
 }
 
-/** @throws {Error} for an answer that says not enough */
-function factsOf({ headers }: S3Answer, whole?: string): StoredFile {
+/** @throws {Error} for an response that says not enough */
+function describeFile({ headers }: S3Response, whole?: string): StoredFile {
   const etag = headers.get("etag");
   const size = Number(whole ?? headers.get("content-length") ?? Number.NaN);
   if (!etag || !Number.isSafeInteger(size) || headers.has("content-encoding"))
-    throw new Error("s3Bucket: the answer has no etag or no size");
+    throw new Error("s3Bucket: the response has no etag or no size");
   const contentType = headers.get("content-type") ?? undefined;
   return { size, httpEtag: etag, httpMetadata: { contentType } };
 }

@@ -16,9 +16,9 @@ export interface S3BucketOptions {
 }
 
 /** @throws {TypeError} when an option can't work. No message has its value: it may be the secret, in the wrong place. */
-export function checkedOptions(options: S3BucketOptions): S3BucketOptions {
+export function checkOptions(options: S3BucketOptions): S3BucketOptions {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
-  const url = addressIn(endpoint);
+  const url = parseAddress(endpoint);
   ensure(url, "s3Bucket: endpoint: give the address of the service, https://s3.example.com");
   ensure(/^[\w.-]{3,63}$/.test(bucket ?? ""), "s3Bucket: bucket: give the name of the bucket alone");
   ensure(/^[\w-]+$/.test(region ?? ""), "s3Bucket: region: give that of the bucket, or auto");
@@ -32,7 +32,7 @@ export function checkedOptions(options: S3BucketOptions): S3BucketOptions {
   return { endpoint: url.href, bucket, region, accessKeyId, secretAccessKey, sessionToken };
 }
 
-function addressIn(given: unknown): URL | null {
+function parseAddress(given: unknown): URL | null {
   const url = typeof given === "string" ? URL.parse(given) : null;
   const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";
   return isAddress ? url : null;

@@ -1,7 +1,7 @@
 import { type OwnBytes, openBytes } from "@sluice/worker-proxy/internal";
 
 /** Reads a stream in pieces of one size. The last one is shorter; an empty stream has one that is empty. */
-export async function* piecesOf(
+export async function* cutPieces(
   content: ReadableStream<Uint8Array>,
   size: number,
 ): AsyncGenerator<OwnBytes, undefined> {
@@ -18,19 +18,18 @@ export async function* piecesOf(
       return;
     }
   } finally {
-    // of a stream that has ended there is nothing left
     reader.cancel().catch(() => {});
   }
 }
 
 /** Reads a whole stream. */
-export async function bytesOf(content: ReadableStream<Uint8Array>): Promise<OwnBytes> {
-  return (await piecesOf(content, Number.POSITIVE_INFINITY).next()).value as OwnBytes;
+export async function readBytes(content: ReadableStream<Uint8Array>): Promise<OwnBytes> {
+  return (await cutPieces(content, Number.POSITIVE_INFINITY).next()).value as OwnBytes;
 }
 
 /** Reads the start of a text, up to a size in bytes. */
-export async function startOf(content: ReadableStream<Uint8Array> | null, most: number): Promise<string> {
+export async function readStart(content: ReadableStream<Uint8Array> | null, max: number): Promise<string> {
   if (!content) return "";
-  for await (const piece of piecesOf(content, most)) return new TextDecoder().decode(piece);
+  for await (const piece of cutPieces(content, max)) return new TextDecoder().decode(piece);
   return "";
 }

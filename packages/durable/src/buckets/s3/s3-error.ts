@@ -1,4 +1,4 @@
-/** Steps that help, by the code of an answer. */
+/** Steps that help, by the code of a response. */
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: "let the key read, write, delete and list in this bucket",
   InvalidAccessKeyId: "is accessKeyId set?",
@@ -10,24 +10,24 @@ const ADVICE: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: "set the clock of this machine",
 };
 
-/** Statuses and codes of a bucket that can't now, and of bytes that changed on their way. A code may come with 200. */
+/** Statuses and codes of a busy bucket, and of bytes that changed on their way. A code may come with 200. */
 const PASSING: readonly (number | string)[] = [
   ...[408, 429, 500, 502, 503, 504],
   ...["InternalError", "SlowDown", "ServiceUnavailable", "RequestTimeout", "BadDigest", "IncompleteBody"],
 ];
-/** Those of a bucket that did nothing. */
+/** Statuses and codes of a bucket that did nothing. */
 const UNDONE: readonly (number | string)[] = [429, 503, "SlowDown", "ServiceUnavailable"];
 
 interface Failure {
-  /** HTTP status; absent where no answer came. */
+  /** HTTP status; absent without a response. */
   readonly status?: number;
-  /** Code of the answer, `NoSuchKey`. */
+  /** Code of the response, `NoSuchKey`. */
   readonly code?: string | undefined;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
-/** A request that failed. Nothing of the request is in its message, and nothing of the answer but its status and code. */
+/** A request that failed. Nothing of the request is in its message, and only the status and the code of the response. */
 export class S3Error extends Error {
   override readonly name = "S3Error";
   readonly method: string;
@@ -35,9 +35,9 @@ export class S3Error extends Error {
   readonly code: string;
   readonly retryAfterMs: number;
   constructor(method: string, { status, code = "", retryAfterMs = 0, cause }: Failure) {
-    // a page that is no XML of S3 has anything in the place of a code
+    // a response of another server can have any text here
     const known = /^\w{1,64}$/.test(code) ? code : "";
-    const what = status === undefined ? "was not answered" : `was answered with ${status} ${known}`.trimEnd();
+    const what = status === undefined ? "got no response" : `got ${status} ${known}`.trimEnd();
     super([`s3Bucket: ${method} ${what}`, ADVICE[known]].filter(Boolean).join("; "), { cause });
     this.method = method;
     this.status = status;

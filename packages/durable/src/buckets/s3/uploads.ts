@@ -1,8 +1,8 @@
 import { type Bucket, checkKey, type MultipartUpload, type UploadedPart } from "../bucket.js";
-import { bytesOf } from "./pieces.js";
+import { readBytes } from "./pieces.js";
 import type { openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
-import { asText, textIn } from "./xml.js";
+import { escapeText, findText } from "./xml.js";
 
 /** Size of the parts of a longer file, in bytes: S3 wants at least 5 MiB. */
 export const PART_BYTES = 8_388_608;
@@ -17,10 +17,10 @@ export function openMultipart(ask: ReturnType<typeof openRequests>) {
   ): Promise<MultipartUpload> {
     checkKey(key);
     const headers = { "content-type": contentType };
-    // a second one would begin a second upload
+    // a second request would begin a second upload
     const { text } = await ask({ method: "POST", key, query: { uploads: "" }, headers, isRepeatable: false });
-    const uploadId = textIn(text, "UploadId");
-    if (!uploadId) throw new Error("s3Bucket: the answer has no id of an upload");
+    const uploadId = findText(text, "UploadId");
+    if (!uploadId) throw new Error("s3Bucket: the response has no id of an upload");
     return resumeMultipartUpload(key, uploadId);
   }
 
@@ -28,7 +28,7 @@ export function openMultipart(ask: ReturnType<typeof openRequests>) {
     checkKey(key);
     return {
       uploadId,
-      uploadPart: async (number, value) => await sendPart(key, uploadId, number, await bytesOf(value)),
+      uploadPart: async (number, value) => await sendPart(key, uploadId, number, await readBytes(value)),
       complete: (parts) => complete(key, uploadId, parts),
       async abort() {
         await ask({ method: "DELETE", key, query: { uploadId } }).catch((error: unknown) => {
@@ -47,20 +47,20 @@ export function openMultipart(ask: ReturnType<typeof openRequests>) {
     const query = { partNumber: String(partNumber), uploadId };
     const { headers } = await ask({ method: "PUT", key, query, body });
     const etag = headers.get("etag")?.replace(/^"|"$/g, "");
-    if (!etag) throw new Error("s3Bucket: the answer has no etag of the part");
+    if (!etag) throw new Error("s3Bucket: the response has no etag of the part");
     return { partNumber, etag };
   }
 
-  /** Puts the parts together. A success is one only by its words: it may be 200 with an error, or a page. */
+  /** Completes a file. Status 200 alone does not confirm it: S3 sends errors with 200, too. */
   async function complete(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const list = parts.map(
       ({ partNumber, etag }) =>
-        `<Part><PartNumber>${partNumber}</PartNumber><ETag>"${asText(etag)}"</ETag></Part>`,
+        `<Part><PartNumber>${partNumber}</PartNumber><ETag>"${escapeText(etag)}"</ETag></Part>`,
     );
     const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list.join("")}</CompleteMultipartUpload>`;
     const headers = { "content-type": "application/xml" };
     const { text } = await ask({ method: "POST", key, query: { uploadId }, headers, body });
     if (!text.includes("<CompleteMultipartUploadResult"))
-      throw new Error("s3Bucket: the answer does not say that the file is whole");
+      throw new Error("s3Bucket: the response does not say that the file is whole");
   }
 }

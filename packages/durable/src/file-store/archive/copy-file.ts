@@ -20,6 +20,8 @@ export const MAX_ATTEMPTS = 5;
 interface Copying {
   readonly files: UserFiles;
   readonly copy: CopyRow;
+  /** Time of the last erasure when the attempt began. */
+  readonly erasedAt: number;
   readonly archive: ArchiveSettings<never>;
   readonly signal: AbortSignal;
 }
@@ -34,6 +36,7 @@ export async function copyFile<Env>(
   store: Store<Env>,
   files: UserFiles,
   copy: CopyRow,
+  erasedAt: number,
   env: Env,
 ): Promise<FileRow | undefined> {
   const { id, attempts, url } = copy;
@@ -49,7 +52,7 @@ export async function copyFile<Env>(
   const hosts = await readHosts(archive, env);
   return await limited(COPY_MS, async (signal) => {
     const response = await fetchSource(url, hosts, signal);
-    const copying = { files, copy, archive, signal };
+    const copying = { files, copy, erasedAt, archive, signal };
     try {
       return await storeResponse(copying, response);
     } catch (error) {
@@ -125,15 +128,14 @@ async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uin
 
 /** Stores a file once its space is reserved. What was reserved is given back if that fails. */
 async function reserveAndStore(
-  { files, copy }: Copying,
+  { files, copy, erasedAt }: Copying,
   file: Pick<FileRow, "type" | "bytes">,
   firstBytes: number,
   put: () => Promise<FileRow>,
 ): Promise<FileRow> {
   const { id, source, taskId } = copy;
-  const startedAt = Date.now();
   const holdMs = COPY_MS + MARGIN_MS;
-  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, startedAt };
+  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, erasedAt };
   const row = await reserve(files, reserved, firstBytes);
   if (row.id !== id) return row;
   try {

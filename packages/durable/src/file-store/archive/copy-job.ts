@@ -1,6 +1,7 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
 import { logCause, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
 import { COPY_MS, MARGIN_MS } from "../files/options.js";
+import { readErasedAt } from "../files/readings.js";
 import type { Store, UserFiles } from "../files/store.js";
 import { COPY, type CopyRow, type UserInput } from "../files/tables.js";
 import { beginCopy, endCopy } from "./copies.js";
@@ -22,13 +23,14 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   async function run({ host, env }: JobContext, { userId }: UserInput): Promise<void> {
     const files = await store.open(env as Env, userId, host);
     const attempt = crypto.randomUUID();
+    const erasedAt = await files.run(readErasedAt, null);
     const copy = await files.run(beginCopy, { run: attempt, userId, ms: COPY_MS + MARGIN_MS });
     if (!copy) return;
     const { attempts } = copy;
     const rememberMs = Math.max(store.settings.archive?.retentionMs ?? 0, DAY_MS);
     const ended = { run: attempt, userId, source: copy.source, attempts };
     try {
-      const file = await copyFile(store, files, copy, env as Env);
+      const file = await copyFile(store, files, copy, erasedAt, env as Env);
       if ((await files.run(endCopy, { ...ended, retryMs: null, rememberMs })) === "overtaken") return;
       const event = file ? ({ outcome: "complete", bytes: file.bytes, attempts } as const) : STOPPED;
       await reportCopy(store, env as Env, { ...copy, userId }, event);

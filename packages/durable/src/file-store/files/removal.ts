@@ -193,7 +193,12 @@ export const eraseFiles = operation(
       ...[key, key, ERASED],
     );
     const waiting = copies.filter(({ nextAt }) => nextAt !== null).length;
-    await query("UPDATE file_users SET erased_at = ?, copies = copies - ? WHERE key = ?", now, waiting, key);
+    // later than each earlier time, also after the clock was set back
+    await query(
+      `UPDATE file_users SET erased_at = CASE WHEN erased_at < ? THEN ? ELSE erased_at + 1 END, copies = copies - ?
+        WHERE key = ?`,
+      ...[now, now, waiting, key],
+    );
     const files = await selectFiles(transaction, "id > ? ORDER BY id LIMIT ?", after, ERASED);
     for (const { id, state, counted } of files)
       if (state !== "removed" || counted > 0) await mark(transaction, id, now);

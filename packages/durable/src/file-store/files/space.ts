@@ -14,8 +14,8 @@ export type NewFile = {
   readonly claim: string;
   /** Milliseconds for which that may take, and after which the space is free again. */
   readonly holdMs: number;
-  /** Unix milliseconds at which it began: what began before an erasure stores nothing. */
-  readonly startedAt: number;
+  /** Time of the last erasure when it began: what began before an erasure stores nothing. */
+  readonly erasedAt: number;
   readonly maxBytes: number;
   readonly maxFiles: number;
 };
@@ -34,14 +34,14 @@ export const reserveSpace = operation(
   "files/reserve",
   async (transaction, input: NewFile): Promise<Reserved> => {
     const { key, now, query } = transaction;
-    const { id, source, bytes, maxBytes, maxFiles, startedAt } = input;
+    const { id, source, bytes, maxBytes, maxFiles, erasedAt } = input;
     const known = (await findFile(transaction, id)) ?? (await findCopy());
     if (known) return { file: known };
     await addUser(transaction);
     const [counted] = await query(
       `UPDATE file_users SET files = files + 1, bytes = bytes + ?
       WHERE key = ? AND files < ? AND bytes + ? <= ? AND erased_at <= ? RETURNING key`,
-      ...[bytes, key, maxFiles, bytes, maxBytes, startedAt],
+      ...[bytes, key, maxFiles, bytes, maxBytes, erasedAt],
     );
     if (!counted) return { full: await findBound() };
     const dueAt = now + input.holdMs;
@@ -68,7 +68,7 @@ export const reserveSpace = operation(
         'SELECT files, erased_at AS "erasedAt" FROM file_users WHERE key = ?',
         key,
       );
-      if (Number(sums?.erasedAt) > startedAt) return "erased";
+      if (Number(sums?.erasedAt) > erasedAt) return "erased";
       return Number(sums?.files) >= maxFiles ? "files" : "bytes";
     }
   },

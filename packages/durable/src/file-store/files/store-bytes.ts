@@ -12,8 +12,8 @@ import type { FileRow } from "./tables.js";
 
 /** A file that a request begins. */
 interface BegunFile extends Pick<FileRow, "id" | "bytes" | "type"> {
-  /** Unix milliseconds at which the request arrived. */
-  readonly startedAt: number;
+  /** Time of the last erasure when the request arrived. */
+  readonly erasedAt: number;
 }
 
 /** Time for one part: after a lost part there is time for another attempt before the upload ends. */

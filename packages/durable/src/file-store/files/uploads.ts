@@ -5,7 +5,7 @@ import { type FileBody, openUpload } from "./file-body.js";
 import { findType } from "./file-type.js";
 import { MARGIN_MS, PART_BYTES, UPLOAD_MS } from "./options.js";
 import { claimPart, releaseClaim } from "./parts.js";
-import { readFile } from "./readings.js";
+import { readErasedAt, readFile } from "./readings.js";
 import { refuseFile } from "./refusals.js";
 import { checkFound, checkOwner, type Store, type UserFiles } from "./store.js";
 import { getPartMs, joinParts, storeFile, storePart } from "./store-bytes.js";
@@ -22,14 +22,14 @@ export function createUploads<Env>(store: Store<Env>) {
   /** Stores a file, or the first part of a longer one. */
   async function begin(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { request, env, user } = admitted;
-    const startedAt = Date.now();
     const files = await store.open(env, user.id);
+    const erasedAt = await files.run(readErasedAt, null);
     return await limited(UPLOAD_MS, async (signal) => {
       const body = openUpload(request, signal);
       try {
         const bytes = readBytes(request, "upload-length", 1, body.length);
         const type = await checkFile(body, bytes, settings);
-        const file = { id: await files.links.createId(user.id), bytes, type, startedAt };
+        const file = { id: await files.links.createId(user.id), bytes, type, erasedAt };
         const row = await storeFile(files, body, file).catch((error: unknown) => {
           report(admitted, file, "failed", { code: textOf(refusalIn(error)).code });
           throw error;

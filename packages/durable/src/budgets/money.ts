@@ -11,8 +11,8 @@ export interface PriceTable {
   readonly models: { readonly [model: string]: object };
 }
 
-/** Amounts by a table of prices, in millionths of its currency. */
-export interface MoneyPrices {
+/** Costs of requests in money, by your prices: the value of {@link money}. Amounts are millionths of the currency. */
+export interface Money {
   readonly currency: string;
   /** Returns the most that a request can cost; undefined if the table does not bound it. */
   estimate(payable: Payable): number | undefined;
@@ -20,8 +20,19 @@ export interface MoneyPrices {
   calculate(usage: Usage, payable: Payable): number;
 }
 
-/** @throws {TypeError} that names the field of the table that is wrong */
-export function readPrices(table: PriceTable): MoneyPrices {
+/**
+ * Creates the `prices` of a budget in money. A request reserves the most that it can cost by these prices, and its `usage`
+ * decides what is spent.
+ *
+ * @param table prices of `definePrices` of `@sluice/prices`, or the same as plain JSON
+ * @throws {TypeError} that names the field of the table that is wrong
+ * @example
+ * ```ts
+ * const prices = money({ currency: "EUR", models: { "delta-5.3": { input: 0.5, output: 2 } } });
+ * const plugin = budget({ limits: { user: 5_000_000 }, windowMs: 86_400_000, prices }); // 5 EUR a day
+ * ```
+ */
+export function money(table: PriceTable): Money {
   const prices = definePrices(table as Prices);
   const toAmount = ({ amount, missing }: Cost) => (missing.length === 0 ? toMillionths(amount) : undefined);
   return {

@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { lstat, mkdir, open, opendir, realpath, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { logError } from "@sluice/worker-proxy/internal";
+
+/** Pause between two searches for files that crashes have left behind. */
+const SWEEP_MS = 3_600_000;
+/** Age of a file that is no longer written: a running write changes its file all the time. */
+const FILE_MS = 86_400_000;
+/** Age of an abandoned upload since its last part, as in R2. */
+const UPLOAD_MS = 7 * 86_400_000;
+
+/** The paths of a bucket. */
+export type Paths = ReturnType<typeof openPaths>;
+
+/**
+ * Opens the paths of a bucket in its folder. `files` has whole files, each under the hash of its name: no name leads to
+ * another folder, and names that differ in case are different files on every disk. `unfinished` has what is being written.
+ */
+export function openPaths(folder: string) {
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  return { findFile, createUnfinished, nameFile, removeFiles };
+
+  /** @throws {Error} with the code `ENOENT` if no such file was ever stored */
+  async function findFile(key: string): Promise<string> {
+    const name = hashName(key);
+    return join(await resolvePath("files", name.slice(0, 2)), name);
+  }
+
+  /** Returns the folder of what is being written. */
+  async function createUnfinished(): Promise<string> {
+    const path = await createFolder("unfinished");
+    const now = Date.now();
+    if (now < sweptAt + SWEEP_MS) return path;
+    sweptAt = now;
+    await sweep(path, now).catch((error) =>
+      logError(`folderBucket: old files could not be deleted: ${error}`),
+    );
+    return path;
+  }
+
+  /** Gives a written file its name, in place of an earlier file. */
+  async function nameFile(path: string, key: string): Promise<void> {
+    const name = hashName(key);
+    try {
+      const parent = await createFolder("files", name.slice(0, 2));
+      await rename(path, join(parent, name));
+      await syncFolder(parent);
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  /** Deletes files by their names. A missing file is no error. */
+  async function removeFiles(keys: readonly string[]): Promise<void> {
+    const parents = new Set<string>();
+    for (const key of keys) {
+      const path = await findFile(key).catch(ignoreMissing);
+      if (path === undefined) continue;
+      await rm(path, { force: true });
+      parents.add(dirname(path));
+    }
+    for (const parent of parents) await syncFolder(parent);
+  }
+
+  async function createFolder(...names: string[]): Promise<string> {
+    await mkdir(join(folder, ...names), { recursive: true, mode: 0o700 });
+    return await resolvePath(...names);
+  }
+
+  /** @throws {Error} if a part of the path below the folder is a link: its files would be elsewhere */
+  async function resolvePath(...names: string[]): Promise<string> {
+    const path = join(await realpath(folder), ...names);
+    if ((await realpath(path)) !== path) throw new Error(`${path}: a link in a bucket is not followed`);
+    return path;
+  }
+}
+
+/** Waits until the names in a folder are on the disk. Windows has no such call. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  await handle.sync().finally(() => handle.close());
+}
+
+/**
+ * Returns undefined for a missing file or folder.
+ *
+ * @throws {unknown} every other error
+ */
+export function ignoreMissing(error: unknown): undefined {
+  if ((error as { code?: string }).code !== "ENOENT") throw error;
+  return undefined;
+}
+
+async function sweep(folder: string, now: number): Promise<void> {
+  for await (const { name } of await opendir(folder)) {
+    const path = join(folder, name);
+    const found = await lstat(path).catch(ignoreMissing);
+    if (found && found.mtimeMs < now - (found.isDirectory() ? UPLOAD_MS : FILE_MS))
+      await rm(path, { recursive: true, force: true });
+  }
+}
+
+function hashName(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
