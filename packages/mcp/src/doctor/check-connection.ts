@@ -1,0 +1,132 @@
+import { isRecord } from "@sluice/core/internal";
+import type { CheckedAssumption } from "@sluice/emulator/assumptions";
+import { type Check, type Checks, combine, differs, type Evidence, holds, unclear } from "./findings.js";
+import type { ProbeName } from "./probes.js";
+import type { Exchange } from "./send.js";
+
+type FreeName = Extract<
+  CheckedAssumption,
+  | `${string}-path`
+  | "no-redirect"
+  | `key-${string}`
+  | "wrong-key"
+  | "error-body"
+  | "invalid-request"
+  | "request-id"
+  | "unknown-task"
+  | "asset-lookup"
+>;
+
+/** Checks by requests that are never charged. */
+export const connectionChecks: Checks<FreeName> = {
+  "no-redirect": (evidence) => {
+    const { status, headers } = evidence.exchanges.chat;
+    return isRedirected(evidence) ? differs(`${status} to ${headers.get("location") ?? "nowhere"}`) : holds();
+  },
+  "chat-path": checkPath("chat"),
+  "image-path": checkPath("image"),
+  "video-path": checkPath("video"),
+  "asset-path": checkPath("asset"),
+  "epsilon-path": checkPath("epsilon"),
+  "asset-lookup": checkPath("assetLookup"),
+  "unknown-path": (evidence) => {
+    const { unknownPath } = evidence.exchanges;
+    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    return unknownPath.status === 404 ? holds() : differs(describe(unknownPath));
+  },
+  "key-required": ({ exchanges: { chatNoKey } }) =>
+    chatNoKey.status === 401 ? holds() : differs(describe(chatNoKey)),
+  "wrong-key": ({ exchanges: { chatWrongKey } }) =>
+    isOneOf(chatWrongKey.status, 401, 403) ? holds() : differs(describe(chatWrongKey)),
+  "key-accepted": (evidence) => {
+    if (!evidence.hasKey) return unclear("no key is set: GATEWAY_API_KEY, or PROXY_TOKEN for a proxy");
+    return isKeyRefused(evidence) ? differs(describe(evidence.exchanges.chat)) : holds();
+  },
+  "error-body": ({ exchanges: { chat, chatNoKey, image, video } }) => {
+    const errors = [chat, chatNoKey, image, video].filter(({ status = 0 }) => status >= 400);
+    return combine(
+      errors.map((error) => (readMessage(error) === undefined ? differs(describe(error)) : holds())),
+      "no request was refused",
+    );
+  },
+  "invalid-request": (evidence) => {
+    const { chat, image, video, asset } = evidence.exchanges;
+    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    const findings = [chat, image, video, asset].flatMap((exchange) => {
+      if (isOneOf(exchange.status, undefined, 404, 405)) return [];
+      return isBetween(exchange.status, 400, 499) ? holds() : differs(describe(exchange));
+    });
+    return combine(findings, "no endpoint read the request");
+  },
+  "request-id": ({ exchanges: { chat } }) =>
+    chat.headers.has("x-request-id") ? holds() : differs("no `x-request-id`"),
+  "unknown-task": (evidence) => {
+    const { task } = evidence.exchanges;
+    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (checkPath("video")(evidence).verdict !== "holds") return unclear("there are no videos");
+    return isOneOf(task.status, 404, 400) ? holds(describe(task)) : differs(describe(task));
+  },
+};
+
+const KEY_REFUSED = "the server refuses the key";
+
+/** Checks if an endpoint exists: its response must not be that of an unknown path, nor a page. */
+function checkPath(name: ProbeName): Check {
+  return (evidence) => {
+    const exchange = evidence.exchanges[name];
+    if (!exchange || isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    const isUnknown = exchange.status === 404 && isSameError(exchange, evidence.exchanges.unknownPath);
+    if (isUnknown) return differs("404, as for an unknown path");
+    const { status, headers, json } = exchange;
+    const isClosed = status === undefined || isOneOf(status, 405, 501);
+    const isPage =
+      !isRecord(json) && (isBetween(status, 200, 399) || /html/.test(headers.get("content-type") ?? ""));
+    return isClosed || isPage ? differs(describe(exchange)) : holds();
+  };
+}
+
+/** Checks if the server refuses the user's key, or a request without one, before it reads anything else. */
+export function isKeyRefused({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
+  return isOneOf(chat.status, 401, 403);
+}
+
+export function isRedirected({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
+  return isBetween(chat.status, 300, 399);
+}
+
+function isSameError(one: Exchange, other: Exchange): boolean {
+  const [code, otherCode] = [readError(one)?.["code"], readError(other)?.["code"]];
+  if (code !== undefined || otherCode !== undefined) return code === otherCode;
+  const withoutPath = ({ text }: Exchange) => text.replace(/\/[\w/.-]+/g, "");
+  return withoutPath(one) === withoutPath(other);
+}
+
+/** Returns the `error` object of a body. */
+export function readError({ json }: Exchange): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(json) && isRecord(json["error"]) ? json["error"] : undefined;
+}
+
+function readMessage(exchange: Exchange): string | undefined {
+  const message = readError(exchange)?.["message"];
+  return typeof message === "string" ? message : undefined;
+}
+
+const MAX_SHOWN = 100;
+
+/** Describes a response in a few words: `400: The body is empty.` */
+export function describe(exchange: Exchange): string {
+  const { status, headers, text, failure } = exchange;
+  if (status === undefined) return failure ?? "no response";
+  const type = headers.get("content-type")?.replace(/;.*/, "");
+  const words = readMessage(exchange) ?? (type === "text/html" ? "a page" : text.trim() || type);
+  const short = words && words.length > MAX_SHOWN ? `${words.slice(0, MAX_SHOWN)}…` : words;
+  return `${status}${short ? `: ${short.replace(/\s+/g, " ")}` : ""}${failure ? ` (${failure})` : ""}`;
+}
+
+export function isOneOf(value: unknown, ...values: readonly unknown[]): boolean {
+  return values.includes(value);
+}
+
+function isBetween(status: number | undefined, min: number, max: number): boolean {
+  return status !== undefined && status >= min && status <= max;
+}

@@ -1,0 +1,230 @@
+import { type Clock, createClient } from "@sluice/core";
+import { isRecord } from "@sluice/core/internal";
+import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
+import { type ChatRun, runChats } from "./chats.js";
+import { chatChecks } from "./check-chats.js";
+import { connectionChecks, isKeyRefused, isRedirected } from "./check-connection.js";
+import { mediaChecks } from "./check-media.js";
+import { workerChecks } from "./check-worker.js";
+import type { Check, Evidence, Finding, ServerKind } from "./findings.js";
+import { type MediaRun, runImage, runVideo } from "./media.js";
+import { type Exchanges, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
+import { BASE_URL, createSender, type Exchange, type Sender } from "./send.js";
+
+/** What {@link diagnose} may send, and where. */
+export interface Plan {
+  /** Base URL without a slash at its end. */
+  readonly address: string;
+  readonly key: string | undefined;
+  /** Models to chat with. Each costs up to 200 tokens. */
+  readonly chats: readonly string[];
+  readonly images: readonly string[];
+  readonly videos: readonly string[];
+  /** The user's own pages. */
+  readonly origins: readonly string[];
+  /** The emulator behind a Worker, whose journal shows an abort. */
+  readonly behind: { readonly address: string; readonly key: string | undefined } | undefined;
+}
+
+/** The platform of {@link diagnose}. */
+export interface DiagnoseOptions {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Tells the user about a task that is paid for. */
+  readonly say: (text: string) => void;
+}
+
+/** A row of the report: an assumption with what was found. */
+export interface Row extends Finding, Pick<Assumption, "group" | "text" | "remedy"> {
+  readonly name: AssumptionName;
+  readonly check: Assumption["check"];
+}
+
+/** Settings of `createClient` that fit the server. */
+export interface Settings {
+  readonly baseURL: string;
+  readonly gateway?: { readonly includeUsage?: boolean; readonly assetLookup?: string };
+  readonly retry?: { readonly limit: number };
+  readonly idempotencyKeys?: boolean;
+}
+
+/** Report about one address. */
+export interface Report {
+  readonly address: string;
+  readonly kind: ServerKind;
+  /** Why nothing could be checked. Undefined if the server responds. */
+  readonly failure: string | undefined;
+  readonly rows: readonly Row[];
+  readonly settings: Settings;
+  /** Words of `x-sluice-offers`: what a proxy remembers. */
+  readonly offers: string | undefined;
+  /** Number of requests that were sent. */
+  readonly requests: number;
+  /** Tokens of all chats. */
+  readonly tokens: number;
+}
+
+const checks: Readonly<Record<string, Check>> = {
+  ...connectionChecks,
+  ...chatChecks,
+  ...mediaChecks,
+  ...workerChecks,
+};
+
+/** Checks all assumptions at one address. Returns the report, and the sender with its recordings. */
+export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[Report, Sender]> {
+  const { address, key, origins } = plan;
+  const sender = createSender({ address, key, ...options });
+  const exchanges: Partial<Record<ProbeName, Exchange>> = {};
+  const chats: ChatRun[] = [];
+  const media: MediaRun[] = [];
+  let sawAbort: boolean | undefined;
+  let kind: ServerKind = "nothing";
+  for (const [name, probe] of Object.entries(freeProbes)) {
+    exchanges[name as ProbeName] = await sender.send(probe);
+    const { root, chat } = exchanges;
+    // a host that does not respond twice does not respond to the others
+    if (root?.status === undefined && chat && chat.status === undefined)
+      return [createReport(chat.failure ?? "no response"), sender];
+  }
+  kind = identify(exchanges as Exchanges);
+  if (kind === "worker")
+    for (const [name, probe] of listWorkerProbes(origins, LISTED)) exchanges[name] = await sender.send(probe);
+
+  const client = createClient({
+    baseURL: BASE_URL,
+    ...(key !== undefined && { apiKey: key }),
+    idempotencyKeys: false,
+    retry: { limit: 0 },
+    fetch: sender.fetch,
+    onEvent: () => {},
+  });
+  const known = { exchanges: exchanges as Exchanges };
+  const canPay = kind !== "page" && !isKeyRefused(known) && !isRedirected(known);
+  const abortsBefore = await countAborts(plan, options);
+  if (canPay) {
+    for (const [at, model] of plan.chats.entries()) {
+      const aborts = plan.behind !== undefined && at === 0;
+      chats.push(await runChats(client, sender, model, { signal: options.signal, aborts }));
+    }
+    for (const model of plan.images) media.push(await runImage(sender, model, options.fetch));
+    for (const model of plan.videos) media.push(await runVideo(sender, model, options));
+  }
+  sawAbort = abortsBefore === undefined ? undefined : await seeAbort(abortsBefore, plan, options);
+  return [createReport(undefined), sender];
+
+  function createReport(failure: string | undefined): Report {
+    const evidence = {
+      kind,
+      hasKey: key !== undefined,
+      origins,
+      exchanges: exchanges as Exchanges,
+      chats,
+      media,
+      sawAbort,
+    };
+    const rows = failure === undefined ? listRows(evidence, plan) : [];
+    return {
+      address,
+      kind,
+      failure,
+      rows: rows.map((row) => ({ ...row, found: sender.redact(row.found) })),
+      settings: chooseSettings(plan, evidence, rows),
+      offers: exchanges.chat?.headers.get("x-sluice-offers") ?? undefined,
+      requests: sender.count(),
+      tokens: chats.reduce((sum, { tokens }) => sum + tokens, 0),
+    };
+  }
+}
+
+/** Models whose limit a Worker is asked for. */
+const LISTED = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
+
+/** Names the kind of a server by its responses. */
+function identify({ root, chat, chatNoKey, video, unknownPath }: Exchanges): ServerKind {
+  if ([chat, chatNoKey].some(({ headers }) => headers.has("x-sluice-source"))) return "worker";
+  if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
+  if (!isRecord(chat.json) && !isRecord(chatNoKey.json)) return "page";
+  const hasVideos = video.status !== 405 && (video.status !== 404 || video.text !== unknownPath.text);
+  return hasVideos && isRecord(video.json) && video.status !== 404 ? "gateway" : "openai";
+}
+
+function listRows(evidence: Evidence, plan: Plan): Row[] {
+  return Object.entries(assumptions).flatMap(([key, { group, text, remedy, check }]): Row[] => {
+    const name = key as AssumptionName;
+    if (group === "Worker" && evidence.kind !== "worker") return [];
+    const finding =
+      check === "none"
+        ? { verdict: "unclear" as const, found: "no request shows it" }
+        : isRedirected(evidence) && name !== "no-redirect"
+          ? { verdict: "unclear" as const, found: "the address redirects" }
+          : isPaidFor(check, plan)
+            ? (checks[name]?.(evidence) ?? { verdict: "unclear" as const, found: "there is no check" })
+            : { verdict: "unclear" as const, found: `it needs ${SPENDING[check]}` };
+    return [{ name, group, text, remedy, check, ...finding }];
+  });
+}
+
+/** How to allow the requests of a check. */
+export const SPENDING = {
+  free: "",
+  chat: "--spend chat",
+  image: "--spend <image model>",
+  video: "--spend <video model>",
+} as const;
+
+function isPaidFor(check: keyof typeof SPENDING, { chats, images, videos }: Plan): boolean {
+  // a video has a file, too
+  const models = { free: undefined, chat: chats, image: [...images, ...videos], video: videos }[check];
+  return models === undefined || models.length > 0;
+}
+
+function chooseSettings({ address, origins }: Plan, evidence: Evidence, rows: readonly Row[]): Settings {
+  const verdict = (wanted: AssumptionName) => rows.find(({ name }) => name === wanted)?.verdict;
+  const usage = verdict("usage-option");
+  const gateway = {
+    ...(usage === "differs" && { includeUsage: false }),
+    ...(usage === "holds" && verdict("usage-reported") === "holds" && { includeUsage: true }),
+    ...(verdict("asset-lookup") === "holds" && { assetLookup: "/gamma/asset/GetAsset" }),
+  };
+  const refusesKeys = origins.some((origin) => {
+    const preflight = evidence.exchanges[`preflight ${origin}`];
+    return (
+      preflight && !/idempotency-key|\*/i.test(preflight.headers.get("access-control-allow-headers") ?? "")
+    );
+  });
+  return {
+    baseURL: address,
+    ...(Object.keys(gateway).length > 0 && { gateway }),
+    ...(verdict("invalid-request") === "differs" && { retry: { limit: 0 } }),
+    ...(refusesKeys && { idempotencyKeys: false }),
+  };
+}
+
+/** Waits up to 5 s until the emulator behind a Worker has seen one more abort. */
+async function seeAbort(before: number, plan: Plan, options: DiagnoseOptions): Promise<boolean> {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    if (((await countAborts(plan, options)) ?? 0) > before) return true;
+    await options.clock.sleep(250, options.signal);
+  }
+  return false;
+}
+
+/** Counts the aborted requests in the journal of the emulator behind a Worker. Undefined if it has none. */
+async function countAborts(
+  { behind }: Plan,
+  { fetch, signal }: DiagnoseOptions,
+): Promise<number | undefined> {
+  if (!behind) return undefined;
+  const headers = behind.key === undefined ? {} : { authorization: `Bearer ${behind.key}` };
+  try {
+    const response = await fetch(new Request(`${behind.address}/journal`, { headers, signal }));
+    const journal: unknown = await response.json();
+    if (!isRecord(journal) || !Array.isArray(journal["requests"])) return undefined;
+    return journal["requests"].filter((request) => isRecord(request) && request["aborted"] === true).length;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
