@@ -451,9 +451,9 @@ export const assumptions = {
   },
   "worker-limits": {
     group: "Worker",
-    text: "A `max_tokens` above the model's own is refused or lowered.",
+    text: "The Worker bounds `max_tokens`.",
     check: "free",
-    remedy: "Set `limits.maxTokens`, or a cap in `models`.",
+    remedy: "Set `limits.maxTokens`, or a cap in `models`: one request can cost all that the model allows.",
   },
   "worker-headers": {
     group: "Worker",

@@ -1,53 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { type AssumptionName, assumptions, type GatewayDifference } from "@sluice/emulator/assumptions";
+import { assumptions, type GatewayDifference } from "@sluice/emulator/assumptions";
 import { createReplay, readRecordings } from "@sluice/emulator/recordings";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { run } from "../src/command/run.js";
 import type { Report } from "../src/doctor/diagnose.js";
+import { ADDRESS, type Fetch, KEY, listNames, openDoctor, openEmulator } from "./support/doctor.js";
 
-const KEY = "sk-canary-0123456789abcdef";
-const ADDRESS = "https://gateway.example.com";
 const IMAGE = "gamma-image-5-0-260128";
 const VIDEO = "gamma-video-1-0-pro-fast-251015";
-
-type Fetch = (request: Request) => Promise<Response>;
-
-/** A clock that moves when someone waits. */
-function createClock() {
-  let now = Date.UTC(2026, 0, 1);
-  const sleep = async (ms: number) => {
-    now += ms;
-  };
-  return { now: () => now, sleep };
-}
-
-function openEmulator(options: EmulatorOptions = {}) {
-  const clock = createClock();
-  const emulator = createEmulator({ apiKeys: [KEY], clock, ...options });
-  return { emulator, doctor: openDoctor(emulator.fetch, clock) };
-}
-
-/** Runs `sluice doctor` as a terminal does. */
-function openDoctor(fetch: Fetch, clock = createClock()) {
-  return async (args: readonly string[], { columns = 80, env = {} as Record<string, string> } = {}) => {
-    let out = "";
-    let err = "";
-    const code = await run({
-      args: ["doctor", ADDRESS, ...args],
-      env: { GATEWAY_API_KEY: KEY, ...env },
-      client: { fetch, clock },
-      signal: new AbortController().signal,
-      input: async () => "",
-      out: { columns, write: (text) => (out += text) },
-      err: { write: (text) => (err += text) },
-    });
-    expect(out + err).not.toContain(KEY);
-    return { code, out, err };
-  };
-}
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-doctor-"));
@@ -63,10 +24,6 @@ function writePrices(): string {
 }
 
 const spendAll = () => ["--spend", "chat", "--spend", IMAGE, "--spend", VIDEO, "--prices", writePrices()];
-
-function listNames(verdict: string, { rows }: Report): AssumptionName[] {
-  return rows.filter((row) => row.verdict === verdict).map(({ name }) => name);
-}
 
 /** Names of the assumptions that a request to a gateway can check. */
 const checked = Object.entries(assumptions)

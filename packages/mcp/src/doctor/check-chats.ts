@@ -1,7 +1,7 @@
 import { describeThrown, isRecord } from "@sluice/core/internal";
 import type { AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatCall, type ChatRun, readEvents, readUsages } from "./chats.js";
-import { describe } from "./check-connection.js";
+import { describe, readError } from "./check-connection.js";
 import { type Check, type Checks, combine, differs, type Finding, holds, unclear } from "./findings.js";
 
 type ChatName = {
@@ -109,6 +109,8 @@ const MIN_MS = 200;
 /** Checks if a request with additions was accepted, or was accepted only without them. */
 function checkAdditions({ refused, exchange }: ChatCall): Finding {
   if (exchange.status !== 200) return unclear(describe(exchange));
+  if (refused && readError(refused)?.["code"] === "field_not_allowed")
+    return unclear("the Worker passes no such field on");
   return refused ? differs(describe(refused)) : holds();
 }
 

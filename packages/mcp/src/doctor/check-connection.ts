@@ -75,6 +75,8 @@ function checkPath(name: ProbeName): Check {
   return (evidence) => {
     const exchange = evidence.exchanges[name];
     if (!exchange || isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (evidence.kind === "worker" && exchange.status === 404 && name !== "chat")
+      return unclear("the Worker does not open this route");
     const isUnknown = exchange.status === 404 && isSameError(exchange, evidence.exchanges.unknownPath);
     if (isUnknown) return differs("404, as for an unknown path");
     const { status, headers, json } = exchange;
@@ -87,7 +89,9 @@ function checkPath(name: ProbeName): Check {
 
 /** Checks if the server refuses the user's key, or a request without one, before it reads anything else. */
 export function isKeyRefused({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
-  return isOneOf(chat.status, 401, 403);
+  // a Worker refuses a request without a model in the same way as one with a model that is not listed
+  const isAboutModel = readError(chat)?.["code"] === "model_not_allowed";
+  return isOneOf(chat.status, 401, 403) && !isAboutModel;
 }
 
 export function isRedirected({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
