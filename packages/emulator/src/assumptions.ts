@@ -110,7 +110,7 @@ export const assumptions = {
     check: "free",
     rules: ["3.16"],
     open: ["Mapping of each validation condition"],
-    remedy: "Set `retry: { limit: 0 }`: this server reports mistakes as failures of its own.",
+    remedy: "Set `retry: { limit: 0 }`: the client repeats a 5xx. After a 200, look at your account.",
   },
   "request-id": {
     group: "Connection",

@@ -180,6 +180,25 @@ describe("sluice doctor tells what an address is:", () => {
     expect(code).toBe(1);
   });
 
+  test("a server that responds to an empty chat gets no empty image or video", async () => {
+    const paths: string[] = [];
+    const { out, code } = await openDoctor(async ({ url, method }) => {
+      const { pathname } = new URL(url);
+      paths.push(pathname);
+      if (pathname === "/v1/chat/completions")
+        return Response.json({ choices: [{ message: { role: "assistant", content: "Hello" } }] });
+      return Response.json({ message: `Cannot ${method} ${pathname}` }, { status: 404 });
+    })(["--json"]);
+    expect(paths).not.toContain("/v1/images/generations");
+    expect(paths).not.toContain("/v1/video/generations");
+    const report = JSON.parse(out) as Report;
+    expect(listNames("differs", report)).toEqual(
+      expect.arrayContaining(["invalid-request", "key-required", "asset-lookup", "epsilon-path"]),
+    );
+    expect(listNames("unclear", report)).toContain("image-path");
+    expect(code).toBe(1);
+  });
+
   test("a server that echoes the key gets no key into the output", async () => {
     const echo: Fetch = async (request) =>
       Response.json(

@@ -7,7 +7,7 @@ import {
   streamChat,
 } from "@sluice/core";
 import { isRecord, parseJSON } from "@sluice/core/internal";
-import type { Exchange, Sender } from "./send.js";
+import { type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
 
 /** The most tokens that the doctor spends on one model. */
 export const MAX_TOKENS = 200;
@@ -138,16 +138,6 @@ export async function runChats(
     return controller.signal.aborted;
   }
 }
-
-const NO_EXCHANGE: Exchange = {
-  status: undefined,
-  headers: new Headers(),
-  text: "",
-  json: undefined,
-  pieces: 0,
-  ms: 0,
-  failure: undefined,
-};
 
 /** Returns the events of a stream: parsed JSON, or the text of an event that is not JSON. */
 export function readEvents({ text }: Exchange): unknown[] {

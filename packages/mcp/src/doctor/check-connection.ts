@@ -1,7 +1,7 @@
 import { isRecord } from "@sluice/core/internal";
 import type { CheckedAssumption } from "@sluice/emulator/assumptions";
 import { type Check, type Checks, combine, differs, type Evidence, holds, unclear } from "./findings.js";
-import type { ProbeName } from "./probes.js";
+import type { Exchanges } from "./probes.js";
 import type { Exchange } from "./send.js";
 
 type FreeName = Extract<
@@ -70,21 +70,28 @@ export const connectionChecks: Checks<FreeName> = {
 
 const KEY_REFUSED = "the server refuses the key";
 
-/** Checks if an endpoint exists: its response must not be that of an unknown path, nor a page. */
-function checkPath(name: ProbeName): Check {
+function checkPath(name: PathName): Check {
   return (evidence) => {
     const exchange = evidence.exchanges[name];
-    if (!exchange || isKeyRefused(evidence)) return unclear(KEY_REFUSED);
-    if (evidence.kind === "worker" && exchange.status === 404 && name !== "chat")
-      return unclear("the Worker does not open this route");
-    const isUnknown = exchange.status === 404 && isSameError(exchange, evidence.exchanges.unknownPath);
-    if (isUnknown) return differs("404, as for an unknown path");
-    const { status, headers, json } = exchange;
-    const isClosed = status === undefined || isOneOf(status, 405, 501);
-    const isPage =
-      !isRecord(json) && (isBetween(status, 200, 399) || /html/.test(headers.get("content-type") ?? ""));
-    return isClosed || isPage ? differs(describe(exchange)) : holds();
+    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (exchange.status === undefined && exchange.failure?.startsWith("not sent"))
+      return unclear(exchange.failure);
+    if (hasPath(evidence.exchanges, name)) return holds();
+    const isClosed = evidence.kind === "worker" && exchange.status === 404 && name !== "chat";
+    if (isClosed) return unclear("the Worker does not open this route");
+    return differs(exchange.status === 404 ? "404, as for an unknown path" : describe(exchange));
   };
+}
+
+type PathName = "chat" | "image" | "video" | "asset" | "assetLookup" | "epsilon";
+
+/** Checks if an endpoint exists: its response must not be that of an unknown path, nor a page. */
+export function hasPath(exchanges: Exchanges, name: PathName): boolean {
+  const { status, headers, json } = exchanges[name];
+  const unknown = name === "epsilon" ? exchanges.unknownPath : exchanges.unknownPost;
+  if (status === undefined || isOneOf(status, 405, 501)) return false;
+  if (status === 404 && isSameError(exchanges[name], unknown)) return false;
+  return isRecord(json) || !(isBetween(status, 200, 399) || /html/.test(headers.get("content-type") ?? ""));
 }
 
 /** Checks if the server refuses the user's key, or a request without one, before it reads anything else. */
@@ -101,8 +108,9 @@ export function isRedirected({ exchanges: { chat } }: Pick<Evidence, "exchanges"
 function isSameError(one: Exchange, other: Exchange): boolean {
   const [code, otherCode] = [readError(one)?.["code"], readError(other)?.["code"]];
   if (code !== undefined || otherCode !== undefined) return code === otherCode;
-  const withoutPath = ({ text }: Exchange) => text.replace(/\/[\w/.-]+/g, "");
-  return withoutPath(one) === withoutPath(other);
+  // messages name the path, and some bodies have a time
+  const normalize = ({ text }: Exchange) => text.replace(/\/[\w/.-]+|\d+/g, "");
+  return normalize(one) === normalize(other);
 }
 
 /** Returns the `error` object of a body. */
@@ -122,7 +130,9 @@ export function describe(exchange: Exchange): string {
   const { status, headers, text, failure } = exchange;
   if (status === undefined) return failure ?? "no response";
   const type = headers.get("content-type")?.replace(/;.*/, "");
-  const words = readMessage(exchange) ?? (type === "text/html" ? "a page" : text.trim() || type);
+  const flat = isRecord(exchange.json) ? exchange.json["message"] : undefined;
+  const said = readMessage(exchange) ?? (typeof flat === "string" ? flat : undefined);
+  const words = said ?? (type === "text/html" ? "a page" : text.trim() || type);
   const short = words && words.length > MAX_SHOWN ? `${words.slice(0, MAX_SHOWN)}…` : words;
   return `${status}${short ? `: ${short.replace(/\s+/g, " ")}` : ""}${failure ? ` (${failure})` : ""}`;
 }

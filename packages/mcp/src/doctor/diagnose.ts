@@ -3,13 +3,13 @@ import { isRecord } from "@sluice/core/internal";
 import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
-import { connectionChecks, isKeyRefused, isRedirected } from "./check-connection.js";
+import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-connection.js";
 import { mediaChecks } from "./check-media.js";
 import { workerChecks } from "./check-worker.js";
 import type { Check, Evidence, Finding, ServerKind } from "./findings.js";
 import { type MediaRun, runImage, runVideo } from "./media.js";
-import { type Exchanges, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
-import { BASE_URL, createSender, type Exchange, type Sender } from "./send.js";
+import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
+import { BASE_URL, createSender, type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
 
 /** What {@link diagnose} may send, and where. */
 export interface Plan {
@@ -82,11 +82,12 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
   let sawAbort: boolean | undefined;
   let kind: ServerKind = "nothing";
   for (const [name, probe] of Object.entries(freeProbes)) {
-    exchanges[name as ProbeName] = await sender.send(probe);
-    const { root, chat } = exchanges;
+    const isSkipped = exchanges.chat?.status === 200 && emptyMedia.includes(name);
+    exchanges[name as ProbeName] = isSkipped ? NOT_SENT : await sender.send(probe);
     // a host that does not respond twice does not respond to the others
-    if (root?.status === undefined && chat && chat.status === undefined)
-      return [createReport(chat.failure ?? "no response"), sender];
+    const { root, health } = exchanges;
+    if (root?.status === undefined && health && health.status === undefined)
+      return [createReport(health.failure ?? "no response"), sender];
   }
   kind = identify(exchanges as Exchanges);
   if (kind === "worker")
@@ -138,16 +139,18 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
   }
 }
 
+const NOT_SENT = { ...NO_EXCHANGE, failure: "not sent: the server responds to empty requests" };
+
 /** Models whose limit a Worker is asked for. */
 const LISTED = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
 
 /** Names the kind of a server by its responses. */
-function identify({ root, chat, chatNoKey, video, unknownPath }: Exchanges): ServerKind {
+function identify(exchanges: Exchanges): ServerKind {
+  const { root, chat, chatNoKey } = exchanges;
   if ([chat, chatNoKey].some(({ headers }) => headers.has("x-sluice-source"))) return "worker";
   if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
   if (!isRecord(chat.json) && !isRecord(chatNoKey.json)) return "page";
-  const hasVideos = video.status !== 405 && (video.status !== 404 || video.text !== unknownPath.text);
-  return hasVideos && isRecord(video.json) && video.status !== 404 ? "gateway" : "openai";
+  return hasPath(exchanges, "video") ? "gateway" : "openai";
 }
 
 function listRows(evidence: Evidence, plan: Plan): Row[] {

@@ -5,8 +5,9 @@ const free = {
   root: { method: "GET", path: "/", key: "none" },
   health: { method: "GET", path: "/health", key: "none" },
   unknownPath: { method: "GET", path: "/v1/sluice-doctor/unknown", key: "own" },
-  chat: { method: "POST", path: "/v1/chat/completions", key: "own", body: {} },
+  unknownPost: { method: "POST", path: "/v1/sluice-doctor/unknown", key: "own", body: {} },
   chatNoKey: { method: "POST", path: "/v1/chat/completions", key: "none", body: {} },
+  chat: { method: "POST", path: "/v1/chat/completions", key: "own", body: {} },
   chatWrongKey: { method: "POST", path: "/v1/chat/completions", key: "wrong", body: {} },
   image: { method: "POST", path: "/v1/images/generations", key: "own", body: {} },
   video: { method: "POST", path: "/v1/video/generations", key: "own", body: {} },
@@ -20,6 +21,9 @@ const free = {
   },
   epsilon: { method: "GET", path: "/epsilon/v1/videos/sluice-doctor-unknown", key: "own" },
 } as const satisfies Readonly<Record<string, Probe>>;
+
+/** Requests that are not sent to a server that responds to an empty chat: it may make images of nothing, too. */
+export const emptyMedia: readonly string[] = ["image", "video", "asset"] satisfies FreeName[];
 
 /** More requests for a Worker, which are not charged either: it has to refuse them, and they have no message. */
 const worker = {

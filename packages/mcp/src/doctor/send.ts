@@ -29,6 +29,17 @@ export interface Exchange {
   readonly failure: string | undefined;
 }
 
+/** Stands for a request that was not sent. */
+export const NO_EXCHANGE: Exchange = {
+  status: undefined,
+  headers: new Headers(),
+  text: "",
+  json: undefined,
+  pieces: 0,
+  ms: 0,
+  failure: undefined,
+};
+
 /** Sends requests to one address, and records them. */
 export interface Sender {
   readonly send: (probe: Probe) => Promise<Exchange>;
@@ -140,7 +151,8 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
 }
 
 function toExchange(tapped: Tapped | undefined, failure?: string): Exchange {
-  const { status, headers = new Headers(), text = "", pieces = 0, startedAt = 0, lastAt = 0 } = tapped ?? {};
+  if (!tapped) return { ...NO_EXCHANGE, failure };
+  const { status, headers, text, pieces, startedAt, lastAt } = tapped;
   return { status, headers, text, json: parseJSON(text), pieces, ms: lastAt - startedAt, failure };
 }
 
