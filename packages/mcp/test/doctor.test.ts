@@ -66,8 +66,42 @@ describe("Without --spend, sluice doctor", () => {
   test("says which rows need it", async () => {
     const { doctor } = openEmulator();
     const { out } = await doctor([]);
-    expect(out).toMatch(/\n {2}16 rows: it needs --spend chat\n/);
+    expect(out).toMatch(/\n {2}12 rows: no request shows them\n {2}16 rows need --spend chat\n/);
   });
+});
+
+test("sluice doctor sends a request again after a 429", async () => {
+  const { emulator } = openEmulator();
+  let requests = 0;
+  const busy = (): Response =>
+    Response.json({ error: { message: "busy" } }, { status: 429, headers: { "retry-after": "2" } });
+  const doctor = openDoctor(async (request) => (requests++ % 2 === 0 ? busy() : emulator.fetch(request)));
+  const { code } = await doctor([]);
+  expect(code).toBe(0);
+});
+
+test("sluice doctor says that a stopped check may be charged", async () => {
+  const stop = new AbortController();
+  const { emulator } = openEmulator();
+  const doctor = openDoctor(async (request) => {
+    const text = await request.clone().text();
+    if (text.includes("Count to 20")) stop.abort(new Error("Stopped by SIGINT."));
+    return emulator.fetch(request);
+  });
+  const { code, err, out } = await doctor(["--spend", "chat"], { signal: stop.signal });
+  expect(err).toMatch(/\nWhat was sent until now may be charged\.\nStopped by SIGINT\.\n$/);
+  expect([code, out]).toEqual([130, ""]);
+});
+
+test("the guide shows the output as it is", async () => {
+  const guide = readFileSync(new URL("../../../docs/guides/check-a-gateway.md", import.meta.url), "utf8");
+  const [, sample = ""] = /```txt\n(.*?)```/s.exec(guide) ?? [];
+  const { emulator } = openEmulator({ differs: ["request-id"] });
+  const doctor = openDoctor(async (request) =>
+    new URL(request.url).pathname === "/" ? new Response("", { status: 404 }) : emulator.fetch(request),
+  );
+  const lines = (await doctor([])).out.split("\n");
+  for (const line of sample.split("\n")) if (line !== "  …") expect(lines).toContain(line);
 });
 
 describe("sluice doctor --spend", () => {

@@ -42,6 +42,9 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     clock: client.clock ?? systemClock,
     signal,
     say: (text) => void err.write(`${text}\n`),
+  }).catch((error) => {
+    if (signal.aborted && paid.length > 0) err.write("What was sent until now may be charged.\n");
+    throw error;
   });
   out.write(sender.redact(args.json ? formatJSON(report) : formatReport(report, width)));
   if (args.write !== undefined) {

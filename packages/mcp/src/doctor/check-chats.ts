@@ -12,12 +12,8 @@ type ChatName = {
 
 /** Checks by small chats. */
 export const chatChecks: Checks<ChatName> = {
-  "client-stream": eachCall("stream", ({ error, exchange }) =>
-    error === undefined ? holds() : differs(describeError(error, exchange)),
-  ),
-  "client-whole": eachCall("whole", ({ error, exchange }) =>
-    error === undefined ? holds() : differs(describeError(error, exchange)),
-  ),
+  "client-stream": eachCall("stream", checkClient),
+  "client-whole": eachCall("whole", checkClient),
   "stream-type": eachStream(({ exchange }) => {
     const type = exchange.headers.get("content-type") ?? "no type";
     return /^text\/event-stream\b/i.test(type) ? holds() : differs(type);
@@ -106,6 +102,14 @@ const MIN_EVENTS = 6;
 const MAX_EVENTS_PER_PIECE = 5;
 const MIN_MS = 200;
 
+/** Checks if the client read a response. A refusal, for example of a model that is not offered, says nothing. */
+function checkClient({ error, exchange }: ChatCall): Finding {
+  if (error === undefined) return holds();
+  const { status = 0 } = exchange;
+  if (status >= 400 && status < 500) return unclear(describe(exchange));
+  return differs(status === 200 ? describeThrown(error) : describe(exchange));
+}
+
 /** Checks if a request with additions was accepted, or was accepted only without them. */
 function checkAdditions({ refused, exchange }: ChatCall): Finding {
   if (exchange.status !== 200) return unclear(describe(exchange));
@@ -149,8 +153,4 @@ function readChoices({ exchange }: ChatCall): Readonly<Record<string, unknown>>[
 
 function readDeltas(call: ChatCall): Readonly<Record<string, unknown>>[] {
   return readChoices(call).flatMap(({ delta }) => (isRecord(delta) ? [delta] : []));
-}
-
-function describeError(error: unknown, exchange: ChatCall["exchange"]): string {
-  return exchange.status === 200 ? describeThrown(error) : describe(exchange);
 }

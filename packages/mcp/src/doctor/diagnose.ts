@@ -159,18 +159,23 @@ function listRows(evidence: Evidence, plan: Plan): Row[] {
     if (group === "Worker" && evidence.kind !== "worker") return [];
     const finding =
       check === "none"
-        ? { verdict: "unclear" as const, found: "no request shows it" }
+        ? { verdict: "unclear" as const, found: NO_REQUEST }
         : isRedirected(evidence) && name !== "no-redirect"
           ? { verdict: "unclear" as const, found: "the address redirects" }
           : isPaidFor(check, plan)
             ? (checks[name]?.(evidence) ?? { verdict: "unclear" as const, found: "there is no check" })
-            : { verdict: "unclear" as const, found: `it needs ${SPENDING[check]}` };
+            : { verdict: "unclear" as const, found: `${NEEDS}${SPENDING[check]}` };
     return [{ name, group, text, remedy, check, ...finding }];
   });
 }
 
+/** Reason of a row that no request can check. */
+export const NO_REQUEST = "no request shows it";
+/** Begin of the reason of a row that the user did not allow. */
+export const NEEDS = "it needs ";
+
 /** How to allow the requests of a check. */
-export const SPENDING = {
+const SPENDING = {
   free: "",
   chat: "--spend chat",
   image: "--spend <image model>",
@@ -192,10 +197,9 @@ function chooseSettings({ address, origins }: Plan, evidence: Evidence, rows: re
     ...(verdict("asset-lookup") === "holds" && { assetLookup: "/gamma/asset/GetAsset" }),
   };
   const refusesKeys = origins.some((origin) => {
-    const preflight = evidence.exchanges[`preflight ${origin}`];
-    return (
-      preflight && !/idempotency-key|\*/i.test(preflight.headers.get("access-control-allow-headers") ?? "")
-    );
+    const headers = evidence.exchanges[`preflight ${origin}`]?.headers;
+    const isAllowed = headers?.get("access-control-allow-origin") === origin;
+    return isAllowed && !/idempotency-key|\*/i.test(headers?.get("access-control-allow-headers") ?? "");
   });
   return {
     baseURL: address,

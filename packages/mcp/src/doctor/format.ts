@@ -1,4 +1,4 @@
-import type { Report, Row, Settings } from "./diagnose.js";
+import { NEEDS, NO_REQUEST, type Report, type Row, type Settings } from "./diagnose.js";
 
 const KINDS: Readonly<Record<Report["kind"], string>> = {
   nothing: "does not respond",
@@ -27,25 +27,27 @@ export function formatReport(report: Report, width: number): string {
   const groups = [...groupRows(shown, ({ group }) => group)].map(([group, own]) =>
     [group, ...own.flatMap((row) => formatRow(row, names, width))].join("\n"),
   );
-  return [head.join("\n"), ...groups, formatSummary(rows, width), formatSettings(settings, report)]
+  return [head.join("\n"), ...groups, formatSummary(rows), formatSettings(settings, report)]
     .map((part) => `${part}\n`)
     .join("\n");
 }
 
 /** Counts the rows of each verdict, and says how to check the others. */
-function formatSummary(rows: readonly Row[], width: number): string {
-  const count = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict).length;
-  const skipped = groupRows(rows.filter(isSkipped), ({ found }) => found);
-  const lines = [...skipped].map(([reason, own]) =>
-    wrap(`  ${formatCount(own.length, "row")}: ${reason}`, width).join("\n"),
-  );
+function formatSummary(all: readonly Row[]): string {
+  const count = (verdict: Row["verdict"]) => all.filter((row) => row.verdict === verdict).length;
+  const skipped = groupRows(all.filter(isSkipped), ({ found }) => found);
+  const lines = [...skipped].map(([reason, { length }]) => {
+    const rows = formatCount(length, "row");
+    if (reason === NO_REQUEST) return `  ${rows}: no request shows ${length === 1 ? "it" : "them"}`;
+    return `  ${rows} ${length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`;
+  });
   const summary = `${count("holds")} ok, ${count("differs")} differ, ${count("unclear")} not checked`;
   return [`${summary}${lines.length > 0 ? ":" : "."}`, ...lines].join("\n");
 }
 
 /** Checks for a row that the user did not allow, or that no request shows. */
 function isSkipped({ verdict, check, found }: Row): boolean {
-  return verdict === "unclear" && (check === "none" || found.startsWith("it needs "));
+  return verdict === "unclear" && (check === "none" || found.startsWith(NEEDS));
 }
 
 function formatRow({ name, text, verdict, found, remedy }: Row, names: number, width: number): string[] {

@@ -59,6 +59,7 @@ export interface Sender {
 export const BASE_URL = "https://gateway.test";
 export const WRONG_KEY = "sluice-doctor-wrong-key";
 const PROBE_MS = 20_000;
+const MAX_WAIT_MS = 30_000;
 
 /** Options of {@link createSender}. */
 export interface SenderOptions {
@@ -105,7 +106,16 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
     redact: recorder.redactor.redactText,
   };
 
-  async function send({ method, path, key: wanted, headers, body }: Probe): Promise<Exchange> {
+  /** Sends a request, and once more after a 429, which is not charged. */
+  async function send(probe: Probe): Promise<Exchange> {
+    const exchange = await sendOnce(probe);
+    const waitMs = Number(exchange.headers.get("retry-after") ?? 1) * 1000;
+    if (exchange.status !== 429 || !(waitMs <= MAX_WAIT_MS)) return exchange;
+    await clock.sleep(waitMs, signal);
+    return sendOnce(probe);
+  }
+
+  async function sendOnce({ method, path, key: wanted, headers, body }: Probe): Promise<Exchange> {
     const given = { own: key, none: undefined, wrong: WRONG_KEY }[wanted];
     const request = new Request(BASE_URL + path, {
       method,

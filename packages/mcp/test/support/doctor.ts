@@ -26,14 +26,17 @@ export function openEmulator(options: EmulatorOptions = {}) {
 
 /** Runs `sluice doctor` as a terminal does. */
 export function openDoctor(fetch: Fetch, clock = createClock()) {
-  return async (args: readonly string[], { columns = 80, env = {} as Record<string, string> } = {}) => {
+  return async (
+    args: readonly string[],
+    { columns = 80, env = {} as Record<string, string>, signal = new AbortController().signal } = {},
+  ) => {
     let out = "";
     let err = "";
     const code = await run({
       args: ["doctor", ADDRESS, ...args],
       env: { GATEWAY_API_KEY: KEY, ...env },
       client: { fetch, clock },
-      signal: new AbortController().signal,
+      signal,
       input: async () => "",
       out: { columns, write: (text) => (out += text) },
       err: { write: (text) => (err += text) },
