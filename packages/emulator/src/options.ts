@@ -1,4 +1,4 @@
-import type { GatewayDifference } from "./assumptions.js";
+import type { GatewayDifference } from "./base/assumptions.js";
 import type { EmulatorClock } from "./base/clock.js";
 import type { ChatScript } from "./chat/reply.js";
 import type { FaultCase } from "./fault-cases/fault-case.js";

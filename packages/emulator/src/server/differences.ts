@@ -1,5 +1,5 @@
 import { isRecord } from "@sluice/core/internal";
-import type { GatewayDifference } from "../assumptions.js";
+import type { GatewayDifference } from "../base/assumptions.js";
 import type { Exchange } from "./exchange.js";
 import {
   createBadRequest,

@@ -24,6 +24,11 @@ const ADDRESS = "Set `baseURL` to the root of the gateway, with or without `/v1`
 /**
  * Everything that the client assumes about a gateway, by name. `sluice doctor` checks a URL for each row with a check,
  * and the option `differs` of `createEmulator` breaks each row that a gateway can break.
+ *
+ * @example
+ * ```ts
+ * const free = Object.entries(assumptions).filter(([, { check }]) => check === "free");
+ * ```
  */
 export const assumptions = {
   // Connection
