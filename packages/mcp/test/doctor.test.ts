@@ -214,6 +214,16 @@ describe("sluice doctor tells what an address is:", () => {
     expect(code).toBe(1);
   });
 
+  test("a gateway without a key shows what it can, and says which variable is missing", async () => {
+    const { emulator } = openEmulator();
+    const doctor = openDoctor(async (request) =>
+      request.url === `${ADDRESS}/` ? new Response("", { status: 404 }) : emulator.fetch(request),
+    );
+    const { out } = await doctor([], { env: { GATEWAY_API_KEY: "" } });
+    expect(out).toMatch(/ is an API that refuses requests without a right key\.\s+13 requests\./);
+    expect(out).toMatch(/\n {2}chat-path, .*key-accepted, [^:]*:\s+no key is set:\s+GATEWAY_API_KEY/s);
+  });
+
   test("a server that responds to an empty chat gets no empty image or video", async () => {
     const paths: string[] = [];
     const { out, code } = await openDoctor(async ({ url, method }) => {
@@ -231,6 +241,14 @@ describe("sluice doctor tells what an address is:", () => {
     );
     expect(listNames("unclear", report)).toContain("image-path");
     expect(code).toBe(1);
+  });
+
+  test("a key that no header can have is a mistake, and is not shown", async () => {
+    const { doctor, emulator } = openEmulator();
+    const { code, err, out } = await doctor([], { env: { GATEWAY_API_KEY: `${KEY}\nsecond-line` } });
+    expect(err).toMatch(/^apiKey: /);
+    expect(err + out).not.toContain("second-line");
+    expect([code, emulator.requests.length]).toEqual([2, 0]);
   });
 
   test("a server that echoes the key gets no key into the output", async () => {

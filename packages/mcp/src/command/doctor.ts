@@ -9,7 +9,7 @@ import { draftChats, MAX_TOKENS } from "../doctor/chats.js";
 import { diagnose, type Plan, type Report } from "../doctor/diagnose.js";
 import { formatPage, formatReport, wrap } from "../doctor/format.js";
 import { draftMedia, findKind } from "../doctor/media.js";
-import { freeProbes } from "../doctor/probes.js";
+import { freeProbes, listWorkerProbes } from "../doctor/probes.js";
 import type { Probe, Sender } from "../doctor/send.js";
 import type { Arguments } from "./arguments.js";
 import { type Environment, UsageError } from "./connect.js";
@@ -71,11 +71,12 @@ function readPlan(args: Arguments, env: Environment): Plan {
       );
   const chatModels = Object.values(models).flatMap((row) => (row.kind === "chat" ? row.id : []));
   if (model !== undefined && chat.length === 0) throw new UsageError("--model needs --spend chat.");
+  const key = token || gatewayKey || undefined;
   for (const one of [...origins, ...(behind === undefined ? [] : [behind])])
     if (!URL.canParse(one)) throw new UsageError(`${one} is no address: write https://app.example.com`);
   return {
-    address: createAddress(address),
-    key: (token || gatewayKey) ?? undefined,
+    address: createAddress(address, key),
+    key,
     chats: chat.length === 0 ? [] : model === undefined ? chatModels : [model],
     images: named.filter((name) => findKind(name) === "image"),
     videos: named.filter((name) => findKind(name) === "video"),
@@ -84,11 +85,13 @@ function readPlan(args: Arguments, env: Environment): Plan {
   };
 }
 
-/** Normalizes an address as `createClient` does. */
-function createAddress(address: string): string {
+/** Normalizes an address as `createClient` does, which also checks the key. No message contains the key. */
+function createAddress(address: string, key: string | undefined): string {
   try {
-    return new URL(createClient({ baseURL: address }).baseURL).href.replace(/\/$/, "");
-  } catch {
+    const { baseURL } = createClient({ baseURL: address, ...(key !== undefined && { apiKey: key }) });
+    return new URL(baseURL).href.replace(/\/$/, "");
+  } catch (error) {
+    if (describeThrown(error).startsWith("apiKey")) throw error;
     throw new UsageError(`${address} is no address of a server: write https://gateway.example.com`);
   }
 }
@@ -122,8 +125,8 @@ function readPrices(path: string): Prices {
   }
 }
 
-/** Lists the requests, one in a line. Those for a Worker are sent only to a Worker. */
-function formatRequests({ address, chats, images, videos }: Plan): string {
+/** Lists the requests. */
+function formatRequests({ address, chats, images, videos, origins }: Plan): string {
   const format = ({ method, path, key, body }: Probe) => {
     const credentials = { own: "your key", none: "no key", wrong: "a wrong key" }[key];
     return `${method.padEnd(4)}  ${address}${path}\n      ${credentials}${body ? `  ${JSON.stringify(body)}` : ""}\n`;
@@ -145,8 +148,12 @@ function formatRequests({ address, chats, images, videos }: Plan): string {
     ...images.map((model) => post("/v1/images/generations", draftMedia(model))),
     ...videos.map((model) => post("/v1/video/generations", draftMedia(model))),
   ];
+  const toWorker = listWorkerProbes(origins).map(([, probe]) => format(probe));
   const charged = paid.length > 0 ? `\nMay be charged:\n${paid.join("")}` : "";
-  return `Nothing was sent. Never charged:\n${free.join("")}${charged}`;
+  return `Nothing was sent. Never charged:
+${free.join("")}
+Only to a Worker, and never charged:
+${toWorker.join("")}${charged}`;
 }
 
 /** Refuses a folder with files: the emulator would replay older recordings first. */

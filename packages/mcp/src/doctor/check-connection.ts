@@ -1,6 +1,15 @@
 import { isRecord } from "@sluice/core/internal";
 import type { CheckedAssumption } from "@sluice/emulator/assumptions";
-import { type Check, type Checks, combine, differs, type Evidence, holds, unclear } from "./findings.js";
+import {
+  type Check,
+  type Checks,
+  combine,
+  differs,
+  type Evidence,
+  type Finding,
+  holds,
+  unclear,
+} from "./findings.js";
 import type { Exchanges } from "./probes.js";
 import type { Exchange } from "./send.js";
 
@@ -31,7 +40,7 @@ export const connectionChecks: Checks<FreeName> = {
   "asset-lookup": checkPath("assetLookup"),
   "unknown-path": (evidence) => {
     const { unknownPath } = evidence.exchanges;
-    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
     return unknownPath.status === 404 ? holds() : differs(describe(unknownPath));
   },
   "key-required": ({ exchanges: { chatNoKey } }) =>
@@ -39,7 +48,7 @@ export const connectionChecks: Checks<FreeName> = {
   "wrong-key": ({ exchanges: { chatWrongKey } }) =>
     isOneOf(chatWrongKey.status, 401, 403) ? holds() : differs(describe(chatWrongKey)),
   "key-accepted": (evidence) => {
-    if (!evidence.hasKey) return unclear("no key is set: GATEWAY_API_KEY, or PROXY_TOKEN for a proxy");
+    if (!evidence.hasKey) return describeRefusal(evidence);
     return isKeyRefused(evidence) ? differs(describe(evidence.exchanges.chat)) : holds();
   },
   "error-body": ({ exchanges: { chat, chatNoKey, image, video } }) => {
@@ -51,7 +60,7 @@ export const connectionChecks: Checks<FreeName> = {
   },
   "invalid-request": (evidence) => {
     const { chat, image, video, asset } = evidence.exchanges;
-    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
     const findings = [chat, image, video, asset].flatMap((exchange) => {
       if (isOneOf(exchange.status, undefined, 404, 405)) return [];
       return isBetween(exchange.status, 400, 499) ? holds() : differs(describe(exchange));
@@ -62,18 +71,22 @@ export const connectionChecks: Checks<FreeName> = {
     chat.headers.has("x-request-id") ? holds() : differs("no `x-request-id`"),
   "unknown-task": (evidence) => {
     const { task } = evidence.exchanges;
-    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
     if (checkPath("video")(evidence).verdict !== "holds") return unclear("there are no videos");
     return isOneOf(task.status, 404, 400) ? holds(describe(task)) : differs(describe(task));
   },
 };
 
-const KEY_REFUSED = "the server refuses the key";
+function describeRefusal({ hasKey }: Evidence): Finding {
+  return unclear(
+    hasKey ? "the server refuses the key" : "no key is set: GATEWAY_API_KEY, or PROXY_TOKEN for a proxy",
+  );
+}
 
 function checkPath(name: PathName): Check {
   return (evidence) => {
     const exchange = evidence.exchanges[name];
-    if (isKeyRefused(evidence)) return unclear(KEY_REFUSED);
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
     if (exchange.status === undefined && exchange.failure?.startsWith("not sent"))
       return unclear(exchange.failure);
     if (hasPath(evidence.exchanges, name)) return holds();

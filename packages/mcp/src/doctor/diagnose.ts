@@ -6,10 +6,12 @@ import { chatChecks } from "./check-chats.js";
 import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-connection.js";
 import { mediaChecks } from "./check-media.js";
 import { workerChecks } from "./check-worker.js";
-import type { Check, Evidence, Finding, ServerKind } from "./findings.js";
+import { type Check, type Evidence, type Finding, type ServerKind, unclear } from "./findings.js";
+import { countAborts, seeAbort } from "./journal.js";
 import { type MediaRun, runImage, runVideo } from "./media.js";
 import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
 import { BASE_URL, createSender, type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
+import { chooseSettings, type Settings } from "./settings.js";
 
 /** What {@link diagnose} may send, and where. */
 export interface Plan {
@@ -39,14 +41,6 @@ export interface DiagnoseOptions {
 export interface Row extends Finding, Pick<Assumption, "group" | "text" | "remedy"> {
   readonly name: AssumptionName;
   readonly check: Assumption["check"];
-}
-
-/** Settings of `createClient` that fit the server. */
-export interface Settings {
-  readonly baseURL: string;
-  readonly gateway?: { readonly includeUsage?: boolean; readonly assetLookup?: string };
-  readonly retry?: { readonly limit: number };
-  readonly idempotencyKeys?: boolean;
 }
 
 /** Report about one address. */
@@ -91,7 +85,7 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
   }
   kind = identify(exchanges as Exchanges);
   if (kind === "worker")
-    for (const [name, probe] of listWorkerProbes(origins, LISTED)) exchanges[name] = await sender.send(probe);
+    for (const [name, probe] of listWorkerProbes(origins)) exchanges[name] = await sender.send(probe);
 
   const client = createClient({
     baseURL: BASE_URL,
@@ -112,7 +106,8 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
     for (const model of plan.images) media.push(await runImage(sender, model, options.fetch));
     for (const model of plan.videos) media.push(await runVideo(sender, model, options));
   }
-  sawAbort = abortsBefore === undefined ? undefined : await seeAbort(abortsBefore, plan, options);
+  if (abortsBefore !== undefined && chats.some(({ isAborted }) => isAborted))
+    sawAbort = await seeAbort(abortsBefore, plan, options);
   return [createReport(undefined), sender];
 
   function createReport(failure: string | undefined): Report {
@@ -131,7 +126,7 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
       kind,
       failure,
       rows: rows.map((row) => ({ ...row, found: sender.redact(row.found) })),
-      settings: chooseSettings(plan, evidence, rows),
+      settings: chooseSettings(plan, exchanges, rows),
       offers: exchanges.chat?.headers.get("x-sluice-offers") ?? undefined,
       requests: sender.count(),
       tokens: chats.reduce((sum, { tokens }) => sum + tokens, 0),
@@ -141,15 +136,13 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
 
 const NOT_SENT = { ...NO_EXCHANGE, failure: "not sent: the server responds to empty requests" };
 
-/** Models whose limit a Worker is asked for. */
-const LISTED = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
-
 /** Names the kind of a server by its responses. */
 function identify(exchanges: Exchanges): ServerKind {
   const { root, chat, chatNoKey } = exchanges;
   if ([chat, chatNoKey].some(({ headers }) => headers.has("x-sluice-source"))) return "worker";
   if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
   if (!isRecord(chat.json) && !isRecord(chatNoKey.json)) return "page";
+  if (isKeyRefused({ exchanges })) return "closed";
   return hasPath(exchanges, "video") ? "gateway" : "openai";
 }
 
@@ -157,16 +150,18 @@ function listRows(evidence: Evidence, plan: Plan): Row[] {
   return Object.entries(assumptions).flatMap(([key, { group, text, remedy, check }]): Row[] => {
     const name = key as AssumptionName;
     if (group === "Worker" && evidence.kind !== "worker") return [];
-    const finding =
-      check === "none"
-        ? { verdict: "unclear" as const, found: NO_REQUEST }
-        : isRedirected(evidence) && name !== "no-redirect"
-          ? { verdict: "unclear" as const, found: "the address redirects" }
-          : isPaidFor(check, plan)
-            ? (checks[name]?.(evidence) ?? { verdict: "unclear" as const, found: "there is no check" })
-            : { verdict: "unclear" as const, found: `${NEEDS}${SPENDING[check]}` };
-    return [{ name, group, text, remedy, check, ...finding }];
+    const reason = findReason(name, evidence, plan);
+    const finding = reason === undefined ? checks[name]?.(evidence) : undefined;
+    return [{ name, group, text, remedy, check, ...(finding ?? unclear(reason ?? NO_REQUEST)) }];
   });
+}
+
+/** Returns the reason why an assumption is not checked. */
+function findReason(name: AssumptionName, evidence: Evidence, plan: Plan): string | undefined {
+  const { check } = assumptions[name];
+  if (check === "none") return NO_REQUEST;
+  if (isRedirected(evidence) && name !== "no-redirect") return "the address redirects";
+  return isPaidFor(check, plan) ? undefined : `${NEEDS}${SPENDING[check]}`;
 }
 
 /** Reason of a row that no request can check. */
@@ -186,52 +181,4 @@ function isPaidFor(check: keyof typeof SPENDING, { chats, images, videos }: Plan
   // a video has a file, too
   const models = { free: undefined, chat: chats, image: [...images, ...videos], video: videos }[check];
   return models === undefined || models.length > 0;
-}
-
-function chooseSettings({ address, origins }: Plan, evidence: Evidence, rows: readonly Row[]): Settings {
-  const verdict = (wanted: AssumptionName) => rows.find(({ name }) => name === wanted)?.verdict;
-  const usage = verdict("usage-option");
-  const gateway = {
-    ...(usage === "differs" && { includeUsage: false }),
-    ...(usage === "holds" && verdict("usage-reported") === "holds" && { includeUsage: true }),
-    ...(verdict("asset-lookup") === "holds" && { assetLookup: "/gamma/asset/GetAsset" }),
-  };
-  const refusesKeys = origins.some((origin) => {
-    const headers = evidence.exchanges[`preflight ${origin}`]?.headers;
-    const isAllowed = headers?.get("access-control-allow-origin") === origin;
-    return isAllowed && !/idempotency-key|\*/i.test(headers?.get("access-control-allow-headers") ?? "");
-  });
-  return {
-    baseURL: address,
-    ...(Object.keys(gateway).length > 0 && { gateway }),
-    ...(verdict("invalid-request") === "differs" && { retry: { limit: 0 } }),
-    ...(refusesKeys && { idempotencyKeys: false }),
-  };
-}
-
-/** Waits up to 5 s until the emulator behind a Worker has seen one more abort. */
-async function seeAbort(before: number, plan: Plan, options: DiagnoseOptions): Promise<boolean> {
-  for (let attempt = 0; attempt < 20; attempt++) {
-    if (((await countAborts(plan, options)) ?? 0) > before) return true;
-    await options.clock.sleep(250, options.signal);
-  }
-  return false;
-}
-
-/** Counts the aborted requests in the journal of the emulator behind a Worker. Undefined if it has none. */
-async function countAborts(
-  { behind }: Plan,
-  { fetch, signal }: DiagnoseOptions,
-): Promise<number | undefined> {
-  if (!behind) return undefined;
-  const headers = behind.key === undefined ? {} : { authorization: `Bearer ${behind.key}` };
-  try {
-    const response = await fetch(new Request(`${behind.address}/journal`, { headers, signal }));
-    const journal: unknown = await response.json();
-    if (!isRecord(journal) || !Array.isArray(journal["requests"])) return undefined;
-    return journal["requests"].filter((request) => isRecord(request) && request["aborted"] === true).length;
-  } catch {
-    signal.throwIfAborted();
-    return undefined;
-  }
 }

@@ -21,6 +21,8 @@ const FIRST_POLL_MS = 3000;
 const DEADLINE_MS = 30 * 60_000;
 /** Number of queries after a success without a URL (wire, 3.7). */
 const MAX_PENDING = 3;
+/** Time for an image, or the receipt of a video: an abort would not cancel what it costs. */
+const CREATE_MS = 10 * 60_000;
 const PROMPT = "A calm sea at dawn.";
 
 type MediaRequest = Readonly<Record<string, unknown>> & { readonly model: string };
@@ -129,7 +131,7 @@ export function readImages({ json }: Exchange): readonly Readonly<Record<string,
 }
 
 function post(path: string, body: object): Probe {
-  return { method: "POST", path, key: "own", body };
+  return { method: "POST", path, key: "own", body, limitMs: CREATE_MS };
 }
 
 /** Fetches the first byte of a file, without a key. */

@@ -52,11 +52,11 @@ export type Exchanges = Readonly<Partial<Record<ProbeName, Exchange>>> & Readonl
 
 export const freeProbes: Readonly<Record<FreeName, Probe>> = free;
 
-/** Lists the requests for a Worker. `origins` are the user's own pages, `models` the ids that it may list. */
-export function listWorkerProbes(
-  origins: readonly string[],
-  models: readonly string[],
-): readonly (readonly [ProbeName, Probe])[] {
+/** Models that a Worker may list, for its limit. */
+const LISTED = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
+
+/** Lists the requests for a Worker. `origins` are the user's own pages. */
+export function listWorkerProbes(origins: readonly string[]): readonly (readonly [ProbeName, Probe])[] {
   const path = "/v1/chat/completions";
   return [
     ...(Object.entries(worker) as [ProbeName, Probe][]),
@@ -73,7 +73,7 @@ export function listWorkerProbes(
         },
       },
     ]),
-    ...models.map((model): [ProbeName, Probe] => [
+    ...LISTED.map((model): [ProbeName, Probe] => [
       `limit ${model}`,
       { method: "POST", path, key: "own", body: { model, messages: [], max_tokens: 1_000_000_000 } },
     ]),

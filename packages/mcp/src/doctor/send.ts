@@ -11,6 +11,8 @@ export interface Probe {
   readonly key: "own" | "none" | "wrong";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
+  /** Time for the whole response, in milliseconds. @default 20,000 */
+  readonly limitMs?: number;
 }
 
 /** A response, or the reason why there is none. */
@@ -81,7 +83,7 @@ interface Tapped {
   lastAt: number;
 }
 
-/** Creates a sender. Its requests end after 20 s without a response; those of `fetch` end by the client's limits. */
+/** Creates a sender. The requests of `fetch` have no limit of time but the client's. */
 export function createSender({ address, key, fetch, clock, signal }: SenderOptions): Sender {
   const recordings: Recording[] = [];
   let unreachable: Error | undefined;
@@ -115,7 +117,7 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
     return sendOnce(probe);
   }
 
-  async function sendOnce({ method, path, key: wanted, headers, body }: Probe): Promise<Exchange> {
+  async function sendOnce({ method, path, key: wanted, headers, body, limitMs = PROBE_MS }: Probe) {
     const given = { own: key, none: undefined, wrong: WRONG_KEY }[wanted];
     const request = new Request(BASE_URL + path, {
       method,
@@ -125,7 +127,7 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
         ...headers,
       },
       body: body ? JSON.stringify(body) : null,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
     });
     try {
       const response = await fetchTapped(request);
@@ -133,7 +135,7 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const [partial] = tapped.splice(0);
-      return toExchange(partial, describeFailure(error));
+      return toExchange(partial, describeFailure(error, limitMs));
     }
     return toExchange(tapped.splice(0)[0]);
   }
@@ -167,8 +169,9 @@ function toExchange(tapped: Tapped | undefined, failure?: string): Exchange {
 }
 
 /** Names the cause of a failed `fetch`, whose own message is only "fetch failed". */
-function describeFailure(error: unknown): string {
-  if (error instanceof DOMException && error.name === "TimeoutError") return "no response within 20 s";
+function describeFailure(error: unknown, limitMs: number): string {
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return `no response within ${limitMs / 1000} s`;
   const { cause } = error as { cause?: { code?: string } };
   if (cause?.code === "ECONNREFUSED") return "nothing listens there";
   if (cause?.code === "ENOTFOUND" || cause?.code === "EAI_AGAIN") return "there is no such host";
