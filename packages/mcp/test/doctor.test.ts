@@ -122,6 +122,20 @@ describe("sluice doctor --spend", () => {
     expect(JSON.parse(out).tokens).toBeLessThanOrEqual(600);
   });
 
+  test("sends no more to a model that has used its tokens", async () => {
+    const { doctor, emulator } = openEmulator({ differs: ["max-tokens"] });
+    await doctor(["--spend", "chat"]);
+    const chats = emulator.requests.filter(({ status, method }) => status === 200 && method === "POST");
+    expect(chats).toHaveLength(3);
+  });
+
+  test("does not call a stream buffered that a fast server writes at once", async () => {
+    const { doctor } = openEmulator({ differs: ["unbuffered"], speed: Number.POSITIVE_INFINITY });
+    const { out, code } = await doctor(["--spend", "chat"]);
+    expect(out).toContain("\n  unbuffered: the stream was too fast to tell\n");
+    expect(code).toBe(0);
+  });
+
   test("chats with one model of another server", async () => {
     const { doctor, emulator } = openEmulator();
     await doctor(["--spend", "chat", "--model", "delta-5.3"]);
@@ -132,8 +146,10 @@ describe("sluice doctor --spend", () => {
   });
 
   test("names the price of images and videos from the app's table first", async () => {
-    const { doctor } = openEmulator();
+    const { doctor, emulator } = openEmulator();
     const { err } = await doctor(["--spend", IMAGE, "--spend", VIDEO, "--prices", writePrices()]);
+    // the last query is the first that sees the end
+    expect(emulator.requests.filter(({ path }) => /generations\/task-/.test(path)).length).toBeLessThan(20);
     expect(err).toMatch(
       `May be charged: 1 image of ${IMAGE}, 0.03 EUR\nMay be charged: 1 video of ${VIDEO}, 0.04 EUR\nThe video task`,
     );

@@ -97,7 +97,6 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
         throw error;
       }),
   });
-  if (key !== undefined) recorder.redactor.add(key);
   const tapped: Tapped[] = [];
   return {
     send,
