@@ -25,7 +25,7 @@ interface HitRow {
 const FIND = {
   // in this order, rows come newest first out of the full-text index, and the limit ends its reading
   sqlite: `SELECT r.doc, c.collection, r.record, r.bytes FROM sync_docs d
-    CROSS JOIN sync_records r ON r.doc = d.rowid AND r.key = ?
+    CROSS JOIN sync_records r INDEXED BY sync_records_by_doc ON r.doc = d.rowid AND r.key = ?
     CROSS JOIN sync_collections c ON c.key = r.key AND c.id = r.collection
     WHERE d.sync_docs MATCH ? AND d.rowid < ? ORDER BY d.rowid DESC LIMIT ?`,
   // the words alone: Postgres could prefer the index of documents, and read them all
@@ -47,8 +47,12 @@ export const search = reading("search", async (reader: Reader, input: SearchInpu
   const rows = found.slice(0, countShown(found, input.limit));
   if (rows.length === 0) return { hits: [], after: null };
   const docs = rows.map(({ doc }) => doc);
+  const selected = `WHERE key = ? AND doc IS NOT NULL AND doc IN (${docs.map(() => "?").join(", ")})`;
   const values = await query<{ doc: number; value: string }>(
-    `SELECT doc, value FROM sync_records WHERE key = ? AND doc IN (${docs.map(() => "?").join(", ")})`,
+    {
+      sqlite: `SELECT doc, value FROM sync_records INDEXED BY sync_records_by_doc ${selected}`,
+      postgres: `SELECT doc, value FROM sync_records ${selected}`,
+    },
     ...[key, ...docs],
   );
   const valueOfDoc = new Map(values.map(({ doc, value }) => [doc, value]));

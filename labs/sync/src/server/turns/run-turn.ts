@@ -84,6 +84,7 @@ function holdLease(
 ): Lease {
   const controller = new AbortController();
   let isLost = false;
+  let isEnded = false;
   let stopped: TurnEnd | undefined;
   let renewedAt = performance.now();
   const stop = (end: TurnEnd) => {
@@ -94,6 +95,7 @@ function holdLease(
     const askedAt = performance.now();
     try {
       const { isOwner, isStopped } = await host.run(key, renew, input);
+      if (isEnded) return;
       if (isOwner) renewedAt = askedAt;
       else isLost = true;
       if (isStopped) stop(STOPPED);
@@ -123,6 +125,7 @@ function holdLease(
     },
     abort: () => controller.abort(),
     end() {
+      isEnded = true;
       unsubscribe();
       clearInterval(timer);
       clearTimeout(late);
@@ -161,14 +164,17 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
   });
   const steps = path.filter(({ turn }) => turn === input.turn).length;
   const { chat, failures } = openChat(parts, storage, steps);
+  let late: ReturnType<typeof setTimeout> | undefined;
+  let stop = () => {};
+  // a tool that ignores its signal does not hold the end of its turn
   const stopped = new Promise<undefined>((resolve) => {
-    const stop = () => {
+    stop = () => {
       chat.stop();
-      setTimeout(() => resolve(undefined), STOP_MS);
+      late = setTimeout(() => resolve(undefined), STOP_MS);
     };
-    if (lease.signal.aborted) stop();
-    else lease.signal.addEventListener("abort", stop, { once: true });
   });
+  if (lease.signal.aborted) stop();
+  else lease.signal.addEventListener("abort", stop);
   try {
     const turn = await Promise.race([isFirst ? chat.retry() : decideCalls(chat, calls), stopped]);
     await within(WRITE_MS, storage.waitFor(matchShown(chat)));
@@ -178,6 +184,8 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
     if (lease.stopped) return lease.stopped;
     return turn ? createEnd(turn, chat) : STOPPED;
   } finally {
+    lease.signal.removeEventListener("abort", stop);
+    clearTimeout(late);
     chat.close();
   }
 }
