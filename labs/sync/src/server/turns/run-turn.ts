@@ -165,16 +165,16 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
   const steps = path.filter(({ turn }) => turn === input.turn).length;
   const { chat, failures } = openChat(parts, storage, steps);
   let late: ReturnType<typeof setTimeout> | undefined;
-  let stop = () => {};
-  // a tool that ignores its signal does not hold the end of its turn
+  let giveUp = (_: undefined) => {};
   const stopped = new Promise<undefined>((resolve) => {
-    stop = () => {
-      chat.stop();
-      late = setTimeout(() => resolve(undefined), STOP_MS);
-    };
+    giveUp = resolve;
   });
+  const stop = () => {
+    chat.stop();
+    late = setTimeout(giveUp, STOP_MS, undefined);
+  };
   if (lease.signal.aborted) stop();
-  else lease.signal.addEventListener("abort", stop);
+  else lease.signal.addEventListener("abort", stop, { once: true });
   try {
     const turn = await Promise.race([isFirst ? chat.retry() : decideCalls(chat, calls), stopped]);
     await within(WRITE_MS, storage.waitFor(matchShown(chat)));
