@@ -1,7 +1,6 @@
 import { mergeRecords } from "@sluice/stores";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mergeRecords } from "../../packages/stores/src/chat/merge-records.js";
 import { readRuns } from "../support/seed.js";
 
 const outcomes = ["complete", "stopped", "error", "truncated", "interrupted", "tool-calls"] as const;

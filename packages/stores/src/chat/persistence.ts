@@ -1,12 +1,12 @@
 import { getClientStorage } from "../storage/client-storage.js";
 import { LEAF } from "./records.js";
-import { createResponseKeys, createResponseKeys } from "./response-keys.js";
-import type { StoredThread, StoredThread } from "./stored-thread.js";
-import { createTabCoordination, createTabCoordination } from "./tab-coordination.js";
-import { createThreadReader, createThreadReader } from "./thread-reader.js";
-import type { ThreadRecords, ThreadRecords } from "./thread-records.js";
-import { createThreadWriter, createThreadWriter } from "./thread-writer.js";
-import { createTabLocks, createTabLocks, type WorkLocks } from "./work-locks.js";
+import { createResponseKeys } from "./response-keys.js";
+import type { StoredThread } from "./stored-thread.js";
+import { createTabCoordination } from "./tab-coordination.js";
+import { createThreadReader } from "./thread-reader.js";
+import type { ThreadRecords } from "./thread-records.js";
+import { createThreadWriter } from "./thread-writer.js";
+import { createTabLocks } from "./work-locks.js";
 
 /**
  * Creates the records of one thread: reads the thread, writes its changes, and coordinates with other tabs which of them

@@ -45,6 +45,7 @@ import type { CallDecision } from "./runner.js";
 import { createStorageSession, type StorageSession } from "./storage-session.js";
 import type { StoredThread } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
+import type { ThreadRecords } from "./thread-records.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 import {
   BUSY,
