@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import { describe } from "./check-connection.js";
 import { type Check, type Checks, combine, differs, type Finding, holds, unclear } from "./findings.js";
 import { type MediaRun, readImages, readTask } from "./media.js";
