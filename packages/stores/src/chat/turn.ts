@@ -15,8 +15,8 @@ import {
 import type { ChatStoreOptions } from "./options.js";
 import { createRequest } from "./request.js";
 import { createResponse, type Response } from "./response.js";
+import type { StorageSession } from "./session.js";
 import type { ChatState } from "./state.js";
-import type { StorageSession } from "./storage-session.js";
 import type { Thread } from "./thread.js";
 import type { ToolCalls } from "./tool-calls.js";
 import { createElsewhereError, toTurnError } from "./turn-ends.js";
