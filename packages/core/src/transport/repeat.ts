@@ -15,8 +15,7 @@ import { getPauses } from "./pauses.js";
 import { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange, Outgoing } from "./send.js";
 
-export { createAPIError } from "./api-error.js";
-export { readRefusal } from "./refusal.js";
+export { createRefusal, readRefusal } from "./refusal.js";
 export { requestOnce } from "./request-once.js";
 
 // loaded after the first failed attempt

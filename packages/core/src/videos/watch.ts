@@ -4,6 +4,7 @@ import type { Polled } from "../tasks/merge-pushed.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { readArchiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
+import { sendDelete } from "../transport/send-delete.js";
 import { createTaskPath } from "../transport/task-path.js";
 import { addDetails, isGatewayError, TaskError } from "../vocabulary/errors.js";
 import type {
@@ -88,9 +89,7 @@ export function watchVideoTask(
 /** Tells a proxy that watches a task that the user has removed it. Sends nothing without such a proxy. */
 export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskHandle): void {
   if (!watchedBy) return;
-  const path = `${createVideoTaskPath(id)}/events`;
-  // the task is removed locally, even if the proxy is unreachable
-  import("./dismiss.js").then(({ dismissTask }) => dismissTask(client, path)).catch(() => {});
+  void sendDelete(client, `${createVideoTaskPath(id)}/events`);
 }
 
 /** Polls once. The response offers `video-events` if a proxy pushes changes. */
