@@ -88,7 +88,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const sync = createSync(client, copy, connection);
 
   const storage: RemoteStorage = {
-    loadChats: customStorage(base).loadChats,
+    openChat: customStorage(base).openChat,
     async read(collection) {
       const synced = findSynced(collection);
       return synced === undefined ? local.read(collection) : copy.read(use(synced));

@@ -14,6 +14,7 @@ import {
   type RequestOptions,
   send,
 } from "../transport/send.js";
+import { sendDelete } from "../transport/send-delete.js";
 import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
@@ -29,7 +30,6 @@ import {
 import { createStreamParser } from "./protocol/stream-parser.js";
 import { createStreamPath } from "./protocol/stream-path.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
-import { stopStored } from "./stop-stored.js";
 
 /** Origin of a response: a request, or the proxy that stores it. */
 export interface ResponseSource {
@@ -274,8 +274,7 @@ function stopAtProxy(
   headers: RequestOptions["headers"],
 ): void {
   const path = createStreamPath(response?.headers.get("x-stream-id"));
-  if (path)
-    void loadRepeats().then((loaded) => loaded && stopStored(loaded.requestOnce, client, path, headers));
+  if (path) void sendDelete(client, path, headers);
 }
 
 /** Describes a body without a response by code that is loaded for errors only. */
@@ -285,8 +284,7 @@ async function createRefusal(
 ): Promise<Error> {
   const loaded = await loadRepeats();
   return (
-    loaded?.createAPIError({ status: 200 }, body, context) ??
-    createPlainError(200, body, context.requestId, context.fields)
+    loaded?.createRefusal(body, context) ?? createPlainError(200, body, context.requestId, context.fields)
   );
 }
 

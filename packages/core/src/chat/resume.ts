@@ -4,11 +4,10 @@ import type { HeadersInput } from "../transport/headers.js";
 import { getPauses } from "../transport/pauses.js";
 import type { BodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
-import { requestOnce } from "../transport/request-once.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
+import { sendDelete } from "../transport/send-delete.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
 import { createStreamPath } from "./protocol/stream-path.js";
-import { stopStored } from "./stop-stored.js";
 import {
   createEventCursor,
   type Lost,
@@ -174,7 +173,7 @@ function openResumedBytes(
     },
     stop() {
       const path = createStreamPath(id);
-      if (path) void stopStored(requestOnce, client, path, headers);
+      if (path) void sendDelete(client, path, headers);
       id = undefined;
     },
   };

@@ -63,3 +63,8 @@ function readRetryAfter({ headers }: Response): number | undefined {
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
 }
+
+/** Creates the error of a body with status 200 that contains no response. */
+export function createRefusal(body: string, context: Parameters<typeof createAPIError>[2]): APIError {
+  return createAPIError({ status: 200 }, body, context);
+}

@@ -15,11 +15,12 @@ import { getPauses } from "./pauses.js";
 import { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange, Outgoing } from "./send.js";
 
-export { createAPIError } from "./api-error.js";
-export { readRefusal } from "./refusal.js";
+export { createRefusal, readRefusal } from "./refusal.js";
 export { requestOnce } from "./request-once.js";
 
 // loaded after the first failed attempt
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** A request after its first failed attempt. */
 export interface Repetition {
@@ -118,8 +119,8 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 }
 
 /**
- * Adds CORS advice to a failure across origins, because browsers do not report the reason. On a local page, where a
- * developer sees it, two requests to the server confirm the reason.
+ * Adds CORS advice to a failure across origins, because browsers do not report the reason. On a local page in
+ * development, two requests to the server confirm the reason.
  */
 export async function explain(
   error: ConnectionError,
@@ -129,12 +130,17 @@ export async function explain(
   const health = resolveAddress(client, HEALTH_PATH);
   const { origin } = new URL(health);
   if (error.billing === "none" || !page || origin === page) return;
-  const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  // a custom `fetch` may reach another server than the platform's `fetch`
-  if (!client.hasOwnFetch && isLocal && (await isOriginRefused(health)))
-    Object.assign(error, { reason: "origin-refused" });
+  try {
+    // a custom `fetch` may reach another server than the platform's `fetch`
+    if (process.env.NODE_ENV !== "production" && !client.hasOwnFetch && LOCAL.test(hostname))
+      if (await isOriginRefused(health)) Object.assign(error, { reason: "origin-refused" });
+  } catch {
+    // a page without a bundler lacks `process`
+  }
   error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }
+
+const LOCAL = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
 /**
  * Returns true if a server is reachable but rejects the page's origin: without CORS, a page may send requests but not

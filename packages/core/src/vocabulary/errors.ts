@@ -222,7 +222,7 @@ export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
   override readonly billing: Billing;
   /**
-   * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set on a local page,
+   * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set in development on a local page,
    * `http://localhost`. Absent for other reasons, which browsers do not report.
    */
   declare readonly reason?: "origin-refused";

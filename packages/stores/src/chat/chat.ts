@@ -7,8 +7,8 @@ import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { TurnRunner } from "./runner.js";
 import type { RunningTurn } from "./running-turn.js";
+import { isRestoring, type StorageSession } from "./session.js";
 import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
-import { isRestoring, type StorageSession } from "./storage-session.js";
 import type { Thread } from "./thread.js";
 
 /** Returns the options at the time of their use. */

@@ -2,6 +2,7 @@ import type { RecordStorage } from "@sluice/core";
 import { openIndexedDBStorage } from "../storage/indexed-db.js";
 import { openMemoryStorage } from "../storage/memory.js";
 import { openWebStorage, type WebStorage } from "../storage/web.js";
+import { createStorageSession } from "./storage-session.js";
 
 /*
  * The storages of apps. Their code is in other files, because `signOut` also loads it later. Otherwise esbuild would load
@@ -13,14 +14,12 @@ import { openWebStorage, type WebStorage } from "../storage/web.js";
  * {@link customStorage} with your own.
  */
 export interface ChatStorage extends RecordStorage {
-  /** Loads the code that stores chats, so that a page without a storage does not contain it. Only chats call it. */
-  readonly loadChats: () => Promise<unknown>;
+  /** Opens the storage for a chat. It brings the code, so that a page without a storage does not contain it. */
+  readonly openChat: (chat: never) => unknown;
 }
 
 /** The field of {@link ChatStorage} that all storages of this package share. */
-export const storesChats: Pick<ChatStorage, "loadChats"> = {
-  loadChats: () => import("./persistence.js"),
-};
+export const storesChats: Pick<ChatStorage, "openChat"> = { openChat: createStorageSession };
 
 /**
  * Creates a storage in IndexedDB, with as much space as the browser allows, mostly gigabytes. `watch` reports writes of

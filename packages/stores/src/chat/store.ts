@@ -42,7 +42,8 @@ import { getOpenChats } from "./open-chats.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import type { CallDecision } from "./runner.js";
-import { createStorageSession, type StorageSession } from "./storage-session.js";
+import { noStorage, type StorageSession } from "./session.js";
+import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
 import type { StoredThread } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
@@ -84,16 +85,10 @@ function createChat(client: Client, own: ReadOptions): Chat {
   const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
-  if (records && typeof records.loadChats !== "function")
+  if (records && typeof records.openChat !== "function")
     throw new ConfigurationError("storage: can't store chats; give customStorage(storage)");
   assertId(id);
-  const storage = createStorageSession(
-    client,
-    records,
-    (from) => loadThreadRecords(chat, { storage: from, collection: `chat/${id}`, initial }),
-    () => chat.store.flush(),
-    () => forget(chat),
-  );
+  const storage = records ? openSession(records) : noStorage;
   const thread = createThread((messageId, message) => {
     storage.records?.noteChange(messageId, message);
     // a queued message leaves the queue with the write that adds it to the thread
@@ -136,24 +131,27 @@ function createChat(client: Client, own: ReadOptions): Chat {
     }),
   });
   return chat;
-}
 
-type Persistence = typeof import("./persistence.js");
-
-/** Opens a thread in a storage, which brings the code. */
-async function loadThreadRecords(
-  chat: Chat,
-  location: Pick<StoredThread, "collection" | "initial"> & { readonly storage: ChatStorage },
-): Promise<ThreadRecords> {
-  const [persistence] = await Promise.all([location.storage.loadChats(), loadRunner(chat)]);
-  const { createThreadRecords } = persistence as Persistence;
-  return createThreadRecords({
-    ...chat,
-    ...location,
-    isRunning: () => chat.turn !== undefined,
-    onMerge: () => showMerged(chat),
-    resume: (message) => resumeInterrupted(chat, message),
-  });
+  function openSession(from: ChatStorage): StorageSession {
+    const openChat = from.openChat as (context: SessionContext) => StorageSession;
+    return openChat({
+      client,
+      async describe() {
+        await loadRunner(chat);
+        return {
+          ...chat,
+          storage: from,
+          collection: `chat/${id}`,
+          initial,
+          isRunning: () => chat.turn !== undefined,
+          onMerge: () => showMerged(chat),
+          resume: (message) => resumeInterrupted(chat, message),
+        };
+      },
+      onRead: () => chat.store.flush(),
+      forget: () => forget(chat),
+    });
+  }
 }
 
 /** Creates the methods of a chat, for a caller with its own options. */
