@@ -1,5 +1,5 @@
 import { type Client, createClient, type Tool } from "@sluice/core";
-import { type ChatStore, type ChatStoreOptions, type ChatTurn, createChatStore } from "@sluice/stores";
+import { type ChatStore, type ChatStoreOptions, type ChatTurn, createChatStore, customStorage } from "@sluice/stores";
 import type { JobContext } from "@sluice/worker-proxy";
 import { innerWay } from "@sluice/worker-proxy/internal";
 import { job } from "../define.js";
@@ -214,7 +214,7 @@ function openChat<Env>(
   const options = {
     // locks of a chat have its id: no two runs share one
     id: input.owner,
-    storage,
+    storage: customStorage(storage),
     model,
     params,
     tools: createTools(setup, about).map((tool) => logTool(tool, log)),
