@@ -139,6 +139,7 @@ const emulator: Names<EmulatorOptions> = {
   origin: undefined,
   cors: false,
   strict: false,
+  differs: undefined,
   maxRequests: 1,
   state: new Map(),
 };

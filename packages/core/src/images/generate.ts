@@ -8,7 +8,7 @@ import { checkImageRequest } from "./schema.js";
 
 /** Ten minutes: an image takes minutes, and a sequence several times that. */
 const FIRST_CHUNK_MS = 600_000;
-/** Assumed lifetime of a link, in milliseconds: the gateway reports none. */
+/** Assumed lifetime of a link, in milliseconds: the gateway reports none (wire, 3.14). */
 const DAY_MS = 86_400_000;
 
 /** A generated image. */

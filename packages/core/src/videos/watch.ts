@@ -15,7 +15,7 @@ import type {
 } from "../vocabulary/video-task.js";
 import { parseVideoTask } from "./read-task.js";
 
-/** Assumed lifetime of a link, in milliseconds, if the gateway reports none. */
+/** Assumed lifetime of a link, in milliseconds, if the gateway reports none (wire, 3.14). */
 const DAY_MS = 86_400_000;
 /** Number of additional polls after a success without a URL. */
 const RESULT_POLLS = 3;

@@ -17,6 +17,7 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   --script <file>        replies and faults of your own, as JSON
   --cors                 answer pages of other origins too
   --strict               refuse also what the specification does not list
+  --differs <names>      assumptions of the client to break, with commas
   --record <gateway>     address of the gateway to record
   --recordings <folder>  folder of the recorded exchanges
   --quiet                print no line for each request
@@ -36,6 +37,7 @@ const options = {
   script: { type: "string" },
   cors: { type: "boolean", default: false },
   strict: { type: "boolean", default: false },
+  differs: { type: "string" },
   record: { type: "string" },
   recordings: { type: "string" },
   quiet: { type: "boolean", default: false },
@@ -57,6 +59,8 @@ export interface Arguments {
   readonly script: string | undefined;
   readonly cors: boolean;
   readonly strict: boolean;
+  /** Names of assumptions to break, not yet checked. */
+  readonly differs: readonly string[];
   /** URL of the gateway to record. Empty for other tasks. */
   readonly gateway: string;
   /** Folder of the recordings. Empty for tasks without recordings. */
@@ -70,8 +74,22 @@ export interface Arguments {
 export function parseArguments(args: readonly string[]): Arguments {
   const [own, command] = splitAt("--", args);
   const { values, positionals } = parseArgs({ args: own, options, allowPositionals: true });
-  const { port, host, key, speed, script, cors, strict, record, recordings, quiet, faults, version, help } =
-    values;
+  const {
+    port,
+    host,
+    key,
+    speed,
+    script,
+    cors,
+    strict,
+    differs,
+    record,
+    recordings,
+    quiet,
+    faults,
+    version,
+    help,
+  } = values;
   const [verb, folder, ...more] = positionals;
   if (verb !== undefined && (verb !== "check" || folder === undefined || more.length > 0))
     throw new Error(
@@ -95,7 +113,7 @@ export function parseArguments(args: readonly string[]): Arguments {
               ? "replay"
               : "emulate";
   if (task !== "emulate")
-    for (const [name, given] of Object.entries({ key, script, cors, strict, " <command>": command }))
+    for (const [name, given] of Object.entries({ key, script, cors, strict, differs, " <command>": command }))
       if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
   return {
     task,
@@ -106,6 +124,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     script,
     cors,
     strict,
+    differs: differs?.split(",").map((name) => name.trim()) ?? [],
     gateway: record ?? "",
     folder: folder ?? recordings ?? "",
     command,

@@ -203,7 +203,7 @@ const deltaRequest = v.object({
   tool_choice: toolChoice,
 });
 
-/** The fields of `delta-5.3` that the spec does not name. */
+/** The fields of `delta-5.3` that the spec does not name (wire, 1.31). */
 const deltaAssumed = v.object({
   temperature: v.optional(between(0, delta.temperature)),
   top_p: v.optional(between(0, 1)),
