@@ -325,7 +325,7 @@ describe("sluice video", () => {
 describe("The exit code", () => {
   test.each([
     [2, [] as string[], "Name a command: sluice chat, sluice image or sluice video."],
-    [2, ["paint"], "There is no command paint; there are chat, image, video, mcp, completion"],
+    [2, ["paint"], "There is no command paint; there are chat, image, video, doctor, mcp, completion"],
     [2, ["paint", "--help"], "There is no command paint; there are"],
     [2, ["vidoe"], "did you mean `video`?"],
     [2, ["chat"], 'Ask something: sluice chat "Why is the sky blue?"'],
@@ -401,7 +401,17 @@ const shortWaits = {
 test("Help names each command, each code and the environment, and completion each option", async () => {
   const { runSluice } = await openEmulator();
   const { out } = await runSluice(["--help"]);
-  for (const name of ["chat", "image", "video", "mcp", "completion", "GATEWAY_API_KEY", "PROXY_TOKEN", "130"])
+  for (const name of [
+    "chat",
+    "image",
+    "video",
+    "doctor",
+    "mcp",
+    "completion",
+    "GATEWAY_API_KEY",
+    "PROXY_TOKEN",
+    "130",
+  ])
     expect(out).toContain(name);
   for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   for (const shell of ["bash", "zsh", "fish"]) {

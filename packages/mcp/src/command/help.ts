@@ -26,6 +26,13 @@ export const commands: Readonly<Record<string, CommandHelp>> = {
     ],
     options: ["model", "set", "out", "no-wait", "resume", "json"],
   },
+  doctor: {
+    usage: [
+      ["sluice doctor <address>", "checks a gateway or a Worker, for free"],
+      ["sluice doctor --spend chat", "also chats: 200 tokens of each model"],
+    ],
+    options: ["spend", "prices", "model", "origin", "behind", "write", "dry-run", "json"],
+  },
   mcp: {
     usage: [["sluice mcp", "a server of tools for agents (MCP)"]],
     options: ["models", "folder"],
@@ -47,6 +54,12 @@ const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> 
   resume: ["<id>", "the id of a task that was started before"],
   models: ["<ids>", "models that get a tool, with commas (default: all)"],
   folder: ["<folder>", "folder of the files and of the record of paid calls"],
+  spend: ["<what>", "chat, or an image or video model; it is charged"],
+  prices: ["<file>", "your prices, for --spend of images and videos"],
+  origin: ["<page>", "a page of yours that may call the Worker"],
+  behind: ["<address>", "the emulator behind the Worker, to see an abort"],
+  write: ["<folder>", "report, and recordings for the emulator"],
+  "dry-run": ["", "prints the requests, and sends none"],
   json: ["", "one JSON value on the output, for programs"],
   "base-url": ["<address>", "the gateway or a proxy (default: $GATEWAY_URL)"],
   version: ["", "the version"],
@@ -60,6 +73,11 @@ const ENVIRONMENT = `Environment:
   GATEWAY_API_KEY   key of the gateway, never an argument: others can see those
   PROXY_TOKEN       token for a proxy, which has the key itself
 `;
+
+/** Options that mean something else for one command. */
+const OWN_OPTIONS: Readonly<Record<string, typeof OPTIONS>> = {
+  doctor: { model: ["<id>", "the only model for --spend chat (default: all)"] },
+};
 
 /** Exit codes. A code with a third field belongs to one command. */
 const CODES: readonly (readonly [code: string, text: string, command?: string])[] = [
@@ -78,8 +96,16 @@ const CODES: readonly (readonly [code: string, text: string, command?: string])[
   ["130", "stopped by Ctrl+C before anything was sent, or while a video is made"],
 ];
 
+const DOCTOR_CODES: typeof CODES = [
+  ["0", "all that was checked holds"],
+  ["1", "an assumption does not hold, or nothing responds"],
+  ["2", "a mistake in the arguments; nothing was sent"],
+  ["130", "stopped by Ctrl+C"],
+];
+
 function formatCodes(command?: string): string {
-  const rows = CODES.filter(([, , only]) => !only || !command || only === command);
+  const codes = command === "doctor" ? DOCTOR_CODES : CODES;
+  const rows = codes.filter(([, , only]) => !only || !command || only === command);
   return `It ends with\n${rows.map(([code, text]) => `  ${code.padEnd(3)} ${text}\n`).join("")}`;
 }
 
@@ -102,7 +128,7 @@ Without a key and free of charge, from the emulator's package:
 export function createCommandHelp(command: string): string {
   const { options = [] } = commands[command] ?? {};
   if (command === "completion") return `${formatUsage([command])}\n`;
-  return `${formatUsage([command])}\n\n${formatOptions([...options, ...common])}\n\n${ENVIRONMENT}${command === "mcp" ? "" : `\n${formatCodes(command)}`}`;
+  return `${formatUsage([command])}\n\n${formatOptions([...options, ...common], OWN_OPTIONS[command])}\n\n${ENVIRONMENT}${command === "mcp" ? "" : `\n${formatCodes(command)}`}`;
 }
 
 /** Text of `sluice-mcp --help`. */
@@ -126,10 +152,10 @@ function formatUsage(names: readonly string[]): string {
   return formatTable(rows.map(([example, meaning]) => [example, meaning]));
 }
 
-function formatOptions(names: readonly string[]): string {
+function formatOptions(names: readonly string[], own: typeof OPTIONS = {}): string {
   return formatTable(
     names.map((name) => {
-      const [value = "", text = ""] = OPTIONS[name] ?? [];
+      const [value = "", text = ""] = own[name] ?? OPTIONS[name] ?? [];
       return [`--${name}${value && ` ${value}`}`, text];
     }),
   );

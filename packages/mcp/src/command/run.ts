@@ -41,6 +41,12 @@ export async function run(options: CommandOptions): Promise<number> {
       return say(options.help ?? (args.command ? createCommandHelp(args.command) : createHelp()));
     if (args.version) return say(`sluice ${formatVersion()}\n`);
     if (args.command === "completion") return say(createCompletion(args.words[0]));
+    if (args.command === "doctor") {
+      // most commands need neither the checks nor the emulator's package
+      const { runDoctor } = await import("./doctor.js");
+      const { columns } = options.out;
+      return await runDoctor({ ...options, args, err, out: { columns, write: (text) => out.write(text) } });
+    }
     const client = connect(args["base-url"], options.env, options.client, (text) => err.write(`${text}\n`));
     scrub = client.scrub;
     address = client.baseURL;

@@ -1,0 +1,177 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, createClient } from "@sluice/core";
+import { describeThrown, systemClock } from "@sluice/core/internal";
+import { models } from "@sluice/core/schemas";
+import { writeRecording } from "@sluice/emulator/recordings";
+import { estimateCost, type Prices } from "@sluice/prices";
+import { draftChats, MAX_TOKENS } from "../doctor/chats.js";
+import { diagnose, type Plan, type Report } from "../doctor/diagnose.js";
+import { formatPage, formatReport, wrap } from "../doctor/format.js";
+import { draftMedia, findKind } from "../doctor/media.js";
+import { freeProbes, listWorkerProbes } from "../doctor/probes.js";
+import type { Probe, Sender } from "../doctor/send.js";
+import type { Arguments } from "./arguments.js";
+import { type Environment, UsageError } from "./connect.js";
+import { formatJSON, type Task } from "./task.js";
+import type { Output } from "./terminal.js";
+
+/** Streams and environment of {@link runDoctor}. */
+export interface DoctorTask extends Pick<Task, "args" | "signal" | "err"> {
+  readonly out: Output;
+  readonly env: Environment;
+  /** Replacements for tests. */
+  readonly client?: { readonly fetch?: unknown; readonly clock?: Clock | undefined };
+}
+
+/** Checks an address, and returns the exit code: 1 if an assumption does not hold or nothing responds. */
+export async function runDoctor({ args, env, out, err, signal, client = {} }: DoctorTask): Promise<number> {
+  const plan = readPlan(args, env);
+  const paid = listPaid(plan, args.prices);
+  const width = out.columns ?? 80;
+  if (args["dry-run"]) {
+    out.write(formatRequests(plan));
+    return 0;
+  }
+  if (args.write !== undefined) checkEmpty(args.write);
+  for (const line of paid) err.write(`${line}\n`);
+  const fetch = (client.fetch ??
+    ((request: Request) => globalThis.fetch(request))) as typeof globalThis.fetch;
+  const [report, sender] = await diagnose(plan, {
+    fetch: (request) => fetch(request),
+    clock: client.clock ?? systemClock,
+    signal,
+    say: (text) => void err.write(`${text}\n`),
+  }).catch((error) => {
+    if (signal.aborted && paid.length > 0) err.write("What was sent until now may be charged.\n");
+    throw error;
+  });
+  out.write(sender.redact(args.json ? formatJSON(report) : formatReport(report, width)));
+  if (args.write !== undefined) {
+    writeReport(args.write, report, sender);
+    err.write(`${wrap(`Written to ${args.write}: report.md, report.json, recordings.`, width).join("\n")}\n`);
+  }
+  return report.failure !== undefined || report.rows.some(({ verdict }) => verdict === "differs") ? 1 : 0;
+}
+
+function readPlan(args: Arguments, env: Environment): Plan {
+  const { words, spend = [], origin: origins = [], behind, model } = args;
+  const { GATEWAY_API_KEY: gatewayKey, PROXY_TOKEN: token } = env;
+  const address = words[0] ?? args["base-url"] ?? env.GATEWAY_URL;
+  if (words.length > 1) throw new UsageError("Give one address: sluice doctor https://gateway.example.com");
+  if (!address)
+    throw new UsageError("Which server? Give its address: sluice doctor https://gateway.example.com");
+  if (gatewayKey && token && !behind)
+    throw new UsageError("Set GATEWAY_API_KEY for a gateway, or PROXY_TOKEN for a proxy, not both.");
+  const [chat, named] = [spend.filter((name) => name === "chat"), spend.filter((name) => name !== "chat")];
+  for (const name of named)
+    if (findKind(name) === undefined || findKind(name) === "chat")
+      throw new UsageError(
+        `--spend ${name}: give chat, or the id of an image or video model${findKind(name) ? "; --model names a chat model" : ""}.`,
+      );
+  const chatModels = Object.values(models).flatMap((row) => (row.kind === "chat" ? row.id : []));
+  if (model !== undefined && chat.length === 0) throw new UsageError("--model needs --spend chat.");
+  // with --behind, the gateway's key is that of the emulator
+  const key = token || (behind === undefined && gatewayKey) || undefined;
+  for (const one of [...origins, ...(behind === undefined ? [] : [behind])])
+    if (!URL.canParse(one)) throw new UsageError(`${one} is no address: write https://app.example.com`);
+  return {
+    address: createAddress(address, key),
+    key,
+    chats: chat.length === 0 ? [] : model === undefined ? chatModels : [model],
+    images: named.filter((name) => findKind(name) === "image"),
+    videos: named.filter((name) => findKind(name) === "video"),
+    origins,
+    behind: behind === undefined ? undefined : { address: behind.replace(/\/+$/, ""), key: gatewayKey },
+  };
+}
+
+/** Normalizes an address as `createClient` does, which also checks the key. No message contains the key. */
+function createAddress(address: string, key: string | undefined): string {
+  try {
+    const { baseURL } = createClient({ baseURL: address, ...(key !== undefined && { apiKey: key }) });
+    return new URL(baseURL).href.replace(/\/$/, "");
+  } catch (error) {
+    if (describeThrown(error).startsWith("apiKey")) throw error;
+    throw new UsageError(`${address} is no address of a server: write https://gateway.example.com`);
+  }
+}
+
+/** Describes what may be charged, before anything is sent. */
+function listPaid({ chats, images, videos }: Plan, path: string | undefined): string[] {
+  const lines = chats.map((model) => `May be charged: up to ${MAX_TOKENS} tokens of ${model}`);
+  const media = [...images, ...videos];
+  if (media.length === 0) return lines;
+  if (path === undefined)
+    throw new UsageError(
+      `--spend ${media[0]} needs your prices: --prices prices.json, a table of @sluice/prices.`,
+    );
+  const prices = readPrices(path);
+  return [
+    ...lines,
+    ...media.map((model) => {
+      const { amount, currency, missing } = estimateCost(draftMedia(model), prices);
+      if (missing.length > 0) throw new UsageError(`${path} has no price of ${model} for this request.`);
+      const what = images.includes(model) ? "1 image" : "1 video";
+      return `May be charged: ${what} of ${model}, ${amount} ${currency}`;
+    }),
+  ];
+}
+
+function readPrices(path: string): Prices {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new UsageError(`--prices ${path}: ${describeThrown(error)}`);
+  }
+}
+
+/** Lists the requests. */
+function formatRequests({ address, chats, images, videos, origins }: Plan): string {
+  const format = ({ method, path, key, headers, body }: Probe) => {
+    const credentials = { own: "your key", none: "no key", wrong: "a wrong key" }[key];
+    const origin = headers?.["origin"] ? `, from ${headers["origin"]}` : "";
+    const json = body ? `  ${JSON.stringify(body)}` : "";
+    return `${method.padEnd(4)}  ${address}${path}\n      ${credentials}${origin}${json}\n`;
+  };
+  const post = (path: string, body: object) => format({ method: "POST", path, key: "own", body });
+  const free = Object.values(freeProbes).map(format);
+  const paid = [
+    ...chats.flatMap((model) =>
+      Object.entries(draftChats(model))
+        .filter(([name]) => name !== "tool" || !/^(?:gamma|delta)/.test(model))
+        .map(([name, { request, additions }]) =>
+          post("/v1/chat/completions", {
+            ...request,
+            ...additions,
+            ...(name !== "whole" && { stream: true }),
+          }),
+        ),
+    ),
+    ...images.map((model) => post("/v1/images/generations", draftMedia(model))),
+    ...videos.map((model) => post("/v1/video/generations", draftMedia(model))),
+  ];
+  const toWorker = listWorkerProbes(origins).map(([, probe]) => format(probe));
+  const charged = paid.length > 0 ? `\nMay be charged:\n${paid.join("")}` : "";
+  return `Nothing was sent. Never charged:
+${free.join("")}
+Only to a Worker, and never charged:
+${toWorker.join("")}${charged}`;
+}
+
+/** Refuses a folder with files: the emulator would replay older recordings first. */
+function checkEmpty(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (readdirSync(folder).length === 0) return;
+  } catch (error) {
+    throw new UsageError(`--write ${folder}: ${describeThrown(error)}`);
+  }
+  throw new UsageError(`--write ${folder}: the folder has files. Give an empty or new one.`);
+}
+
+function writeReport(folder: string, report: Report, { recordings, redact }: Sender): void {
+  writeFileSync(join(folder, "report.md"), redact(formatPage(report, new Date().toISOString().slice(0, 10))));
+  writeFileSync(join(folder, "report.json"), redact(`${JSON.stringify(report, null, 2)}\n`));
+  for (const recording of recordings) writeRecording(join(folder, "recordings"), recording);
+}

@@ -1,0 +1,161 @@
+import { isRecord } from "@sluice/core/internal";
+import type { CheckedAssumption } from "@sluice/emulator/assumptions";
+import {
+  type Check,
+  type Checks,
+  combine,
+  confirm,
+  type Evidence,
+  type Finding,
+  refute,
+  skip,
+} from "./findings.js";
+import type { Exchanges } from "./probes.js";
+import type { Exchange } from "./send.js";
+
+type FreeName = Extract<
+  CheckedAssumption,
+  | `${string}-path`
+  | "no-redirect"
+  | `key-${string}`
+  | "wrong-key"
+  | "error-body"
+  | "invalid-request"
+  | "request-id"
+  | "unknown-task"
+  | "asset-lookup"
+>;
+
+/** Checks by requests that are never charged. */
+export const connectionChecks: Checks<FreeName> = {
+  "no-redirect": (evidence) => {
+    const { status, headers } = evidence.exchanges.chat;
+    return isRedirected(evidence)
+      ? refute(`${status} to ${headers.get("location") ?? "nowhere"}`)
+      : confirm();
+  },
+  "chat-path": checkPath("chat"),
+  "image-path": checkPath("image"),
+  "video-path": checkPath("video"),
+  "asset-path": checkPath("asset"),
+  "epsilon-path": checkPath("epsilon"),
+  "asset-lookup": checkPath("assetLookup"),
+  "unknown-path": (evidence) => {
+    const { unknownPath } = evidence.exchanges;
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
+    return unknownPath.status === 404 ? confirm() : refute(describe(unknownPath));
+  },
+  "key-required": ({ exchanges: { chatNoKey } }) =>
+    chatNoKey.status === 401 ? confirm() : refute(describe(chatNoKey)),
+  "wrong-key": ({ exchanges: { chatWrongKey } }) =>
+    isOneOf(chatWrongKey.status, 401, 403) ? confirm() : refute(describe(chatWrongKey)),
+  "key-accepted": (evidence) => {
+    if (!evidence.hasKey) return describeRefusal(evidence);
+    return isKeyRefused(evidence) ? refute(describe(evidence.exchanges.chat)) : confirm();
+  },
+  "error-body": ({ exchanges: { chat, chatNoKey, image, video } }) => {
+    const errors = [chat, chatNoKey, image, video].filter(({ status = 0 }) => status >= 400);
+    return combine(
+      errors.map((error) => (readMessage(error) === undefined ? refute(describe(error)) : confirm())),
+      "no request was refused",
+    );
+  },
+  "invalid-request": (evidence) => {
+    const { chat, image, video, asset } = evidence.exchanges;
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
+    const findings = [chat, image, video, asset].flatMap((exchange) => {
+      if (isOneOf(exchange.status, undefined, 404, 405)) return [];
+      return isBetween(exchange.status, 400, 499) ? confirm() : refute(describe(exchange));
+    });
+    return combine(findings, "no endpoint read the request");
+  },
+  "request-id": ({ exchanges: { chat } }) =>
+    chat.headers.has("x-request-id") ? confirm() : refute("no `x-request-id`"),
+  "unknown-task": (evidence) => {
+    const { task } = evidence.exchanges;
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
+    if (checkPath("video")(evidence).verdict !== "holds") return skip("there are no videos");
+    return isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task));
+  },
+};
+
+function describeRefusal({ hasKey }: Evidence): Finding {
+  return skip(
+    hasKey ? "the server refuses the key" : "no key is set: GATEWAY_API_KEY, or PROXY_TOKEN for a proxy",
+  );
+}
+
+function checkPath(name: PathName): Check {
+  return (evidence) => {
+    const exchange = evidence.exchanges[name];
+    if (isKeyRefused(evidence)) return describeRefusal(evidence);
+    if (exchange.status === undefined && exchange.failure?.startsWith("not sent"))
+      return skip(exchange.failure);
+    if (hasPath(evidence.exchanges, name)) return confirm();
+    const isClosed = evidence.kind === "worker" && exchange.status === 404 && name !== "chat";
+    if (isClosed) return skip("the Worker does not open this route");
+    return refute(exchange.status === 404 ? "404, as for an unknown path" : describe(exchange));
+  };
+}
+
+type PathName = "chat" | "image" | "video" | "asset" | "assetLookup" | "epsilon";
+
+/** Checks if an endpoint exists: its response must not be that of an unknown path, nor a page. */
+export function hasPath(exchanges: Exchanges, name: PathName): boolean {
+  const { status, headers, json } = exchanges[name];
+  const unknown = name === "epsilon" ? exchanges.unknownPath : exchanges.unknownPost;
+  if (status === undefined || isOneOf(status, 405, 501)) return false;
+  if (status === 404 && isSameError(exchanges[name], unknown)) return false;
+  return isRecord(json) || !(isBetween(status, 200, 399) || /html/.test(headers.get("content-type") ?? ""));
+}
+
+/** Checks if the server refuses the user's key, or a request without one, before it reads anything else. */
+export function isKeyRefused({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
+  // a Worker refuses a request without a model in the same way as one with a model that is not listed
+  const isAboutModel = readError(chat)?.["code"] === "model_not_allowed";
+  return isOneOf(chat.status, 401, 403) && !isAboutModel;
+}
+
+export function isRedirected({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
+  return isBetween(chat.status, 300, 399);
+}
+
+function isSameError(one: Exchange, other: Exchange): boolean {
+  const [code, otherCode] = [readError(one)?.["code"], readError(other)?.["code"]];
+  if (code !== undefined || otherCode !== undefined) return code === otherCode;
+  // messages name the path, and some bodies have a time
+  const normalize = ({ text }: Exchange) => text.replace(/\/[\w/.-]+|\d+/g, "");
+  return normalize(one) === normalize(other);
+}
+
+/** Returns the `error` object of a body. */
+export function readError({ json }: Exchange): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(json) && isRecord(json["error"]) ? json["error"] : undefined;
+}
+
+function readMessage(exchange: Exchange): string | undefined {
+  const message = readError(exchange)?.["message"];
+  return typeof message === "string" ? message : undefined;
+}
+
+const MAX_SHOWN = 100;
+
+/** Describes a response in a few words: `400: The body is empty.` */
+export function describe(exchange: Exchange): string {
+  const { status, headers, text, failure } = exchange;
+  if (status === undefined) return failure ?? "no response";
+  const type = headers.get("content-type")?.replace(/;.*/, "");
+  const flat = isRecord(exchange.json) ? exchange.json["message"] : undefined;
+  const said = readMessage(exchange) || (typeof flat === "string" && flat);
+  const words = said || (type === "text/html" ? "a page" : text.trim() || type);
+  const short = words && words.length > MAX_SHOWN ? `${words.slice(0, MAX_SHOWN)}…` : words;
+  return `${status}${short ? `: ${short.replace(/\s+/g, " ")}` : ""}${failure ? ` (${failure})` : ""}`;
+}
+
+export function isOneOf(value: unknown, ...values: readonly unknown[]): boolean {
+  return values.includes(value);
+}
+
+function isBetween(status: number | undefined, min: number, max: number): boolean {
+  return status !== undefined && status >= min && status <= max;
+}

@@ -1,0 +1,188 @@
+import { type Clock, createClient } from "@sluice/core";
+import { isRecord } from "@sluice/core/internal";
+import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
+import { type ChatRun, runChats } from "./chats.js";
+import { chatChecks } from "./check-chats.js";
+import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-connection.js";
+import { mediaChecks } from "./check-media.js";
+import { workerChecks } from "./check-worker.js";
+import { type Check, type Evidence, type Finding, type ServerKind, skip } from "./findings.js";
+import { countAborts, seeAbort } from "./journal.js";
+import { type MediaRun, runImage, runVideo } from "./media.js";
+import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
+import { BASE_URL, createSender, type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
+import { chooseSettings, type Settings } from "./settings.js";
+
+/** What {@link diagnose} may send, and where. */
+export interface Plan {
+  /** Base URL without a slash at its end. */
+  readonly address: string;
+  readonly key: string | undefined;
+  /** Models to chat with. Each costs up to 200 tokens. */
+  readonly chats: readonly string[];
+  readonly images: readonly string[];
+  readonly videos: readonly string[];
+  /** The user's own pages. */
+  readonly origins: readonly string[];
+  /** The emulator behind a Worker, whose journal shows an abort. */
+  readonly behind: { readonly address: string; readonly key: string | undefined } | undefined;
+}
+
+/** The platform of {@link diagnose}. */
+export interface DiagnoseOptions {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Tells the user about a task that is paid for. */
+  readonly say: (text: string) => void;
+}
+
+/** A row of the report: an assumption with what was found. */
+export interface Row extends Finding, Pick<Assumption, "group" | "text" | "remedy"> {
+  readonly name: AssumptionName;
+  readonly check: Assumption["check"];
+}
+
+/** Report about one address. */
+export interface Report {
+  readonly address: string;
+  readonly kind: ServerKind;
+  /** Why nothing could be checked. Undefined if the server responds. */
+  readonly failure: string | undefined;
+  readonly rows: readonly Row[];
+  readonly settings: Settings;
+  /** Words of `x-sluice-offers`: what a proxy remembers. */
+  readonly offers: string | undefined;
+  /** Number of requests that were sent. */
+  readonly requests: number;
+  /** Tokens of all chats. */
+  readonly tokens: number;
+}
+
+const checks: Readonly<Record<string, Check>> = {
+  ...connectionChecks,
+  ...chatChecks,
+  ...mediaChecks,
+  ...workerChecks,
+};
+
+/** Checks all assumptions at one address. Returns the report, and the sender with its recordings. */
+export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[Report, Sender]> {
+  const { address, key, origins } = plan;
+  const sender = createSender({ address, key, ...options });
+  const exchanges: Partial<Record<ProbeName, Exchange>> = {};
+  const chats: ChatRun[] = [];
+  const media: MediaRun[] = [];
+  let sawAbort: boolean | undefined;
+  let kind: ServerKind = "nothing";
+  for (const [name, probe] of Object.entries(freeProbes)) {
+    const isSkipped = exchanges.chat?.status === 200 && emptyMedia.includes(name);
+    exchanges[name as ProbeName] = isSkipped ? NOT_SENT : await sender.send(probe);
+    // a host that does not respond twice does not respond to the others
+    const { root, health } = exchanges;
+    if (root?.status === undefined && health && health.status === undefined)
+      return [createReport(health.failure ?? "no response"), sender];
+  }
+  kind = identify(exchanges as Exchanges);
+  if (kind === "worker")
+    for (const [name, probe] of listWorkerProbes(origins)) exchanges[name] = await sender.send(probe);
+
+  const client = createClient({
+    baseURL: BASE_URL,
+    ...(key !== undefined && { apiKey: key }),
+    idempotencyKeys: false,
+    retry: { limit: 0 },
+    timeout: CHAT_LIMITS,
+    fetch: sender.fetch,
+    onEvent: () => {},
+  });
+  const known = { exchanges: exchanges as Exchanges };
+  const canPay = kind !== "page" && !isKeyRefused(known) && !isRedirected(known);
+  const abortsBefore = await countAborts(plan, options);
+  if (canPay) {
+    for (const [at, model] of plan.chats.entries()) {
+      const aborts = plan.behind !== undefined && at === 0;
+      chats.push(await runChats(client, sender, model, { signal: options.signal, aborts }));
+    }
+    for (const model of plan.images) media.push(await runImage(sender, model, options.fetch));
+    for (const model of plan.videos) media.push(await runVideo(sender, model, options));
+  }
+  if (abortsBefore !== undefined && chats.some(({ isAborted }) => isAborted))
+    sawAbort = await seeAbort(abortsBefore, plan, options);
+  return [createReport(undefined), sender];
+
+  function createReport(failure: string | undefined): Report {
+    const evidence = {
+      kind,
+      hasKey: key !== undefined,
+      origins,
+      exchanges: exchanges as Exchanges,
+      chats,
+      media,
+      sawAbort,
+    };
+    const rows = failure === undefined ? listRows(evidence, plan) : [];
+    return {
+      address,
+      kind,
+      failure,
+      rows: rows.map((row) => ({ ...row, found: sender.redact(row.found) })),
+      settings: chooseSettings(plan, exchanges, rows),
+      offers: exchanges.chat?.headers.get("x-sluice-offers") ?? undefined,
+      requests: sender.count(),
+      tokens: chats.reduce((sum, { tokens }) => sum + tokens, 0),
+    };
+  }
+}
+
+/** Times for a response of some tokens. */
+const CHAT_LIMITS = { firstChunkMs: 60_000, chunkMs: 30_000, totalMs: 120_000 };
+
+const NOT_SENT = { ...NO_EXCHANGE, failure: "not sent: the server responds to empty requests" };
+
+/** Names the kind of a server by its responses. */
+function identify(exchanges: Exchanges): ServerKind {
+  const { root, chat, chatNoKey } = exchanges;
+  if ([chat, chatNoKey].some(({ headers }) => headers.has("x-sluice-source"))) return "worker";
+  if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
+  if (!isRecord(chat.json) && !isRecord(chatNoKey.json)) return "page";
+  if (isKeyRefused({ exchanges })) return "closed";
+  return hasPath(exchanges, "video") ? "gateway" : "openai";
+}
+
+function listRows(evidence: Evidence, plan: Plan): Row[] {
+  return Object.entries(assumptions).flatMap(([key, { group, text, remedy, check }]): Row[] => {
+    const name = key as AssumptionName;
+    if (group === "Worker" && evidence.kind !== "worker") return [];
+    const reason = findReason(name, evidence, plan);
+    const finding = reason === undefined ? checks[name]?.(evidence) : undefined;
+    return [{ name, group, text, remedy, check, ...(finding ?? skip(reason ?? NO_REQUEST)) }];
+  });
+}
+
+/** Returns the reason why an assumption is not checked. */
+function findReason(name: AssumptionName, evidence: Evidence, plan: Plan): string | undefined {
+  const { check } = assumptions[name];
+  if (check === "none") return NO_REQUEST;
+  if (isRedirected(evidence) && name !== "no-redirect") return "the address redirects";
+  return isPaidFor(check, plan) ? undefined : `${NEEDS}${SPENDING[check]}`;
+}
+
+/** Reason of a row that no request can check. */
+export const NO_REQUEST = "no request shows it";
+/** Begin of the reason of a row that the user did not allow. */
+export const NEEDS = "it needs ";
+
+/** How to allow the requests of a check. */
+const SPENDING = {
+  free: "",
+  chat: "--spend chat",
+  image: "--spend <image model>",
+  video: "--spend <video model>",
+} as const;
+
+function isPaidFor(check: keyof typeof SPENDING, { chats, images, videos }: Plan): boolean {
+  // a video has a file, too
+  const models = { free: undefined, chat: chats, image: [...images, ...videos], video: videos }[check];
+  return models === undefined || models.length > 0;
+}

@@ -1,0 +1,47 @@
+import type { AssumptionName } from "@sluice/emulator/assumptions";
+import type { ChatRun } from "./chats.js";
+import type { MediaRun } from "./media.js";
+import type { Exchanges } from "./probes.js";
+
+/** Kind of the server at an address. */
+export type ServerKind = "nothing" | "page" | "closed" | "emulator" | "worker" | "gateway" | "openai";
+
+/** Everything that was received from one address. */
+export interface Evidence {
+  readonly kind: ServerKind;
+  readonly hasKey: boolean;
+  /** The user's own pages. */
+  readonly origins: readonly string[];
+  readonly exchanges: Exchanges;
+  readonly chats: readonly ChatRun[];
+  readonly media: readonly MediaRun[];
+  /** True if the emulator behind the Worker saw the abort. Undefined if nobody looked. */
+  readonly sawAbort: boolean | undefined;
+}
+
+/**
+ * Result of a check. `holds`: `found` is what shows it. `differs`: `found` is what was received instead. `unclear`:
+ * `found` is the reason why nothing shows it.
+ */
+export interface Finding {
+  readonly verdict: "holds" | "differs" | "unclear";
+  readonly found: string;
+}
+
+/** A check of one assumption. */
+export type Check = (evidence: Evidence) => Finding;
+
+/** Checks of a group of assumptions. */
+export type Checks<Name extends AssumptionName> = Readonly<Record<Name, Check>>;
+
+export const confirm = (found = ""): Finding => ({ verdict: "holds", found });
+export const refute = (found: string): Finding => ({ verdict: "differs", found });
+export const skip = (found: string): Finding => ({ verdict: "unclear", found });
+
+/** Combines findings about several models or responses: what differs first, then what holds. */
+export function combine(findings: readonly Finding[], nothing: string): Finding {
+  const pick = (verdict: Finding["verdict"]) => findings.filter((finding) => finding.verdict === verdict);
+  const bad = pick("differs");
+  if (bad.length > 0) return refute([...new Set(bad.map(({ found }) => found))].join("; "));
+  return pick("holds")[0] ?? pick("unclear")[0] ?? skip(nothing);
+}

@@ -1,0 +1,128 @@
+import { NEEDS, NO_REQUEST, type Report, type Row } from "./diagnose.js";
+
+const KINDS: Readonly<Record<Report["kind"], string>> = {
+  nothing: "does not respond",
+  page: "is no API: it responds without JSON",
+  closed: "is an API that refuses requests without a right key",
+  emulator: "is the Sluice emulator",
+  worker: "is a Sluice Worker",
+  gateway: "is a gateway with chats and videos",
+  openai: "is an OpenAI-style server without videos",
+};
+
+const MIN_COLUMNS = 60;
+const NAME_COLUMN = 11;
+
+/** Formats a report for a terminal. No line with words is longer than `width`. */
+export function formatReport(report: Report, width: number): string {
+  const { rows, failure } = report;
+  const head = wrap(describeServer(report), width).join("\n");
+  if (failure !== undefined) return `${head}\n`;
+  const checked = rows.filter(({ verdict }) => verdict !== "unclear");
+  const names = Math.max(...checked.map(({ name }) => name.length));
+  const groups = [...groupRows(checked, ({ group }) => group)].map(([group, own]) =>
+    [group, ...own.flatMap((row) => formatRow(row, names, width))].join("\n"),
+  );
+  const parts = [head, ...groups, formatSummary(rows, width), formatSettings(report)];
+  return parts.map((part) => `${part}\n`).join("\n");
+}
+
+function describeServer({ address, kind, failure, requests, tokens }: Report): string {
+  if (failure !== undefined) return `${address} ${KINDS[kind]}: ${failure}.`;
+  const spent = tokens > 0 ? `, ${tokens} tokens` : "";
+  return `${address} ${KINDS[kind]}. ${formatCount(requests, "request")}${spent}.`;
+}
+
+function formatRow({ name, text, verdict, found, remedy }: Row, names: number, width: number): string[] {
+  const word = verdict === "holds" ? "ok" : "differs";
+  const texts = verdict === "holds" ? [text] : [text, `Found: ${found}`, `Do: ${remedy}`];
+  if (width < MIN_COLUMNS)
+    return [`  ${word}  ${name}`, ...texts.flatMap((line) => wrap(line, width, "    "))];
+  const indent = " ".repeat(NAME_COLUMN + names + 2);
+  const [first = "", ...rest] = texts.flatMap((line) => wrap(line, width, indent));
+  const start = `  ${word.padEnd(NAME_COLUMN - 2)}${name}`;
+  return [start.padEnd(indent.length) + first.slice(indent.length), ...rest];
+}
+
+/** Counts the rows of each verdict, and gives the reasons of those that were not checked. */
+function formatSummary(rows: readonly Row[], width: number): string {
+  const pick = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict);
+  const unclear = pick("unclear");
+  const isExpected = ({ found }: Row) => found === NO_REQUEST || found.startsWith(NEEDS);
+  // what went wrong comes before what was not allowed
+  const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
+  const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
+    const count = formatCount(own.length, "row");
+    if (reason === NO_REQUEST) return `  ${count}: no request shows ${own.length === 1 ? "it" : "them"}`;
+    if (reason.startsWith(NEEDS))
+      return `  ${count} ${own.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`;
+    return wrap(`${own.map(({ name }) => name).join(", ")}: ${reason}`, width, "  ");
+  });
+  const counts = `${pick("holds").length} ok, ${pick("differs").length} differ, ${unclear.length} not checked`;
+  return [`${counts}${lines.length > 0 ? ":" : "."}`, ...lines].join("\n");
+}
+
+/** Formats the settings as the code of `createClient`. */
+function formatSettings({ settings, kind, offers = "" }: Report): string {
+  const { baseURL, gateway, retry, idempotencyKeys } = settings;
+  const lines = [
+    `baseURL: ${JSON.stringify(baseURL)},`,
+    kind === "worker" ? "" : "apiKey: process.env.GATEWAY_API_KEY,",
+    gateway ? `gateway: ${formatObject(gateway)},` : "",
+    retry ? `retry: ${formatObject(retry)},` : "",
+    idempotencyKeys === undefined ? "" : `idempotencyKeys: ${idempotencyKeys},`,
+    offers.includes("chat-once") ? "resume: streamResumption()," : "",
+  ].filter(Boolean);
+  return ["Settings that fit:", "createClient({", ...lines.map((line) => `  ${line}`), "});"].join("\n");
+}
+
+/** Formats a report as a Markdown page. */
+export function formatPage(report: Report, date: string): string {
+  const toCell = (text: string) => text.replaceAll("|", "\\|").replace(/\s+/g, " ");
+  const table = report.rows.map(({ name, text, verdict, found, remedy }) => {
+    const more = { holds: "", differs: `${found}. ${remedy}`, unclear: found }[verdict];
+    return `| \`${name}\` | ${toCell(text)} | ${verdict} | ${toCell(more)} |`;
+  });
+  return `# ${report.address}
+
+\`sluice doctor\` of ${date}: ${describeServer(report)}
+
+| assumption | meaning | result | found |
+| --- | --- | --- | --- |
+${table.join("\n")}
+
+\`\`\`ts
+${formatSettings(report).replace(/^.*\n/, "")}
+\`\`\`
+
+The recordings have no keys. Replay them with \`npx sluice-emulator --recordings recordings\`.
+`;
+}
+
+function groupRows(rows: readonly Row[], readKey: (row: Row) => string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(readKey(row), [...(groups.get(readKey(row)) ?? []), row]);
+  return groups;
+}
+
+function formatObject(value: object): string {
+  const fields = Object.entries(value).map(([name, field]) => `${name}: ${JSON.stringify(field)}`);
+  return `{ ${fields.join(", ")} }`;
+}
+
+function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Breaks a text between its words. Each line begins with `indent`. Cuts a word that is longer than a line. */
+export function wrap(text: string, width: number, indent = ""): string[] {
+  const room = Math.max(16, width - indent.length);
+  const words = text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${room}}`, "g")) ?? []);
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > room) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.map((line) => indent + line);
+}
