@@ -83,6 +83,7 @@ describe("the command", () => {
     [["--record", "gateway.test", "--recordings", "recordings"], "address of the gateway"],
     [["--recordings", "/nowhere"], "/nowhere"],
     [["--recordings", "recordings", "--strict"], "--strict has no use here"],
+    [["--recordings", "recordings", "--differs", "stream-done"], "--differs has no use here"],
     [["check"], "check <folder>"],
     [["chekc", "recordings"], "check <folder>"],
   ])("refuses %j", async (args, place) => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, createClient } from "@sluice/core";
-import { describeThrown, systemClock } from "@sluice/core/extend";
+import { describeThrown, systemClock } from "@sluice/core/internal";
 import { models } from "@sluice/core/schemas";
 import { writeRecording } from "@sluice/emulator/recordings";
 import { estimateCost, type Prices } from "@sluice/prices";
@@ -71,7 +71,8 @@ function readPlan(args: Arguments, env: Environment): Plan {
       );
   const chatModels = Object.values(models).flatMap((row) => (row.kind === "chat" ? row.id : []));
   if (model !== undefined && chat.length === 0) throw new UsageError("--model needs --spend chat.");
-  const key = token || gatewayKey || undefined;
+  // with --behind, the gateway's key is that of the emulator
+  const key = token || (behind === undefined && gatewayKey) || undefined;
   for (const one of [...origins, ...(behind === undefined ? [] : [behind])])
     if (!URL.canParse(one)) throw new UsageError(`${one} is no address: write https://app.example.com`);
   return {
@@ -127,9 +128,11 @@ function readPrices(path: string): Prices {
 
 /** Lists the requests. */
 function formatRequests({ address, chats, images, videos, origins }: Plan): string {
-  const format = ({ method, path, key, body }: Probe) => {
+  const format = ({ method, path, key, headers, body }: Probe) => {
     const credentials = { own: "your key", none: "no key", wrong: "a wrong key" }[key];
-    return `${method.padEnd(4)}  ${address}${path}\n      ${credentials}${body ? `  ${JSON.stringify(body)}` : ""}\n`;
+    const origin = headers?.["origin"] ? `, from ${headers["origin"]}` : "";
+    const json = body ? `  ${JSON.stringify(body)}` : "";
+    return `${method.padEnd(4)}  ${address}${path}\n      ${credentials}${origin}${json}\n`;
   };
   const post = (path: string, body: object) => format({ method: "POST", path, key: "own", body });
   const free = Object.values(freeProbes).map(format);

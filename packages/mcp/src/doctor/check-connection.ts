@@ -1,14 +1,14 @@
-import { isRecord } from "@sluice/core/extend";
+import { isRecord } from "@sluice/core/internal";
 import type { CheckedAssumption } from "@sluice/emulator/assumptions";
 import {
   type Check,
   type Checks,
   combine,
-  differs,
+  confirm,
   type Evidence,
   type Finding,
-  holds,
-  unclear,
+  refute,
+  skip,
 } from "./findings.js";
 import type { Exchanges } from "./probes.js";
 import type { Exchange } from "./send.js";
@@ -30,7 +30,9 @@ type FreeName = Extract<
 export const connectionChecks: Checks<FreeName> = {
   "no-redirect": (evidence) => {
     const { status, headers } = evidence.exchanges.chat;
-    return isRedirected(evidence) ? differs(`${status} to ${headers.get("location") ?? "nowhere"}`) : holds();
+    return isRedirected(evidence)
+      ? refute(`${status} to ${headers.get("location") ?? "nowhere"}`)
+      : confirm();
   },
   "chat-path": checkPath("chat"),
   "image-path": checkPath("image"),
@@ -41,20 +43,20 @@ export const connectionChecks: Checks<FreeName> = {
   "unknown-path": (evidence) => {
     const { unknownPath } = evidence.exchanges;
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
-    return unknownPath.status === 404 ? holds() : differs(describe(unknownPath));
+    return unknownPath.status === 404 ? confirm() : refute(describe(unknownPath));
   },
   "key-required": ({ exchanges: { chatNoKey } }) =>
-    chatNoKey.status === 401 ? holds() : differs(describe(chatNoKey)),
+    chatNoKey.status === 401 ? confirm() : refute(describe(chatNoKey)),
   "wrong-key": ({ exchanges: { chatWrongKey } }) =>
-    isOneOf(chatWrongKey.status, 401, 403) ? holds() : differs(describe(chatWrongKey)),
+    isOneOf(chatWrongKey.status, 401, 403) ? confirm() : refute(describe(chatWrongKey)),
   "key-accepted": (evidence) => {
     if (!evidence.hasKey) return describeRefusal(evidence);
-    return isKeyRefused(evidence) ? differs(describe(evidence.exchanges.chat)) : holds();
+    return isKeyRefused(evidence) ? refute(describe(evidence.exchanges.chat)) : confirm();
   },
   "error-body": ({ exchanges: { chat, chatNoKey, image, video } }) => {
     const errors = [chat, chatNoKey, image, video].filter(({ status = 0 }) => status >= 400);
     return combine(
-      errors.map((error) => (readMessage(error) === undefined ? differs(describe(error)) : holds())),
+      errors.map((error) => (readMessage(error) === undefined ? refute(describe(error)) : confirm())),
       "no request was refused",
     );
   },
@@ -63,22 +65,22 @@ export const connectionChecks: Checks<FreeName> = {
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
     const findings = [chat, image, video, asset].flatMap((exchange) => {
       if (isOneOf(exchange.status, undefined, 404, 405)) return [];
-      return isBetween(exchange.status, 400, 499) ? holds() : differs(describe(exchange));
+      return isBetween(exchange.status, 400, 499) ? confirm() : refute(describe(exchange));
     });
     return combine(findings, "no endpoint read the request");
   },
   "request-id": ({ exchanges: { chat } }) =>
-    chat.headers.has("x-request-id") ? holds() : differs("no `x-request-id`"),
+    chat.headers.has("x-request-id") ? confirm() : refute("no `x-request-id`"),
   "unknown-task": (evidence) => {
     const { task } = evidence.exchanges;
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
-    if (checkPath("video")(evidence).verdict !== "holds") return unclear("there are no videos");
-    return isOneOf(task.status, 404, 400) ? holds(describe(task)) : differs(describe(task));
+    if (checkPath("video")(evidence).verdict !== "holds") return skip("there are no videos");
+    return isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task));
   },
 };
 
 function describeRefusal({ hasKey }: Evidence): Finding {
-  return unclear(
+  return skip(
     hasKey ? "the server refuses the key" : "no key is set: GATEWAY_API_KEY, or PROXY_TOKEN for a proxy",
   );
 }
@@ -88,11 +90,11 @@ function checkPath(name: PathName): Check {
     const exchange = evidence.exchanges[name];
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
     if (exchange.status === undefined && exchange.failure?.startsWith("not sent"))
-      return unclear(exchange.failure);
-    if (hasPath(evidence.exchanges, name)) return holds();
+      return skip(exchange.failure);
+    if (hasPath(evidence.exchanges, name)) return confirm();
     const isClosed = evidence.kind === "worker" && exchange.status === 404 && name !== "chat";
-    if (isClosed) return unclear("the Worker does not open this route");
-    return differs(exchange.status === 404 ? "404, as for an unknown path" : describe(exchange));
+    if (isClosed) return skip("the Worker does not open this route");
+    return refute(exchange.status === 404 ? "404, as for an unknown path" : describe(exchange));
   };
 }
 
@@ -144,8 +146,8 @@ export function describe(exchange: Exchange): string {
   if (status === undefined) return failure ?? "no response";
   const type = headers.get("content-type")?.replace(/;.*/, "");
   const flat = isRecord(exchange.json) ? exchange.json["message"] : undefined;
-  const said = readMessage(exchange) ?? (typeof flat === "string" ? flat : undefined);
-  const words = said ?? (type === "text/html" ? "a page" : text.trim() || type);
+  const said = readMessage(exchange) || (typeof flat === "string" && flat);
+  const words = said || (type === "text/html" ? "a page" : text.trim() || type);
   const short = words && words.length > MAX_SHOWN ? `${words.slice(0, MAX_SHOWN)}…` : words;
   return `${status}${short ? `: ${short.replace(/\s+/g, " ")}` : ""}${failure ? ` (${failure})` : ""}`;
 }

@@ -1,6 +1,6 @@
 import type { AssumptionName } from "@sluice/emulator/assumptions";
 import { describe, isKeyRefused, readError } from "./check-connection.js";
-import { type Check, type Checks, combine, differs, type Evidence, holds, unclear } from "./findings.js";
+import { type Check, type Checks, combine, confirm, type Evidence, refute, skip } from "./findings.js";
 import type { Exchange } from "./send.js";
 
 type WorkerName = Extract<AssumptionName, `worker-${string}`>;
@@ -11,55 +11,54 @@ const READ_HEADERS = ["retry-after", "x-request-id", "x-sluice-offers", "x-sluic
 const checks: Checks<WorkerName> = {
   "worker-health": ({ exchanges: { health } }) =>
     health.status === 200 && (health.json as { status?: unknown } | undefined)?.status === "ok"
-      ? holds()
-      : differs(describe(health)),
+      ? confirm()
+      : refute(describe(health)),
   "worker-sign-in": ({ exchanges: { chatNoKey } }) =>
-    chatNoKey.status === 401 && isOwn(chatNoKey) ? holds() : differs(describe(chatNoKey)),
+    chatNoKey.status === 401 && isOwn(chatNoKey) ? confirm() : refute(describe(chatNoKey)),
   "worker-origins": ({ exchanges: { foreignPage } }) => {
-    if (!foreignPage) return unclear("no response");
+    if (!foreignPage) return skip("no response");
     const allowed = foreignPage.headers.get("access-control-allow-origin");
-    if (foreignPage.status === 403 && allowed === null) return holds();
-    return differs(allowed === null ? describe(foreignPage) : `access-control-allow-origin: ${allowed}`);
+    if (foreignPage.status === 403 && allowed === null) return confirm();
+    return refute(allowed === null ? describe(foreignPage) : `access-control-allow-origin: ${allowed}`);
   },
   "worker-own-origin": ({ exchanges, origins }) =>
     combine(
       origins.map((origin) => {
         const preflight = exchanges[`preflight ${origin}`];
         const allowed = preflight?.headers.get("access-control-allow-origin") ?? "no origin";
-        if (!preflight || allowed !== origin) return differs(`${origin}: it allows ${allowed}`);
+        if (!preflight || allowed !== origin) return refute(`${origin}: it allows ${allowed}`);
         const exposed = preflight.headers.get("access-control-expose-headers")?.toLowerCase() ?? "";
         const missing = READ_HEADERS.filter((name) => !exposed.split(/\s*,\s*/).includes(name));
-        return missing.length === 0 ? holds() : differs(`${origin}: it cannot read ${missing.join(", ")}`);
+        return missing.length === 0 ? confirm() : refute(`${origin}: it cannot read ${missing.join(", ")}`);
       }),
       "no page is named: --origin https://app.example.com",
     ),
   "worker-models": (evidence) => {
     const { unlistedModel } = evidence.exchanges;
-    if (!unlistedModel || isKeyRefused(evidence)) return unclear("the Worker refuses the token");
-    return unlistedModel.status === 403 && isOwn(unlistedModel) ? holds() : differs(describe(unlistedModel));
+    if (!unlistedModel || isKeyRefused(evidence)) return skip("the Worker refuses the token");
+    return unlistedModel.status === 403 && isOwn(unlistedModel) ? confirm() : refute(describe(unlistedModel));
   },
   "worker-limits": (evidence) => {
-    if (isKeyRefused(evidence)) return unclear("the Worker refuses the token");
+    if (isKeyRefused(evidence)) return skip("the Worker refuses the token");
     const limits = Object.entries(evidence.exchanges).filter(([name]) => name.startsWith("limit "));
     const findings = limits.flatMap(([, exchange]) => {
       if (!exchange || readError(exchange)?.["code"] === "model_not_allowed") return [];
-      if (isOwn(exchange)) return holds(describe(exchange));
+      if (isOwn(exchange)) return confirm(describe(exchange));
       const isAboutTokens = /max_tokens/.test(exchange.text);
       // the gateway saw no large value: the Worker lowered it, and the empty list of messages was refused
-      return isAboutTokens ? differs(describe(exchange)) : holds("the Worker lowers it");
+      return isAboutTokens ? refute(describe(exchange)) : confirm("the Worker lowers it");
     });
     return combine(findings, "no model of the interface is listed");
   },
   "worker-headers": ({ exchanges: { chat } }) => {
     const [cache, type] = ["cache-control", "x-content-type-options"].map((name) => chat.headers.get(name));
-    if (!/no-store/.test(cache ?? "")) return differs(`cache-control: ${cache ?? "absent"}`);
-    return type === "nosniff" ? holds() : differs(`x-content-type-options: ${type ?? "absent"}`);
+    if (!/no-store/.test(cache ?? "")) return refute(`cache-control: ${cache ?? "absent"}`);
+    return type === "nosniff" ? confirm() : refute(`x-content-type-options: ${type ?? "absent"}`);
   },
   "worker-abort": ({ chats, sawAbort }) => {
-    if (sawAbort === undefined)
-      return unclear("no emulator is named behind it: --behind http://localhost:8788");
-    if (!chats.some(({ isAborted }) => isAborted)) return unclear("no stream was aborted");
-    return sawAbort ? holds() : differs("the gateway wrote the stream to its end");
+    if (sawAbort === undefined) return skip("no emulator is named behind it: --behind http://localhost:8788");
+    if (!chats.some(({ isAborted }) => isAborted)) return skip("no stream was aborted");
+    return sawAbort ? confirm() : refute("the gateway wrote the stream to its end");
   },
 };
 
@@ -67,7 +66,7 @@ const checks: Checks<WorkerName> = {
 export const workerChecks = Object.fromEntries(
   Object.entries(checks).map(([name, check]): [string, Check] => [
     name,
-    (evidence: Evidence) => (evidence.kind === "worker" ? check(evidence) : unclear("this is no Worker")),
+    (evidence: Evidence) => (evidence.kind === "worker" ? check(evidence) : skip("this is no Worker")),
   ]),
 ) as Checks<WorkerName>;
 

@@ -1,12 +1,12 @@
 import { type Clock, createClient } from "@sluice/core";
-import { isRecord } from "@sluice/core/extend";
+import { isRecord } from "@sluice/core/internal";
 import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
 import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-connection.js";
 import { mediaChecks } from "./check-media.js";
 import { workerChecks } from "./check-worker.js";
-import { type Check, type Evidence, type Finding, type ServerKind, unclear } from "./findings.js";
+import { type Check, type Evidence, type Finding, type ServerKind, skip } from "./findings.js";
 import { countAborts, seeAbort } from "./journal.js";
 import { type MediaRun, runImage, runVideo } from "./media.js";
 import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
@@ -92,6 +92,7 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
     ...(key !== undefined && { apiKey: key }),
     idempotencyKeys: false,
     retry: { limit: 0 },
+    timeout: CHAT_LIMITS,
     fetch: sender.fetch,
     onEvent: () => {},
   });
@@ -134,6 +135,9 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
   }
 }
 
+/** Times for a response of some tokens. */
+const CHAT_LIMITS = { firstChunkMs: 60_000, chunkMs: 30_000, totalMs: 120_000 };
+
 const NOT_SENT = { ...NO_EXCHANGE, failure: "not sent: the server responds to empty requests" };
 
 /** Names the kind of a server by its responses. */
@@ -152,7 +156,7 @@ function listRows(evidence: Evidence, plan: Plan): Row[] {
     if (group === "Worker" && evidence.kind !== "worker") return [];
     const reason = findReason(name, evidence, plan);
     const finding = reason === undefined ? checks[name]?.(evidence) : undefined;
-    return [{ name, group, text, remedy, check, ...(finding ?? unclear(reason ?? NO_REQUEST)) }];
+    return [{ name, group, text, remedy, check, ...(finding ?? skip(reason ?? NO_REQUEST)) }];
   });
 }
 

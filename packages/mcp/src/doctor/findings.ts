@@ -34,14 +34,14 @@ export type Check = (evidence: Evidence) => Finding;
 /** Checks of a group of assumptions. */
 export type Checks<Name extends AssumptionName> = Readonly<Record<Name, Check>>;
 
-export const holds = (found = ""): Finding => ({ verdict: "holds", found });
-export const differs = (found: string): Finding => ({ verdict: "differs", found });
-export const unclear = (found: string): Finding => ({ verdict: "unclear", found });
+export const confirm = (found = ""): Finding => ({ verdict: "holds", found });
+export const refute = (found: string): Finding => ({ verdict: "differs", found });
+export const skip = (found: string): Finding => ({ verdict: "unclear", found });
 
 /** Combines findings about several models or responses: what differs first, then what holds. */
 export function combine(findings: readonly Finding[], nothing: string): Finding {
   const pick = (verdict: Finding["verdict"]) => findings.filter((finding) => finding.verdict === verdict);
   const bad = pick("differs");
-  if (bad.length > 0) return differs([...new Set(bad.map(({ found }) => found))].join("; "));
-  return pick("holds")[0] ?? pick("unclear")[0] ?? unclear(nothing);
+  if (bad.length > 0) return refute([...new Set(bad.map(({ found }) => found))].join("; "));
+  return pick("holds")[0] ?? pick("unclear")[0] ?? skip(nothing);
 }

@@ -48,7 +48,10 @@ function formatRow({ name, text, verdict, found, remedy }: Row, names: number, w
 function formatSummary(rows: readonly Row[], width: number): string {
   const pick = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict);
   const unclear = pick("unclear");
-  const lines = [...groupRows(unclear, ({ found }) => found)].flatMap(([reason, own]) => {
+  const isExpected = ({ found }: Row) => found === NO_REQUEST || found.startsWith(NEEDS);
+  // what went wrong comes before what was not allowed
+  const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
+  const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
     const count = formatCount(own.length, "row");
     if (reason === NO_REQUEST) return `  ${count}: no request shows ${own.length === 1 ? "it" : "them"}`;
     if (reason.startsWith(NEEDS))
