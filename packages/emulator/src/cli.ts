@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { mkdirSync } from "node:fs";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown } from "@sluice/core/extend";
 import type { GatewayDifference } from "./base/assumptions.js";
 import { type Arguments, HELP, parseArguments, readVersion } from "./command/arguments.js";
 import { formatFaultTable } from "./command/fault-table.js";

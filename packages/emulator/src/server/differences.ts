@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import type { GatewayDifference } from "../base/assumptions.js";
 import type { Exchange } from "./exchange.js";
 import {

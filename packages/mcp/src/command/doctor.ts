@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, createClient } from "@sluice/core";
-import { describeThrown, systemClock } from "@sluice/core/internal";
+import { describeThrown, systemClock } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { writeRecording } from "@sluice/emulator/recordings";
 import { estimateCost, type Prices } from "@sluice/prices";

@@ -6,7 +6,7 @@ import {
   isGatewayError,
   streamChat,
 } from "@sluice/core";
-import { isRecord, parseJSON } from "@sluice/core/internal";
+import { isRecord, parseJSON } from "@sluice/core/extend";
 import { type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
 
 /** The most tokens that the doctor spends on one model. */

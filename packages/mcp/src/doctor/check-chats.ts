@@ -1,4 +1,4 @@
-import { describeThrown, isRecord } from "@sluice/core/internal";
+import { describeThrown, isRecord } from "@sluice/core/extend";
 import type { AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatCall, type ChatRun, readEvents, readUsages } from "./chats.js";
 import { describe, readError } from "./check-connection.js";

@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import type { CheckedAssumption } from "@sluice/emulator/assumptions";
 import {
   type Check,

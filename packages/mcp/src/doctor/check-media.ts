@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import { describe } from "./check-connection.js";
 import { type Check, type Checks, combine, confirm, type Finding, refute, skip } from "./findings.js";
 import { type MediaRun, readImages, readTask } from "./media.js";

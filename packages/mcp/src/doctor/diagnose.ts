@@ -1,5 +1,5 @@
 import { type Clock, createClient } from "@sluice/core";
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";

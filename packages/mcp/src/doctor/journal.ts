@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import type { DiagnoseOptions, Plan } from "./diagnose.js";
 
 const POLLS = 20;

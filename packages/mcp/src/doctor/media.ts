@@ -1,5 +1,5 @@
 import { type Clock, parseVideoTask, type VideoTask } from "@sluice/core";
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import type { Exchange, Probe, Sender } from "./send.js";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/core";
-import { describeThrown, parseJSON } from "@sluice/core/internal";
+import { describeThrown, parseJSON } from "@sluice/core/extend";
 import { createRecorder, type Recording } from "@sluice/emulator/recordings";
 
 /** A request of the doctor, as data: `--dry-run` prints it. */

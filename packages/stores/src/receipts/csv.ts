@@ -29,7 +29,7 @@ const COLUMNS = [
  * @example
  * ```ts
  * const csv = formatReceiptsCSV(await listReceipts(client, { storage }));
- * await writeFile("receipts.csv", csv);
+ * const url = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
  * ```
  */
 export function formatReceiptsCSV(receipts: Iterable<Receipt>): string {
