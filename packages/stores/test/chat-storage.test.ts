@@ -406,7 +406,7 @@ describe("a chat with a storage", () => {
   test("rejects a storage that brings no code for chats, and names the function that adds it", () => {
     const { openChat: _, ...storage } = memoryStorage();
     expect(() => openTab(storage as ChatStorage)).toThrow(
-      "storage: can't store chats; give customStorage(storage)",
+      "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
     );
   });
 

@@ -86,7 +86,9 @@ function createChat(client: Client, own: ReadOptions): Chat {
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
   if (records && typeof records.openChat !== "function")
-    throw new ConfigurationError("storage: can't store chats; give customStorage(storage)");
+    throw new ConfigurationError(
+      "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
+    );
   assertId(id);
   const storage = records ? openSession(records) : noStorage;
   const thread = createThread((messageId, message) => {
