@@ -8,9 +8,9 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/internal";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { headOf, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {

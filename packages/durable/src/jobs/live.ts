@@ -1,4 +1,5 @@
 import type { HostContext } from "@sluice/worker-proxy";
+import { shareByHost } from "../shared/share-by-host.js";
 import { type Feed, RowPages } from "./feed.js";
 import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
@@ -163,15 +164,13 @@ export class LiveJob implements Feed {
   }
 }
 
-const places = new WeakMap<object, Map<string, LiveJob>>();
-
-function nameOf({ key }: HostContext, store: JobStore, id: string): string {
-  return JSON.stringify([store.options.kind, key, id]);
+function shareLive({ host, key }: HostContext, store: JobStore, id: string) {
+  return shareByHost<LiveJob>(host, "live", store.options.kind, key, id);
 }
 
 /**
- * Returns the response that this place owns; undefined if there is none, or if its end is in rows. The request that
- * began it reads it from memory in any case.
+ * Returns the response that this process or object owns; undefined if there is none, or if its end is in rows. The request
+ * that began it reads it from memory in any case.
  */
 export function findLive(
   context: HostContext,
@@ -179,29 +178,25 @@ export function findLive(
   id: string,
   owner: string | undefined,
 ): LiveJob | undefined {
-  const live = places.get(context.host)?.get(nameOf(context, store, id));
+  const live = shareLive(context, store, id).get();
   return live?.isStored && live.owner !== owner ? undefined : live;
 }
 
-/** Opens a response in this place. Returns it with the function that takes it out of memory some time later. */
+/** Opens a response. Returns it with the function that drops it from memory some time later. */
 export function openLive(
   context: HostContext,
   store: JobStore,
   id: string,
   options: LiveOptions,
-): { readonly live: LiveJob; readonly leave: () => void } {
+): { readonly live: LiveJob; readonly drop: () => void } {
   const live = new LiveJob(context, store, id, options);
-  const jobs = places.get(context.host) ?? new Map<string, LiveJob>();
-  places.set(context.host, jobs);
-  const name = nameOf(context, store, id);
-  jobs.set(name, live);
+  const shared = shareLive(context, store, id);
+  shared.set(live);
   return {
     live,
-    leave() {
+    drop() {
       live.close();
-      const timer: unknown = setTimeout(() => {
-        if (jobs.get(name) === live) jobs.delete(name);
-      }, LINGER_MS);
+      const timer: unknown = setTimeout(() => shared.delete(live), LINGER_MS);
       // a process that has nothing else to do may end
       (timer as { unref?(): void }).unref?.();
     },

@@ -26,7 +26,7 @@ export interface ListedJob extends JobStatus {
 }
 
 /** A change that the owner of a job has to see. */
-export interface OwnerNews {
+export interface OwnerChange {
   readonly id: string;
   readonly stop: StopReason | null;
   readonly read_until: number;
@@ -69,8 +69,8 @@ export function createReadings(kind: string) {
       },
     ),
     /** Jobs that run and are to stop, or have readers in other places. */
-    news: reading(`${kind}.news`, (reader: Reader) =>
-      reader.query<OwnerNews>(
+    changes: reading(`${kind}.changes`, (reader: Reader) =>
+      reader.query<OwnerChange>(
         `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL
           AND (stop IS NOT NULL OR read_until > 0)`,
         ...[reader.key, kind],

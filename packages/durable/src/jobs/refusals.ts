@@ -1,8 +1,9 @@
-import { type Details, Refusal, textOf } from "@sluice/worker-proxy/internal";
+import { Refusal, textOf } from "@sluice/worker-proxy/internal";
+import { createRefusals } from "../shared/create-refusals.js";
 import type { ResponseHead, StoredRefusal } from "./states.js";
 
-/** Refusals of jobs: status, message, and the code if it is not the name. */
-const refusals = {
+/** Creates a refusal of a job. */
+export const jobRefusal = createRefusals({
   stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],
   stream_stopped: [499, "the stream was stopped"],
   stream_interrupted: [502, "the rest of this answer is lost; ask again"],
@@ -15,14 +16,7 @@ const refusals = {
   event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],
   too_many_readers: [429, "this is open in {what} places already; close one, or try again later"],
   job_unavailable: [503, "this request can't be stored now; try again", "extension_unavailable"],
-} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
-
-/** Makes a refusal of a job. */
-export function jobRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
-  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
-  const text = message.replace("{what}", () => String(details.what));
-  return new Refusal("said", { ...details, said: { status, code, message: text } });
-}
+});
 
 /** Returns a refusal as it is stored. Its cause is in the log alone. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {

@@ -37,7 +37,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
   return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = getServer();
     const { id } = request;
-    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes });
+    const { live, drop } = openLive(context, store, id, { owner: request.owner, maxBytes });
     const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
     const owner = new JobOwner({
       context,
@@ -61,7 +61,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
     } finally {
       call.close(true);
       owner.close();
-      leave();
+      drop();
     }
   });
 }

@@ -2,8 +2,8 @@ import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { jobRefusal } from "../jobs/refusals.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 import { createStreamOperations } from "./operations.js";
 import { addStop, isFree, respond, storeFailure } from "./respond.js";
 

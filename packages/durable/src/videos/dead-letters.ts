@@ -1,5 +1,6 @@
 import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
 import { ensure, serverOf } from "@sluice/worker-proxy/internal";
+import { readCursor, readText } from "../admin/body.js";
 import {
   createPage,
   DEAD_LETTERS_KEY,
@@ -55,17 +56,11 @@ export function createLetterOperations<Env>(open: (env: Env) => BoundHost): read
   return [
     {
       name: "dead-letters/list",
-      run: async (env, { cursor }) => {
-        ensure(cursor === undefined || typeof cursor === "string", "cursor: give the cursor of a list");
-        return await list(open(env), cursor);
-      },
+      run: async (env, body) => list(open(env), readCursor(body)),
     },
     {
       name: "dead-letters/resend",
-      run: async (env, { id }) => {
-        ensure(typeof id === "string" && id !== "", "id: give the id of a dead letter");
-        return { resent: await resendLetter(open(env), id) };
-      },
+      run: async (env, body) => ({ resent: await resendLetter(open(env), readText(body, "id")) }),
     },
   ];
 }
