@@ -117,7 +117,7 @@ async function findTargets<Env>(
 
 /** Settles a reservation in each of its keys. It can be repeated. */
 export async function settleTicket(host: BoundHost, { id, keys }: Ticket, spent: number): Promise<void> {
-  const settleIn = (key: string) => run(host, key, settle, { id, spent });
+  const settleKey = (key: string) => run(host, key, settle, { id, spent });
   // a second try, because databases restart
-  await Promise.all(keys.map((key) => settleIn(key).catch(() => settleIn(key))));
+  await Promise.all(keys.map((key) => settleKey(key).catch(() => settleKey(key))));
 }

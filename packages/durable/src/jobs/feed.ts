@@ -39,10 +39,10 @@ export class RowPages {
     for (const [first, page] of this.#pages) {
       const rows = await page;
       const row = first <= after && rows.find(({ last_id }) => last_id > after);
-      if (row) return this.#partOf(row, first === after && rows[0] === row, after);
+      if (row) return this.#readPart(row, first === after && rows[0] === row, after);
     }
     const [row] = await this.#load(after);
-    return row && this.#partOf(row, true, after);
+    return row && this.#readPart(row, true, after);
   }
 
   /** Forgets what was read: there may be more rows. */
@@ -64,7 +64,7 @@ export class RowPages {
     return page;
   }
 
-  #partOf(row: PartRow, isShared: boolean, after: number): Part {
+  #readPart(row: PartRow, isShared: boolean, after: number): Part {
     const known = isShared ? this.#parts.get(row) : undefined;
     const part = known ?? readRow(row, after);
     if (isShared) this.#parts.set(row, part);

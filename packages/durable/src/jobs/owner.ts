@@ -66,13 +66,13 @@ export class JobOwner {
     this.#unwatch = watchJob(context, store, id, ({ stop, read_until }) => {
       if (stop) this.giveUp(stop);
       this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
-      if (live.unstoredBytes > 0 || live.head) this.#storeIn(this.#pauseMs());
+      if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
     });
     // the host closes: nothing more can be stored
     context.signal.addEventListener("abort", this.#onClose);
     if (context.signal.aborted) this.#onClose();
     live.onReaders = () => this.#watchIdle();
-    this.#storeIn(RENEW_MS);
+    this.#scheduleStore(RENEW_MS);
     this.#watchIdle();
   }
 
@@ -100,14 +100,14 @@ export class JobOwner {
     const { live } = this.#options;
     live.head = head;
     live.changes.notify();
-    this.#storeIn(this.#pauseMs());
+    this.#scheduleStore(this.#pauseMs());
   }
 
   /** Adds more of the response. */
   add(parts: readonly Part[]): void {
     const { live } = this.#options;
     live.add(parts);
-    this.#storeIn(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+    this.#scheduleStore(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
   }
 
   /** Resolves when more may come: what waits for its row is in memory. */
@@ -180,7 +180,7 @@ export class JobOwner {
   }
 
   /** Stores what is there in `ms` milliseconds at the latest. */
-  #storeIn(ms: number): void {
+  #scheduleStore(ms: number): void {
     const at = Date.now() + ms;
     if (this.#isClosed || at >= this.#timerAt) return;
     clearTimeout(this.#timer);
@@ -207,16 +207,16 @@ export class JobOwner {
       const owned = await context.host.run(context.key, store.append, input);
       this.#headIsStored ||= input.head !== null;
       this.#text = input.text ?? (parts.length > 0 ? undefined : this.#text);
-      this.#textBytes += sizeOf(parts);
+      this.#textBytes += sumBytes(parts);
       live.noteStored(parts);
       this.note(owned);
       this.#aliveUntil = startedAt + ALIVE_MS;
-      this.#storeIn(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
+      this.#scheduleStore(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
     } catch (error) {
       report(error);
       // others may say by now that it is lost
       if (Date.now() >= this.#aliveUntil) this.giveUp("lost");
-      this.#storeIn(RETRY_MS);
+      this.#scheduleStore(RETRY_MS);
     }
   }
 
@@ -226,7 +226,7 @@ export class JobOwner {
     // what is not stored any more has no id in the rows
     const lastId = live.getStoredId(parts);
     const headText = head && !this.#headIsStored ? JSON.stringify(head) : null;
-    const isSmall = this.#text !== undefined && this.#textBytes + sizeOf(parts) <= TEXT_BYTES;
+    const isSmall = this.#text !== undefined && this.#textBytes + sumBytes(parts) <= TEXT_BYTES;
     const stored = isSmall
       ? {
           text: parts.length === 0 ? null : `${this.#text}${parts.map((part) => part.text).join("")}`,
@@ -266,7 +266,7 @@ export class JobOwner {
   }
 }
 
-function sizeOf(parts: readonly Part[]): number {
+function sumBytes(parts: readonly Part[]): number {
   return parts.reduce((size, { bytes }) => size + bytes.byteLength, 0);
 }
 

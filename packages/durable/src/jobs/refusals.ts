@@ -31,7 +31,7 @@ export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusa
 }
 
 /** Returns the head of a response that is a refusal. */
-export function headOf(refusal: Refusal): ResponseHead {
+export function createRefusalHead(refusal: Refusal): ResponseHead {
   const { status } = textOf(refusal);
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
 }

@@ -3,7 +3,7 @@ import { openCall, type Refusal, refusalIn, textOf, within } from "@sluice/worke
 import { job } from "../host/define.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
-import { headOf } from "./refusals.js";
+import { createRefusalHead } from "./refusals.js";
 import { type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
 import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
@@ -134,7 +134,7 @@ async function free(
   // a meter that refuses has reserved nothing; one that failed may have
   const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);
   const isFreed = await owner.free(isSettled);
-  live.head = headOf(refusal);
+  live.head = createRefusalHead(refusal);
   live.finish("refused", code);
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
   if (isFreed) report(sending, { outcome: end.outcome, code, ...asked.known, ...amounts });

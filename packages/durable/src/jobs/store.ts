@@ -96,7 +96,7 @@ export function createJobStore(context: StoreContext) {
         ...[ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
         ...[tx.key, kind, id, owner],
       );
-      return ownedBy(row, tx.now);
+      return describeOwned(row, tx.now);
     }),
     append: createAppend(kind),
     end: createEnd(context),
@@ -132,11 +132,11 @@ function createAppend(kind: string) {
       `UPDATE jobs SET ${RESPONSE}, alive_until = ? WHERE ${MINE} RETURNING stop, read_until`,
       ...[...responseValues(input), tx.now + ALIVE_MS, tx.key, kind, input.id, input.owner],
     );
-    if (!row) return ownedBy(row, tx.now);
+    if (!row) return describeOwned(row, tx.now);
     await insertParts(tx, kind, input.id, input.parts);
     // nobody else waits for rows: readers in the owner's place have what is in its memory
     if (row.read_until > tx.now) tx.publish();
-    return ownedBy(row, tx.now);
+    return describeOwned(row, tx.now);
   });
 }
 
@@ -176,7 +176,7 @@ export async function insertParts(
   await Promise.all(parts.map(({ last_id, text }) => tx.query(insert, tx.key, kind, id, last_id, text)));
 }
 
-function ownedBy(row: Pick<JobRow, "stop" | "read_until"> | undefined, now: number): Owned {
+function describeOwned(row: Pick<JobRow, "stop" | "read_until"> | undefined, now: number): Owned {
   if (!row) return { isOwned: false, stop: null, readMs: 0 };
   return { isOwned: true, stop: row.stop, readMs: Math.max(0, row.read_until - now) };
 }

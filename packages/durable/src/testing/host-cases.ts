@@ -82,11 +82,11 @@ export const OPERATIONS: HostCases = {
     ];
     // all of them write the same row first
     for (const kind of kinds)
-      same([kind, await errorOf(host.run(key, store, { kind }))], [kind, "TypeError"]);
+      same([kind, await catchError(host.run(key, store, { kind }))], [kind, "TypeError"]);
   },
   async "refuses keys that an index does not hold"({ host }) {
     for (const key of ["", "x".repeat(501), "a\0b", "\ud83e"])
-      same(await errorOf(host.run(key, notes, null)), "TypeError");
+      same(await catchError(host.run(key, notes, null)), "TypeError");
     same(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
   },
   async "reads the time of the database"({ host, key }) {
@@ -104,7 +104,7 @@ export const ATOMICITY: HostCases = Object.fromEntries(
   }).map(([title, how]) => [
     title,
     async ({ host, other, key }: HostCase) => {
-      const error = await errorOf(host.run(key, fail, { how }));
+      const error = await catchError(host.run(key, fail, { how }));
       ensure(error !== undefined, "the operation was stored");
       if (how !== "caught query") same(error, "TypeError");
       await host.run(key, note, { text: "afterwards" });
@@ -206,7 +206,7 @@ export const PLACES: HostCases = {
   },
   async "breaks the stream of a source that fails"({ host, key }) {
     const text = host.open(key, chunks, { texts: ["one", "error"] }).then(textOf);
-    ensure((await errorOf(text)) !== undefined, "the stream ended as if it was whole");
+    ensure((await catchError(text)) !== undefined, "the stream ended as if it was whole");
   },
   async "ends a source whose reader has left"({ host, key }) {
     const reader = (await host.open(key, chunks, { texts: ["one", "wait"] })).getReader();
@@ -268,7 +268,7 @@ async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 }
 
-async function errorOf(work: Promise<unknown>): Promise<string | undefined> {
+async function catchError(work: Promise<unknown>): Promise<string | undefined> {
   return await work.then(
     () => undefined,
     (error: Error) => error.name,
