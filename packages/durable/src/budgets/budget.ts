@@ -43,7 +43,7 @@ export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
   readonly windowMs: number;
   /**
    * Longest time between a reservation and its settlement, in milliseconds: at least `timeout.totalMs` of the proxy, the
-   * longest time of a response. A reservation that nobody settled by then, because its process ended, is spent in
+   * longest time of a response. A reservation that was not settled by then, because its process ended, is spent in
    * full, and the log says so.
    *
    * @default 3_600_000

@@ -7,9 +7,9 @@ import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
 import type { JobStore } from "./store.js";
 
-/** Bytes of a response that stay in memory for readers that are a little behind. */
+/** Bytes of a response that stay in memory for slow readers. */
 const TAIL_BYTES = 65_536;
-/** Time for which a response stays in memory after its end: those who have asked for it may not read yet. */
+/** Time for which a response stays in memory after its end: its reader may not have begun. */
 const LINGER_MS = 10_000;
 
 /** The bounds of a response in memory. */
@@ -23,7 +23,7 @@ export interface LiveOptions {
 /** Bytes of all responses in this process that wait for their rows. */
 export const memory = { bytes: 0 };
 
-/** A response in progress, in the place of its owner. What is not in rows yet is in memory. */
+/** A response in progress, in the process of its owner. Events that are not stored yet are in memory. */
 export class LiveJob implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
@@ -78,7 +78,7 @@ export class LiveJob implements Feed {
     if (after >= this.lastId) return undefined;
     const [oldest] = this.#tail;
     if (oldest && oldest.firstId <= after + 1) {
-      // from the end on: the usual reader has all but what came just now
+      // from the end: most readers miss only the newest events
       const part = this.#tail.findLast(({ firstId }) => firstId <= after + 1) as Part;
       return cutPart(part, after);
     }
@@ -86,8 +86,8 @@ export class LiveJob implements Feed {
   }
 
   /**
-   * Sets a whole text as the response, for its readers in this place and for the rows. One that is larger than `maxBytes`
-   * is not stored.
+   * Sets a whole text as the response, for its readers in this process and for the rows. A text above `maxBytes` is not
+   * stored.
    *
    * @returns false if it is not stored
    */
@@ -137,14 +137,14 @@ export class LiveJob implements Feed {
     this.#trim();
   }
 
-  /** Ends the response for its readers in this place. */
+  /** Ends the response for its readers in this process. */
   finish(state: JobState, code?: string): void {
     this.state = state;
     this.code = code;
     this.changes.notify();
   }
 
-  /** Gives its memory back. */
+  /** Frees its memory. */
   close(): void {
     this.#count(-this.#unstoredBytes);
   }

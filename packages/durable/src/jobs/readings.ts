@@ -25,7 +25,7 @@ export interface ListedJob extends JobStatus {
   readonly id: string;
 }
 
-/** A change that the owner of a job has to see. */
+/** A change for the owner of a job. */
 export interface OwnerChange {
   readonly id: string;
   readonly stop: StopReason | null;
@@ -68,7 +68,7 @@ export function createReadings(kind: string) {
         return [...first, ...more];
       },
     ),
-    /** Jobs that run and are to stop, or have readers in other places. */
+    /** Running jobs that are to stop, or that have readers in other processes. */
     changes: reading(`${kind}.changes`, (reader: Reader) =>
       reader.query<OwnerChange>(
         `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL

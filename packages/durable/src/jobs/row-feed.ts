@@ -10,10 +10,10 @@ import type { Tend } from "./tend.js";
 
 /** Interval in which rows are read again without a notification, which may be lost, in milliseconds. */
 const LOOK_MS = 2000;
-/** Number of looks between two notes that somebody reads. */
+/** Number of reads between two notes that the response has a reader. */
 const LOOKS_PER_NOTE = 5;
 
-/** A response that another place owns, or that has ended: its rows. */
+/** The rows of a response that another process owns, or that has ended. */
 export class RowFeed implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
@@ -92,7 +92,7 @@ export class RowFeed implements Feed {
     this.changes.notify();
   }
 
-  /** Notes that somebody reads, so that the owner stores events at once. */
+  /** Notes that the response has a reader, so that the owner stores events early. */
   async #attend(): Promise<void> {
     const { host, key } = this.#context;
     try {

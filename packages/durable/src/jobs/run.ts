@@ -146,7 +146,7 @@ async function free(
       );
 }
 
-/** Ends a job that was told to stop, or that another place has settled. */
+/** Ends a job that was told to stop, or that another process has settled as lost. */
 async function giveUp(
   sending: Sending,
   reason: GiveUp,
@@ -155,7 +155,7 @@ async function giveUp(
   const { account, live, isSent, options } = sending;
   const callOutcome = isSent ? known.callOutcome : "not_reached";
   if (reason === "lost") {
-    // the other place has settled and reported it
+    // the other process has settled and reported it
     await account?.close(callOutcome, known.usage)?.settled;
     return live.finish("lost", options.store.options.lostCode);
   }

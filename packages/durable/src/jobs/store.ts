@@ -30,7 +30,7 @@ export type TendInput = {
   readonly id: string;
 };
 
-/** What a store needs of the job that tends its rows. */
+/** Options of a store, and the job that tends its rows. */
 export interface StoreContext extends StoreOptions {
   readonly tendJob: Job<TendInput>;
 }
@@ -55,7 +55,7 @@ export interface Owned {
   /** False once another one has settled the job: it must not go on. */
   readonly isOwned: boolean;
   readonly stop: StopReason | null;
-  /** Milliseconds for which readers in other places wait for rows. */
+  /** Milliseconds for which readers in other processes wait for rows. */
   readonly readMs: number;
 }
 
@@ -125,7 +125,7 @@ export function createJobStore(context: StoreContext) {
   };
 }
 
-/** Stores more of a response, and shows that its owner is alive. Without parts it only does the latter. */
+/** Stores more of a response, and renews the lease of its owner. */
 function createAppend(kind: string) {
   return operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
     const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
@@ -134,13 +134,13 @@ function createAppend(kind: string) {
     );
     if (!row) return describeOwned(row, tx.now);
     await insertParts(tx, kind, input.id, input.parts);
-    // nobody else waits for rows: readers in the owner's place have what is in its memory
+    // readers in the process of the owner read its memory
     if (row.read_until > tx.now) tx.publish();
     return describeOwned(row, tx.now);
   });
 }
 
-/** Notes that a reader in another place waits for rows. */
+/** Notes that a reader in another process waits for rows. */
 function createAttend(kind: string) {
   return operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
     const [row] = await tx.query<Pick<JobRow, "state" | "alive_until" | "read_until">>(
@@ -164,7 +164,7 @@ export function responseValues({ text, lastId, isWhole, head }: Append): readonl
   return [text, text === null ? null : lastId, lastId, Number(isWhole), head];
 }
 
-/** Inserts the parts of a job. A part that is there is the same one. */
+/** Inserts the parts of a job. A repeated part is the same one. */
 export async function insertParts(
   tx: Transaction,
   kind: string,

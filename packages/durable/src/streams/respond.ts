@@ -9,7 +9,7 @@ import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const EVENTS = "text/event-stream";
 
-/** Reads the gateway's response: its events as they come, or JSON in their place. */
+/** Reads the gateway's response: its events as they arrive, or JSON instead. */
 export async function respond(sending: Sending, response: Response): Promise<Ending> {
   const { type, body } = checkedType(response, true);
   if (type === EVENTS) return await readStream(sending, body);

@@ -9,7 +9,7 @@ import { addStop, isFree, respond, storeFailure } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
 export interface ResumableStreamsOptions {
-  /** Time for which a stream goes on that nobody reads, in milliseconds. Then the gateway's connection is closed. @default 60_000 */
+  /** Time for which a stream continues without a reader, in milliseconds. Then the gateway's connection is closed. @default 60_000 */
   readonly idleTimeoutMs?: number;
   /** Time for which a response is stored after its end, in milliseconds. @default 600_000 */
   readonly retentionMs?: number;

@@ -27,7 +27,7 @@ interface HostCase {
   /** A host of another process; the same one where there is one process. */
   readonly other: BoundHost;
   readonly key: string;
-  /** Ends the place of the key without a warning. */
+  /** Ends the process or the object of the key without a warning. */
   readonly crash: ((key: string) => Promise<void>) | undefined;
 }
 
@@ -195,7 +195,7 @@ export const TIMERS: HostCases = {
   },
 };
 
-export const PLACES: HostCases = {
+export const LOCAL_WORK: HostCases = {
   async "starts a job with the key"({ host, other, key }) {
     await host.start(key, mark, { text: "now", waitFor: null });
     await waitFor(() => other.run(key, notes, null), ["begin now 0", "end now 0"]);

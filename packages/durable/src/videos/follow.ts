@@ -21,7 +21,7 @@ const encoder = new TextEncoder();
 /** Makes the headers leave immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
 
-/** Defines the source of a task's events, which all followers of a user in one place share. */
+/** Defines the source of a task's events, which all followers of a user in one process share. */
 export function defineFollow<Env>(parts: WatchParts<Env>): Source<Follow> {
   return source("videos.follow", async function* (context, input: Follow) {
     const { host, key, signal } = context;
