@@ -165,6 +165,7 @@ describe("the export of a user", () => {
       },
       failed: [],
       tooLarge: [],
+      cursors: {},
     });
   });
 

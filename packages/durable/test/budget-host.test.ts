@@ -9,7 +9,7 @@ expectLog(
   "504 upstream_",
   "the proxy's operator sets `routes`",
   "a reservation could not be settled",
-  "nobody settled 1 reservations, of 10",
+  "1 reservations, of 10, were not settled in time",
 );
 
 beforeEach(() => setClock());
@@ -446,7 +446,7 @@ describe("case 94: a reservation that nobody settles", () => {
     await paid(10);
     expect(await state()).toMatchObject({ spent: 60, reserved: 10, remaining: 30 });
     expect(lines).toEqual([
-      expect.stringMatching(/nobody settled 1 reservations, of 60; they are spent: [\da-f-]{36}/),
+      expect.stringMatching(/1 reservations, of 60, were not settled in time; they are spent: [\da-f-]{36}/),
     ]);
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { HOUR, openBudget, setClock } from "./support/budget-proxy.js";
 
-expectLog("nobody settled");
+expectLog("were not settled in time");
 
 const DAY = 24 * HOUR;
 const NOON = Date.UTC(2040, 0, 1, 12);
@@ -41,7 +41,7 @@ describe("case 151: the sweep of a window", () => {
     expect(new Set(minutes).size).toBeGreaterThan(10);
   });
 
-  test("case 94: spends what nobody settled, though its user never returns", async () => {
+  test("case 94: spends reservations that were not settled in time, though its user never returns", async () => {
     const opened = openBudget({ options: { limits: { user: 1000 }, windowMs: DAY } });
     setRandom(0);
     await opened.paid(1);

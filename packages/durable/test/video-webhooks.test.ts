@@ -385,7 +385,7 @@ describe("case 127: a dead letter", () => {
     expect(await run("dead-letters/resend", { id: all[7]?.id })).toEqual({ resent: true });
     await advance(2 * SECOND);
     expect(sent.at(-1)?.data["user"]).toBe(all[7]?.userId);
-    await expect(run("dead-letters/resend", {})).rejects.toThrow("id: give the id of a dead letter");
+    await expect(run("dead-letters/resend", {})).rejects.toThrow("id: give a text");
     expect(await letters()).toHaveLength(100);
   });
 

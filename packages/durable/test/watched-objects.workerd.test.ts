@@ -6,7 +6,7 @@ import { openRandom } from "../../worker-proxy/test/support/random.js";
 import {
   addDeadLetter,
   DEAD_LETTERS_KEY,
-  listLetters,
+  readDeadLetters,
   removeDeadLetter,
 } from "../src/videos/dead-letter-rows.js";
 import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
@@ -151,7 +151,7 @@ test.each([0, 1000, 9_990])(
       return { read: used.read, written: used.written };
     };
     const added = await measure(() => add("new"));
-    const listed = await measure(() => host.run(DEAD_LETTERS_KEY, listLetters, { failedAt: 0, id: "" }));
+    const listed = await measure(() => host.run(DEAD_LETTERS_KEY, readDeadLetters, { failedAt: 0, id: "" }));
     const removed = await measure(() =>
       host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id: "new", failedAt: Date.now() }),
     );

@@ -730,7 +730,7 @@ describe("the data of a user", () => {
 
 test.each([
   [{ intervalMs: 100 }, "videoWatch: intervalMs: give a whole number from 2000 to 60000"],
-  [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number from 1 up"],
+  [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number of milliseconds from 1 up"],
   [{ startOn: "poll" }, 'videoWatch: startOn: give "create" or "subscribe"'],
   [{ onEnd: {} }, "videoWatch: onEnd: give endHandlers(webhook(…))"],
   [

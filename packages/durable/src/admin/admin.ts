@@ -8,6 +8,7 @@ import type {
   User,
 } from "@sluice/worker-proxy";
 import { ensure, Refusal, serverIn } from "@sluice/worker-proxy/internal";
+import { checkNames } from "../shared/check-options.js";
 import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 
 /** Options of {@link admin}. */
@@ -40,10 +41,9 @@ export interface AdminOptions<Env = unknown> {
  * ```
  */
 export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<Env> {
-  const { isOperator, ...rest } = options ?? {};
+  const { isOperator } = options ?? {};
   ensure(typeof isOperator === "function", 'isOperator: give a function, ({ id }) => id === "ada"');
-  const [other] = Object.keys(rest);
-  ensure(other === undefined, `${other}: is no option of admin`);
+  checkNames("admin", options, ["isOperator"]);
   let server: PluginServer<Env> | undefined;
   const getServer = () => {
     ensure(server, "admin: is in no proxy; give it to createProxy({ plugins })");
@@ -74,13 +74,13 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
         "admin: no other plugin stores anything; list it beside those whose data it is for, such as budget(…)",
       );
       const operations = [...users, ...plugins.flatMap((plugin) => plugin.operations ?? [])];
-      checkNames(operations.map(({ name }) => name));
+      checkOperations(operations.map(({ name }) => name));
       return operations.map((operation) => createRoute(operation, isOperator));
     },
   };
 }
 
-function checkNames(names: readonly string[]): void {
+function checkOperations(names: readonly string[]): void {
   for (const [at, name] of names.entries()) {
     ensure(/^[a-z\d-]+\/[a-z\d-]+$/.test(name), `plugins: ${name}: is no name of an operation, files/list`);
     ensure(names.indexOf(name) === at, `plugins: two have the operation ${name}`);

@@ -6,7 +6,7 @@ export type AdminBody = Readonly<Record<string, unknown>>;
 /** Returns a field that an operation needs. @throws {TypeError} if it is missing or no text */
 export function readText(body: AdminBody, name: string): string {
   const value = body[name];
-  ensure(typeof value === "string" && value !== "", `${name}: give a text`);
+  ensure(typeof value === "string" && value !== "" && !value.includes("\0"), `${name}: give a text`);
   return value;
 }
 

@@ -10,7 +10,7 @@ import {
   type Usage,
 } from "@sluice/worker-proxy";
 import { decided, ensure, serverIn } from "@sluice/worker-proxy/internal";
-import { MAX_MS } from "../jobs/options.js";
+import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
 import { type BudgetLimits, type BudgetReader, checkLimits } from "./limits.js";
@@ -43,7 +43,7 @@ export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
   readonly windowMs: number;
   /**
    * Longest time between a reservation and its settlement, in milliseconds: at least `timeout.totalMs` of the proxy, the
-   * longest time of a response. A reservation that nobody settled by then, because its process ended, is spent in
+   * longest time of a response. A reservation that was not settled by then, because its process ended, is spent in
    * full, and the log says so.
    *
    * @default 3_600_000
@@ -94,13 +94,9 @@ const OPTIONS = ["limits", "windowMs", "reservationTtlMs", "prices", "reserve", 
  */
 export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> {
   ensure(options, "budget: give its options, { limits: { user: 200_000 }, windowMs: 86_400_000 }");
-  for (const name of Object.keys(options)) ensure(OPTIONS.includes(name), `${name}: is no option of budget`);
+  checkNames("budget", options, OPTIONS);
   const { windowMs, reservationTtlMs = 3_600_000 } = options;
-  for (const [name, ms] of Object.entries({ windowMs, reservationTtlMs }))
-    ensure(
-      Number.isSafeInteger(ms) && ms >= 1 && ms <= MAX_MS,
-      `${name}: give a whole number of milliseconds, up to 100 years`,
-    );
+  for (const [name, ms] of Object.entries({ windowMs, reservationTtlMs })) checkMilliseconds(name, ms);
   const rules = checkLimits(options.limits);
   const { unit, estimate, charge } = createAmounts(options);
   const settings: ReserveOptions<Env> = { rules, currency: unit.currency, windowMs, reservationTtlMs };

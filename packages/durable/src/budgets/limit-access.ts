@@ -1,7 +1,7 @@
 import type { AdminOperation, BoundHost, User } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
 import { type BudgetUnit, checkAmount } from "./amounts.js";
-import { type BudgetReader, findPlaces, isOwn, type Rule, readLimit } from "./limits.js";
+import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { calculateRemaining, raise, read, reset } from "./operations.js";
 import { drawJitter, type ReserveOptions, run } from "./reservations.js";
 import type { Sums } from "./tables.js";
@@ -55,7 +55,7 @@ export function openLimits<Env>(
     return runOnEach(limit, reader, (host, key, name) => run(host, key, read, { name, windowMs }));
   }
 
-  /** Runs an operation in each place of a limit, and adds their sums. */
+  /** Runs an operation on each key of a limit, and adds their sums. */
   async function runOnEach(
     by: string,
     reader: BudgetReader<Env>,
@@ -63,10 +63,10 @@ export function openLimits<Env>(
   ): Promise<BudgetState> {
     const rule = rules.find(({ name }) => name === by);
     ensure(rule, `limits: has none for ${by}`);
-    const places = await findPlaces(rule, reader, currency);
-    ensure(places.length > 0, `limits.${by}: \`by\` gives no name for this user`);
+    const limitKeys = await findLimitKeys(rule, reader, currency);
+    ensure(limitKeys.length > 0, `limits.${by}: \`by\` gives no name for this user`);
     const host = getHost(reader.env);
-    const all = await Promise.all(places.map(({ key, name }) => work(host, key, name, rule)));
+    const all = await Promise.all(limitKeys.map(({ key, name }) => work(host, key, name, rule)));
     const sums = all.reduce((sum, one) => ({
       resetsAt: Math.max(sum.resetsAt, one.resetsAt),
       spent: sum.spent + one.spent,

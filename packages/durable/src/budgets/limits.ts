@@ -88,23 +88,23 @@ export function readLimit<Env>({ name, limit }: Rule<Env>, reader: BudgetReader<
 }
 
 /** The rows of a limit: a key of the host, and the name below it. */
-export interface Place {
+export interface LimitKey {
   readonly key: string;
   readonly name: string;
 }
 
 /**
- * Returns the places of a limit that a request can count in, the first one at random; none if the limit does not apply.
+ * Returns the keys of a limit in which a request can count, from a random one on; none if the limit does not apply.
  *
  * @param currency money is never added to tokens, or to another currency: its rows have a name of their own
- * @param max number of places at most
+ * @param max largest number of keys
  */
-export async function findPlaces<Env>(
+export async function findLimitKeys<Env>(
   rule: Rule<Env>,
   reader: BudgetReader<Env>,
   currency: string | undefined,
   max = rule.shards,
-): Promise<readonly Place[]> {
+): Promise<readonly LimitKey[]> {
   const scope = rule.by(reader);
   if (scope === undefined) return [];
   const unit = currency === undefined ? "" : `${currency} `;

@@ -208,10 +208,12 @@ async function scheduleSweep(transaction: Transaction, resetsAt: number, jitterM
   await transaction.schedule(sweepJob, { id: "", at: resetsAt + jitterMs, input: { jitterMs } });
 }
 
-/** Logs reservations that were spent because nobody settled them. */
+/** Logs reservations that were spent because they were not settled in time. */
 export function logLost({ count, amount, ids }: Lost): void {
   if (count === 0) return;
-  logError(`budget: nobody settled ${count} reservations, of ${amount}; they are spent: ${ids.join(", ")}`);
+  logError(
+    `budget: ${count} reservations, of ${amount}, were not settled in time; they are spent: ${ids.join(", ")}`,
+  );
 }
 
 /** All that a budget stores. */

@@ -1,6 +1,6 @@
 import type { BoundHost, Exhausted, JSONValue, Operation, Payable, Reading } from "@sluice/worker-proxy";
 import { within } from "@sluice/worker-proxy/internal";
-import { type BudgetReader, findPlaces, isOwn, type Rule, readLimit } from "./limits.js";
+import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, reserve, settle } from "./operations.js";
 
 /** Options of all reservations of a budget. */
@@ -28,7 +28,7 @@ interface Target {
 const OPERATION_MS = 10_000;
 /** Longest time between the end of a window and its sweep, in milliseconds. */
 const JITTER_MS = 60 * 60 * 1000;
-/** Places of one limit that one request tries at most. */
+/** Largest number of keys of one limit that one request tries. */
 const MAX_TRIES = 3;
 
 /** Returns a random time until the sweep of a window. */
@@ -105,8 +105,8 @@ async function findTargets<Env>(
   const shared: (readonly Target[])[] = [];
   for (const rule of rules) {
     const limit = Math.floor(readLimit(rule, reader) / rule.shards);
-    const places = await findPlaces(rule, reader, currency, MAX_TRIES);
-    const targets = places.map(({ key, name }) => ({ key, limits: [{ name, limit, budget: rule.name }] }));
+    const limitKeys = await findLimitKeys(rule, reader, currency, MAX_TRIES);
+    const targets = limitKeys.map(({ key, name }) => ({ key, limits: [{ name, limit, budget: rule.name }] }));
     if (!isOwn(rule)) shared.push(targets);
     else
       for (const { key, limits } of targets)
@@ -117,7 +117,7 @@ async function findTargets<Env>(
 
 /** Settles a reservation in each of its keys. It can be repeated. */
 export async function settleTicket(host: BoundHost, { id, keys }: Ticket, spent: number): Promise<void> {
-  const settleIn = (key: string) => run(host, key, settle, { id, spent });
+  const settleKey = (key: string) => run(host, key, settle, { id, spent });
   // a second try, because databases restart
-  await Promise.all(keys.map((key) => settleIn(key).catch(() => settleIn(key))));
+  await Promise.all(keys.map((key) => settleKey(key).catch(() => settleKey(key))));
 }

@@ -120,7 +120,7 @@ export async function findReservation({ query, key }: Reader, id: string): Promi
   return rows.map(({ name }) => name);
 }
 
-/** Deletes the reservations of a request, and spends an amount in their place. Without any it changes nothing. */
+/** Deletes the reservations of a request, and spends an amount instead. Without reservations it changes nothing. */
 export async function settleReservation(transaction: Transaction, id: string, spent: number): Promise<void> {
   const { query, key } = transaction;
   const sql = `DELETE FROM budget_reservations WHERE key = ? AND id = ? ${TAKE}`;
@@ -129,8 +129,8 @@ export async function settleReservation(transaction: Transaction, id: string, sp
 }
 
 /**
- * Spends reservations in full that nobody settled in time, at most {@link PAGE}: their responses may have been made, and
- * the process that would know is gone.
+ * Spends reservations in full that were not settled in time, at most {@link PAGE}: their responses may have been billed,
+ * and the process that would know is gone.
  */
 export async function settleLost(transaction: Transaction): Promise<Lost> {
   const { query, key, now } = transaction;

@@ -1,7 +1,7 @@
 import type { BoundHost, UserData } from "@sluice/worker-proxy";
 import { createUserKey } from "../host/user-key.js";
 import type { LimitAccess } from "./limit-access.js";
-import { type BudgetReader, findPlaces, isOwn, type Rule } from "./limits.js";
+import { type BudgetReader, findLimitKeys, isOwn, type Rule } from "./limits.js";
 import { erase, list } from "./operations.js";
 import { type ReserveOptions, run } from "./reservations.js";
 import type { NamedSums } from "./tables.js";
@@ -23,8 +23,8 @@ export function createUserData<Env>(
     async eraseUser(env, id) {
       const reader = { env, user: { id } };
       const others = findOwn(reader).filter((rule) => !isOwn(rule));
-      const places = await Promise.all(others.map((rule) => findPlaces(rule, reader, currency)));
-      const keys = [await createUserKey(id), ...places.flat().map(({ key }) => key)];
+      const limitKeys = await Promise.all(others.map((rule) => findLimitKeys(rule, reader, currency)));
+      const keys = [await createUserKey(id), ...limitKeys.flat().map(({ key }) => key)];
       for (const key of keys) while (await run(getHost(env), key, erase, null));
     },
     async exportUser(env, id) {

@@ -2,13 +2,13 @@ import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/wo
 import { byteStream } from "./byte-stream.js";
 import { createStorageError } from "./storage-error.js";
 
-/** Number of started jobs and open sources in one place, and of those of one key: no user takes the room of all others. */
+/** Largest number of started jobs and open sources in one process, and of one key: one user does not take all of it. */
 const MAX_LOCAL = 5_000;
 const MAX_LOCAL_OF_KEY = 2_000;
 
 type CreateContext = (key: string, attempt: number, signal: AbortSignal) => JobContext;
 
-/** The jobs and sources that were started in this place. */
+/** The jobs and sources that were started in this process or object. */
 export class LocalJobs {
   readonly #createContext: CreateContext;
   readonly #report: (subject: string, error: unknown) => void;

@@ -82,7 +82,7 @@ export class PostgresBus {
         await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
         this.#client = client;
         isReported = false;
-        // changes were missed while nobody listened
+        // changes were missed without a connection
         this.listeners.notifyAll();
         await this.#check(client, ended);
       } catch (error) {

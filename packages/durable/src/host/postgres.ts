@@ -128,7 +128,7 @@ class PostgresDatabase implements ProcessDatabase {
     const schema = `"${this.#schema}"`;
     await this.#pool.transact("tables", async (query) => {
       const [found] = await query("SELECT 1 AS found FROM pg_namespace WHERE nspname = ?", this.#schema);
-      // `IF NOT EXISTS` alone needs a right that an operator may have kept
+      // `IF NOT EXISTS` alone needs a right that this role may not have
       if (!found) await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
       await query("CREATE TABLE IF NOT EXISTS host_statements (sql TEXT NOT NULL PRIMARY KEY)");
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");

@@ -1,11 +1,11 @@
 import type { Job, JobContext, Transaction } from "@sluice/worker-proxy";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
-/** Number of jobs that run at once in one place. One that takes long makes room for others, up to a number of all. */
+/** Number of jobs that run at once in one process. Long jobs do not count, up to a total number. */
 const MAX_JOBS = 64;
 const MAX_ALL_JOBS = 512;
 const LONG_MS = 3_000;
-/** Number of jobs of one key that run at once in one place. */
+/** Number of jobs of one key that run at once in one process. */
 const MAX_JOBS_OF_KEY = MAX_ALL_JOBS / MAX_BUSY_KEYS;
 /** Time after which a job whose process ended is tried again; a job that runs renews it. */
 const LEASE_MS = 15_000;

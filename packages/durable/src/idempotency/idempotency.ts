@@ -8,9 +8,9 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/internal";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
-import { headOf, jobRefusal } from "../jobs/refusals.js";
+import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
@@ -73,7 +73,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
       return readWhole(sending, response, JSON_CHARACTERS);
     },
     storeFailure({ live }, refusal) {
-      live.head = headOf(refusal);
+      live.head = createRefusalHead(refusal);
     },
     isFree: isNotSent,
     // nothing of an erased user stays, not even the key

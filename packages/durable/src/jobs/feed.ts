@@ -5,11 +5,11 @@ import type { JobStatus } from "./readings.js";
 import type { JobStore } from "./store.js";
 import type { PartRow } from "./table.js";
 
-/** A response that readers in this place share: each change costs one read and one encoding for all of them. */
+/** A response that all readers in a process share: each change is read and encoded once. */
 export interface Feed {
   readonly changes: Changes;
   readonly readers: Readers;
-  /** True in the place of the owner, which has events that are in no row yet. */
+  /** True in the process of the owner, which has events that are not stored yet. */
   readonly isLive: boolean;
   /** Returns the state of the job; null if there is none. */
   readStatus(): Promise<JobStatus | null>;
@@ -17,10 +17,10 @@ export interface Feed {
   readPart(after: number): Promise<Part | "missing" | undefined>;
 }
 
-/** Most reads whose rows are held for other readers. */
+/** Largest number of reads whose rows are cached. */
 const MAX_PAGES = 8;
 
-/** Reads the rows of a response, once for all readers that are at the same place. */
+/** Reads the rows of a response, once for all readers behind the same event. */
 export class RowPages {
   readonly #context: HostContext;
   readonly #store: JobStore;
@@ -39,13 +39,13 @@ export class RowPages {
     for (const [first, page] of this.#pages) {
       const rows = await page;
       const row = first <= after && rows.find(({ last_id }) => last_id > after);
-      if (row) return this.#partOf(row, first === after && rows[0] === row, after);
+      if (row) return this.#readPart(row, first === after && rows[0] === row, after);
     }
     const [row] = await this.#load(after);
-    return row && this.#partOf(row, true, after);
+    return row && this.#readPart(row, true, after);
   }
 
-  /** Forgets what was read: there may be more rows. */
+  /** Clears the cache: there may be more rows. */
   clear(): void {
     this.#pages.clear();
   }
@@ -56,7 +56,7 @@ export class RowPages {
     const [oldest] = this.#pages.keys();
     if (oldest !== undefined && this.#pages.size >= MAX_PAGES) this.#pages.delete(oldest);
     this.#pages.set(after, page);
-    // one that failed or found nothing is read again
+    // a failed or empty read is repeated
     page.then(
       (rows) => rows.length === 0 && this.#pages.delete(after),
       () => this.#pages.delete(after),
@@ -64,7 +64,7 @@ export class RowPages {
     return page;
   }
 
-  #partOf(row: PartRow, isShared: boolean, after: number): Part {
+  #readPart(row: PartRow, isShared: boolean, after: number): Part {
     const known = isShared ? this.#parts.get(row) : undefined;
     const part = known ?? readRow(row, after);
     if (isShared) this.#parts.set(row, part);

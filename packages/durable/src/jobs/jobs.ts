@@ -148,7 +148,7 @@ export function createJobs(options: JobsOptions): Jobs {
       }
       const input: Follow = { id, mode: "response", after: 0, owner };
       const stream = await host.open(key, follow, { ...input }).catch(async (error: unknown) => {
-        // nobody else can read this response, so that it must not cost anything
+        // no other request can read this response, so it must not cost anything
         if (claimed === "claimed" && !(await freeUnsent(context, id, owner)) && !toSend.isRepeatable)
           await host.run(key, store.stop, { id, reason: "orphaned" }).catch(() => {});
         throw error;

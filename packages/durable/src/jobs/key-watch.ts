@@ -1,5 +1,6 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import type { OwnerNews } from "./readings.js";
+import { shareByHost } from "../shared/share-by-host.js";
+import type { OwnerChange } from "./readings.js";
 import type { JobStore } from "./store.js";
 
 /** Time after which the rows of a key are read again after a change, in milliseconds: changes that come together are one read. */
@@ -7,7 +8,7 @@ const SOON_MS = 5;
 
 /** Reads what the owners of a key's jobs have to see after a change, once for all of them. */
 class KeyWatch {
-  readonly owners = new Map<string, (news: OwnerNews) => void>();
+  readonly owners = new Map<string, (change: OwnerChange) => void>();
   readonly #context: HostContext;
   readonly #store: JobStore;
   readonly #unsubscribe: () => void;
@@ -30,32 +31,29 @@ class KeyWatch {
     this.#timer = undefined;
     const { host, key } = this.#context;
     try {
-      for (const news of await host.run(key, this.#store.news, null)) this.owners.get(news.id)?.(news);
+      for (const change of await host.run(key, this.#store.changes, null))
+        this.owners.get(change.id)?.(change);
     } catch {
       // each owner sees the same with its next sign of life
     }
   }
 }
 
-const places = new WeakMap<object, Map<string, KeyWatch>>();
-
-/** Calls `onNews` when somebody stops a job of this place, or reads it in another place. Returns the function that ends it. */
+/** Calls `onChange` when a job of this process is told to stop, or is read elsewhere. Returns a function that ends this. */
 export function watchJob(
   context: HostContext,
   store: JobStore,
   id: string,
-  onNews: (news: OwnerNews) => void,
+  onChange: (change: OwnerChange) => void,
 ): () => void {
-  const watches = places.get(context.host) ?? new Map<string, KeyWatch>();
-  places.set(context.host, watches);
-  const name = JSON.stringify([store.options.kind, context.key]);
-  const watch = watches.get(name) ?? new KeyWatch(context, store);
-  watches.set(name, watch);
-  watch.owners.set(id, onNews);
+  const watches = shareByHost<KeyWatch>(context.host, "watch", store.options.kind, context.key);
+  const watch = watches.get() ?? new KeyWatch(context, store);
+  watches.set(watch);
+  watch.owners.set(id, onChange);
   return () => {
-    if (watch.owners.get(id) === onNews) watch.owners.delete(id);
-    if (watch.owners.size > 0 || watches.get(name) !== watch) return;
+    if (watch.owners.get(id) === onChange) watch.owners.delete(id);
+    if (watch.owners.size > 0 || watches.get() !== watch) return;
     watch.close();
-    watches.delete(name);
+    watches.delete(watch);
   };
 }

@@ -1,4 +1,5 @@
 import type { HostContext } from "@sluice/worker-proxy";
+import { shareByHost } from "../shared/share-by-host.js";
 import { type Feed, RowPages } from "./feed.js";
 import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
@@ -6,9 +7,9 @@ import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
 import type { JobStore } from "./store.js";
 
-/** Bytes of a response that stay in memory for readers that are a little behind. */
+/** Bytes of a response that stay in memory for slow readers. */
 const TAIL_BYTES = 65_536;
-/** Time for which a response stays in memory after its end: those who have asked for it may not read yet. */
+/** Time for which a response stays in memory after its end: its reader may not have begun. */
 const LINGER_MS = 10_000;
 
 /** The bounds of a response in memory. */
@@ -22,7 +23,7 @@ export interface LiveOptions {
 /** Bytes of all responses in this process that wait for their rows. */
 export const memory = { bytes: 0 };
 
-/** A response in progress, in the place of its owner. What is not in rows yet is in memory. */
+/** A response in progress, in the process of its owner. Events that are not stored yet are in memory. */
 export class LiveJob implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
@@ -77,7 +78,7 @@ export class LiveJob implements Feed {
     if (after >= this.lastId) return undefined;
     const [oldest] = this.#tail;
     if (oldest && oldest.firstId <= after + 1) {
-      // from the end on: the usual reader has all but what came just now
+      // from the end: most readers miss only the newest events
       const part = this.#tail.findLast(({ firstId }) => firstId <= after + 1) as Part;
       return cutPart(part, after);
     }
@@ -85,8 +86,8 @@ export class LiveJob implements Feed {
   }
 
   /**
-   * Sets a whole text as the response, for its readers in this place and for the rows. One that is larger than `maxBytes`
-   * is not stored.
+   * Sets a whole text as the response, for its readers in this process and for the rows. A text above `maxBytes` is not
+   * stored.
    *
    * @returns false if it is not stored
    */
@@ -136,14 +137,14 @@ export class LiveJob implements Feed {
     this.#trim();
   }
 
-  /** Ends the response for its readers in this place. */
+  /** Ends the response for its readers in this process. */
   finish(state: JobState, code?: string): void {
     this.state = state;
     this.code = code;
     this.changes.notify();
   }
 
-  /** Gives its memory back. */
+  /** Frees its memory. */
   close(): void {
     this.#count(-this.#unstoredBytes);
   }
@@ -163,15 +164,13 @@ export class LiveJob implements Feed {
   }
 }
 
-const places = new WeakMap<object, Map<string, LiveJob>>();
-
-function nameOf({ key }: HostContext, store: JobStore, id: string): string {
-  return JSON.stringify([store.options.kind, key, id]);
+function shareLive({ host, key }: HostContext, store: JobStore, id: string) {
+  return shareByHost<LiveJob>(host, "live", store.options.kind, key, id);
 }
 
 /**
- * Returns the response that this place owns; undefined if there is none, or if its end is in rows. The request that
- * began it reads it from memory in any case.
+ * Returns the response that this process or object owns; undefined if there is none, or if its end is in rows. The request
+ * that began it reads it from memory in any case.
  */
 export function findLive(
   context: HostContext,
@@ -179,29 +178,25 @@ export function findLive(
   id: string,
   owner: string | undefined,
 ): LiveJob | undefined {
-  const live = places.get(context.host)?.get(nameOf(context, store, id));
+  const live = shareLive(context, store, id).get();
   return live?.isStored && live.owner !== owner ? undefined : live;
 }
 
-/** Opens a response in this place. Returns it with the function that takes it out of memory some time later. */
+/** Opens a response. Returns it with the function that drops it from memory some time later. */
 export function openLive(
   context: HostContext,
   store: JobStore,
   id: string,
   options: LiveOptions,
-): { readonly live: LiveJob; readonly leave: () => void } {
+): { readonly live: LiveJob; readonly drop: () => void } {
   const live = new LiveJob(context, store, id, options);
-  const jobs = places.get(context.host) ?? new Map<string, LiveJob>();
-  places.set(context.host, jobs);
-  const name = nameOf(context, store, id);
-  jobs.set(name, live);
+  const shared = shareLive(context, store, id);
+  shared.set(live);
   return {
     live,
-    leave() {
+    drop() {
       live.close();
-      const timer: unknown = setTimeout(() => {
-        if (jobs.get(name) === live) jobs.delete(name);
-      }, LINGER_MS);
+      const timer: unknown = setTimeout(() => shared.delete(live), LINGER_MS);
       // a process that has nothing else to do may end
       (timer as { unref?(): void }).unref?.();
     },

@@ -24,7 +24,7 @@ export async function openResponse(
 ): Promise<OpenedResponse | undefined> {
   const reader = stream.getReader();
   const leave = () => void reader.cancel().catch(() => {});
-  // a client that leaves is reported here, and not always by a cancelled body
+  // a client that disconnects does not always cancel the body
   signal.addEventListener("abort", leave);
   if (signal.aborted) leave();
   const { line, rest } = await readLine(reader);
@@ -38,7 +38,7 @@ export async function openResponse(
   return isGone || !head ? undefined : { head, body: null };
 }
 
-/** Resolves with the end of a job. */
+/** Resolves when a job has ended. */
 export async function awaitEnd(
   host: BoundHost,
   key: string,
@@ -62,7 +62,7 @@ async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {
   }
 }
 
-/** Makes a body of what follows the first line: a stream that was read from is none. */
+/** Creates a body of the rest of a stream. A stream with a reader cannot be a body itself. */
 function openBody(
   first: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -82,7 +82,7 @@ function openBody(
 
         function onError(error: unknown): undefined {
           onEnd();
-          // nobody handles the error of a body whose client has left
+          // an error of a body whose client has left would be unhandled
           if (!signal.aborted) controller.error(error);
         }
       },

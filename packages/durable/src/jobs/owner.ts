@@ -6,14 +6,14 @@ import { makeRows, type Part } from "./parts.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
 import type { JobStore, Owned } from "./store.js";
 
-/** Bytes of one response from which it is stored at once, and from which the gateway has to wait. */
+/** Unstored bytes of one response: from the first number on they are stored at once, from the second on the gateway waits. */
 const STORE_BYTES = 256 * 1024;
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** Bytes of all responses in this process from which each gateway has to wait. */
+/** Unstored bytes of all responses in this process from which every gateway waits. */
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
-/** Size up to which a response is in the row of its job, in bytes. The row is written anew with each sign of life. */
+/** Size up to which a response is in the row of its job, in bytes. The row is written again with each renewal. */
 const TEXT_BYTES = 64 * 1024;
-/** Longest time for which events wait that a reader in another place wants, in milliseconds. */
+/** Longest time until events are stored that a reader in another process waits for, in milliseconds. */
 const ATTENDED_MS = 100;
 /** Time until a row is written again that could not be written, in milliseconds. */
 const RETRY_MS = 1000;
@@ -21,7 +21,7 @@ const RETRY_MS = 1000;
 /** The reason for which an owner has to give up: it was told to stop, or another one has settled its job as lost. */
 export type GiveUp = StopReason | "lost";
 
-/** What an owner needs. */
+/** Options of an owner. */
 export interface OwnerOptions {
   readonly context: HostContext;
   readonly store: JobStore;
@@ -41,7 +41,7 @@ export interface OwnEnd extends Pick<End, "state" | "isSettled"> {
   readonly payment: Payment;
 }
 
-/** Owns one job: stores its response, and gives signs of life until it ends. */
+/** Owns one job: stores its response, and renews its lease until it ends. */
 export class JobOwner {
   readonly #options: OwnerOptions;
   readonly #unwatch: () => void;
@@ -52,7 +52,7 @@ export class JobOwner {
   #storing: Promise<void> | undefined;
   #isClosed = false;
   #gaveUp: GiveUp | undefined;
-  /** Unix milliseconds of this place's clock. */
+  /** Unix milliseconds by the clock of this process. */
   #aliveUntil = Date.now() + ALIVE_MS;
   #attendedUntil = 0;
   #headIsStored = false;
@@ -66,13 +66,13 @@ export class JobOwner {
     this.#unwatch = watchJob(context, store, id, ({ stop, read_until }) => {
       if (stop) this.giveUp(stop);
       this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
-      if (live.unstoredBytes > 0 || live.head) this.#storeIn(this.#pauseMs());
+      if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
     });
-    // the host closes: nothing more can be stored
+    // nothing can be stored after the host has closed
     context.signal.addEventListener("abort", this.#onClose);
     if (context.signal.aborted) this.#onClose();
     live.onReaders = () => this.#watchIdle();
-    this.#storeIn(RENEW_MS);
+    this.#scheduleStore(RENEW_MS);
     this.#watchIdle();
   }
 
@@ -95,22 +95,22 @@ export class JobOwner {
     else if (stop) this.giveUp(stop);
   }
 
-  /** Shows the begin of the response. */
+  /** Sets the head of the response. */
   begin(head: ResponseHead): void {
     const { live } = this.#options;
     live.head = head;
     live.changes.notify();
-    this.#storeIn(this.#pauseMs());
+    this.#scheduleStore(this.#pauseMs());
   }
 
   /** Adds more of the response. */
   add(parts: readonly Part[]): void {
     const { live } = this.#options;
     live.add(parts);
-    this.#storeIn(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+    this.#scheduleStore(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
   }
 
-  /** Resolves when more may come: what waits for its row is in memory. */
+  /** Resolves when more events fit into memory. */
   async makeRoom(): Promise<void> {
     const { live } = this.#options;
     const isFull = () =>
@@ -142,7 +142,7 @@ export class JobOwner {
       return isEnded ? dropped : undefined;
     } catch (error) {
       this.#options.report(error);
-      // its readers in this place have the whole response; for later ones it is lost
+      // readers in this process have the whole response; for later readers it is lost
       live.finish(end.state, code);
       return undefined;
     }
@@ -180,7 +180,7 @@ export class JobOwner {
   }
 
   /** Stores what is there in `ms` milliseconds at the latest. */
-  #storeIn(ms: number): void {
+  #scheduleStore(ms: number): void {
     const at = Date.now() + ms;
     if (this.#isClosed || at >= this.#timerAt) return;
     clearTimeout(this.#timer);
@@ -207,16 +207,16 @@ export class JobOwner {
       const owned = await context.host.run(context.key, store.append, input);
       this.#headIsStored ||= input.head !== null;
       this.#text = input.text ?? (parts.length > 0 ? undefined : this.#text);
-      this.#textBytes += sizeOf(parts);
+      this.#textBytes += sumBytes(parts);
       live.noteStored(parts);
       this.note(owned);
       this.#aliveUntil = startedAt + ALIVE_MS;
-      this.#storeIn(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
+      this.#scheduleStore(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
     } catch (error) {
       report(error);
       // others may say by now that it is lost
       if (Date.now() >= this.#aliveUntil) this.giveUp("lost");
-      this.#storeIn(RETRY_MS);
+      this.#scheduleStore(RETRY_MS);
     }
   }
 
@@ -226,7 +226,7 @@ export class JobOwner {
     // what is not stored any more has no id in the rows
     const lastId = live.getStoredId(parts);
     const headText = head && !this.#headIsStored ? JSON.stringify(head) : null;
-    const isSmall = this.#text !== undefined && this.#textBytes + sizeOf(parts) <= TEXT_BYTES;
+    const isSmall = this.#text !== undefined && this.#textBytes + sumBytes(parts) <= TEXT_BYTES;
     const stored = isSmall
       ? {
           text: parts.length === 0 ? null : `${this.#text}${parts.map((part) => part.text).join("")}`,
@@ -236,7 +236,7 @@ export class JobOwner {
     return { id, owner, ...stored, lastId, isWhole, head: headText };
   }
 
-  /** Repeats work that failed, as long as nobody else can have settled the job. */
+  /** Repeats failed work, as long as no other process can have settled the job. */
   async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
@@ -248,7 +248,7 @@ export class JobOwner {
     }
   }
 
-  /** Stops a job that nobody has read for a while. */
+  /** Stops a job without readers. */
   #watchIdle(): void {
     const { live, idleTimeoutMs } = this.#options;
     clearTimeout(this.#idleTimer);
@@ -259,14 +259,14 @@ export class JobOwner {
     this.#idleTimer = setTimeout(() => void this.#checkIdle(), left);
   }
 
-  /** A reader in another place may have come since the last sign of life. */
+  /** Reads whether another process has a reader, before the job is stopped. */
   async #checkIdle(): Promise<void> {
     await this.#store();
     this.#watchIdle();
   }
 }
 
-function sizeOf(parts: readonly Part[]): number {
+function sumBytes(parts: readonly Part[]): number {
   return parts.reduce((size, { bytes }) => size + bytes.byteLength, 0);
 }
 

@@ -1,4 +1,4 @@
-/** Wakes everybody who waits for the next change. */
+/** Wakes all readers that wait for the next change. */
 export class Changes {
   /** Number of changes so far. */
   count = 0;
@@ -28,19 +28,19 @@ const BEAT_MS = 25_000;
 
 /** A reader of a response. */
 export interface Reader {
-  /** True once its client has left, or has taken nothing for two beats. */
+  /** True once its client has disconnected, or has read nothing for two beats. */
   hasLeft: boolean;
-  /** True if it reads events, and does not wait for the response or its end. */
+  /** True for a reader of events; false while it waits for the response, or for its end. */
   isReading: boolean;
-  /** True while its client has not taken what was sent. */
+  /** True while its client has not read the last bytes. */
   isSending: boolean;
   /** True if nothing was sent for a beat. */
   isSilent: boolean;
-  /** Beats since the client has taken something. */
+  /** Number of beats since the client has read bytes. */
   beats: number;
 }
 
-/** The readers of one response in this place. */
+/** The readers of one response in this process. */
 export class Readers {
   readonly #readers = new Set<Reader>();
   readonly #changes: Changes;

@@ -25,8 +25,8 @@ export interface ListedJob extends JobStatus {
   readonly id: string;
 }
 
-/** A change that the owner of a job has to see. */
-export interface OwnerNews {
+/** A change for the owner of a job. */
+export interface OwnerChange {
   readonly id: string;
   readonly stop: StopReason | null;
   readonly read_until: number;
@@ -68,9 +68,9 @@ export function createReadings(kind: string) {
         return [...first, ...more];
       },
     ),
-    /** Jobs that run and are to stop, or have readers in other places. */
-    news: reading(`${kind}.news`, (reader: Reader) =>
-      reader.query<OwnerNews>(
+    /** Running jobs that are to stop, or that have readers in other processes. */
+    changes: reading(`${kind}.changes`, (reader: Reader) =>
+      reader.query<OwnerChange>(
         `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL
           AND (stop IS NOT NULL OR read_until > 0)`,
         ...[reader.key, kind],

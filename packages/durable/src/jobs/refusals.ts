@@ -1,28 +1,22 @@
-import { type Details, Refusal, textOf } from "@sluice/worker-proxy/internal";
+import { Refusal, textOf } from "@sluice/worker-proxy/internal";
+import { createRefusals } from "../shared/create-refusals.js";
 import type { ResponseHead, StoredRefusal } from "./states.js";
 
-/** Refusals of jobs: status, message, and the code if it is not the name. */
-const refusals = {
+/** Creates a refusal of a job. */
+export const jobRefusal = createRefusals({
   stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],
   stream_stopped: [499, "the stream was stopped"],
-  stream_interrupted: [502, "the rest of this answer is lost; ask again"],
+  stream_interrupted: [502, "the rest of this response is lost; send the request again"],
   idempotency_key_invalid: [400, "idempotency-key: send 1 to 255 visible ASCII characters"],
   idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
   too_many_keys: [429, "this user has used {what} idempotency-keys; use a new one later"],
   user_erased: [410, "what this user had here was erased; the request was given up"],
-  request_lost: [502, "nobody knows how this request ended; it is not sent again with this idempotency-key"],
-  answer_not_kept: [502, "the answer was too large to be kept; this idempotency-key sends nothing again"],
+  request_lost: [502, "the end of this request is unknown; it is not sent again with this idempotency-key"],
+  answer_not_kept: [502, "the response is not stored any more; this idempotency-key sends nothing again"],
   event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],
-  too_many_readers: [429, "this is open in {what} places already; close one, or try again later"],
+  too_many_readers: [429, "this is open {what} times already; close one, or try again later"],
   job_unavailable: [503, "this request can't be stored now; try again", "extension_unavailable"],
-} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
-
-/** Makes a refusal of a job. */
-export function jobRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
-  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
-  const text = message.replace("{what}", () => String(details.what));
-  return new Refusal("said", { ...details, said: { status, code, message: text } });
-}
+});
 
 /** Returns a refusal as it is stored. Its cause is in the log alone. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {
@@ -37,7 +31,7 @@ export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusa
 }
 
 /** Returns the head of a response that is a refusal. */
-export function headOf(refusal: Refusal): ResponseHead {
+export function createRefusalHead(refusal: Refusal): ResponseHead {
   const { status } = textOf(refusal);
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
 }

@@ -1,4 +1,5 @@
 import type { HostContext } from "@sluice/worker-proxy";
+import { shareByHost } from "../shared/share-by-host.js";
 import { type Feed, RowPages } from "./feed.js";
 import type { Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
@@ -9,10 +10,10 @@ import type { Tend } from "./tend.js";
 
 /** Interval in which rows are read again without a notification, which may be lost, in milliseconds. */
 const LOOK_MS = 2000;
-/** Number of looks between two notes that somebody reads. */
+/** Number of reads between two notes that the response has a reader. */
 const LOOKS_PER_NOTE = 5;
 
-/** A response that another place owns, or that has ended: its rows. */
+/** The rows of a response that another process owns, or that has ended. */
 export class RowFeed implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
@@ -91,7 +92,7 @@ export class RowFeed implements Feed {
     this.changes.notify();
   }
 
-  /** Notes that somebody reads, so that the owner stores events at once. */
+  /** Notes that the response has a reader, so that the owner stores events early. */
   async #attend(): Promise<void> {
     const { host, key } = this.#context;
     try {
@@ -103,18 +104,10 @@ export class RowFeed implements Feed {
   }
 }
 
-const places = new WeakMap<object, Map<string, RowFeed>>();
-
-/** Opens the rows of a response, which all readers in this place share. */
+/** Opens the rows of a response, which all readers of a process or object share. */
 export function openRowFeed(context: HostContext, store: JobStore, id: string, tend: Tend): RowFeed {
-  const feeds = places.get(context.host) ?? new Map<string, RowFeed>();
-  places.set(context.host, feeds);
-  const name = JSON.stringify([store.options.kind, context.key, id]);
-  const known = feeds.get(name);
-  if (known) return known;
-  const feed = new RowFeed(context, store, id, tend, () => {
-    if (feeds.get(name) === feed) feeds.delete(name);
-  });
-  feeds.set(name, feed);
+  const shared = shareByHost<RowFeed>(context.host, "rows", store.options.kind, context.key, id);
+  const feed = shared.get() ?? new RowFeed(context, store, id, tend, () => shared.delete(feed));
+  shared.set(feed);
   return feed;
 }

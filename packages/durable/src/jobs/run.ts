@@ -3,7 +3,7 @@ import { openCall, type Refusal, refusalIn, textOf, within } from "@sluice/worke
 import { job } from "../host/define.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
-import { headOf } from "./refusals.js";
+import { createRefusalHead } from "./refusals.js";
 import { type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
 import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
@@ -37,7 +37,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
   return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = getServer();
     const { id } = request;
-    const { live, leave } = openLive(context, store, id, { owner: request.owner, maxBytes });
+    const { live, drop } = openLive(context, store, id, { owner: request.owner, maxBytes });
     const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
     const owner = new JobOwner({
       context,
@@ -61,7 +61,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
     } finally {
       call.close(true);
       owner.close();
-      leave();
+      drop();
     }
   });
 }
@@ -134,7 +134,7 @@ async function free(
   // a meter that refuses has reserved nothing; one that failed may have
   const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);
   const isFreed = await owner.free(isSettled);
-  live.head = headOf(refusal);
+  live.head = createRefusalHead(refusal);
   live.finish("refused", code);
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
   if (isFreed) report(sending, { outcome: end.outcome, code, ...asked.known, ...amounts });
@@ -146,7 +146,7 @@ async function free(
       );
 }
 
-/** Ends a job that was told to stop, or that another place has settled. */
+/** Ends a job that was told to stop, or that another process has settled as lost. */
 async function giveUp(
   sending: Sending,
   reason: GiveUp,
@@ -155,7 +155,7 @@ async function giveUp(
   const { account, live, isSent, options } = sending;
   const callOutcome = isSent ? known.callOutcome : "not_reached";
   if (reason === "lost") {
-    // the other place has settled and reported it
+    // the other process has settled and reported it
     await account?.close(callOutcome, known.usage)?.settled;
     return live.finish("lost", options.store.options.lostCode);
   }

@@ -20,7 +20,7 @@ import {
 } from "@sluice/worker-proxy/internal";
 import type { LiveJob } from "./live.js";
 import type { JobOwner } from "./owner.js";
-import { headOf, jobRefusal } from "./refusals.js";
+import { createRefusalHead, jobRefusal } from "./refusals.js";
 import type { RunOptions } from "./run.js";
 import type { JobDetails, JobState } from "./states.js";
 import type { JobServer } from "./tend.js";
@@ -133,7 +133,7 @@ export async function readWhole(
   call.close(true);
   const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
   if (holdsKey(text, keys)) {
-    live.head = headOf(new Refusal("upstream_type"));
+    live.head = createRefusalHead(new Refusal("upstream_type"));
     return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
   }
   if (!live.setText(text, { status, headers, type: "application/json" }))

@@ -1,14 +1,14 @@
 /**
  * The state of a job. It changes in this order, and each change is one transaction:
  *
- * - `claimed`: its row is stored, and nothing was sent. A job that is lost here costs nothing, and frees its id.
- * - `sending`: stored right before the request leaves. A job that is lost here may have been billed.
- * - `complete`, `failed`, `stopped`, `lost`: it has ended, and its response is stored until `expiresAt`.
- * - `refused`: it has ended and cost nothing. Its id is free; the row stays until its reservation is given back.
+ * - `claimed`: its row is stored, and nothing was sent. A crash in this state costs nothing and frees the id.
+ * - `sending`: stored right before the request leaves. After a crash in this state the request may have been billed.
+ * - `complete`, `failed`, `stopped`, `lost`: the job has ended, and its response is stored until `expiresAt`.
+ * - `refused`: the job has ended and cost nothing. Its id is free; the row stays until its reservation is released.
  */
 export type JobState = "claimed" | "sending" | "complete" | "failed" | "stopped" | "lost" | "refused";
 
-/** Returns true for a job that somebody owns. */
+/** Returns true for a job that has an owner. */
 export function isOpen(state: JobState): boolean {
   return state === "claimed" || state === "sending";
 }
@@ -16,7 +16,7 @@ export function isOpen(state: JobState): boolean {
 /** The reason for which a job is stopped. */
 export type StopReason = "stopped" | "orphaned" | "erased";
 
-/** Facts about a job for its event. */
+/** Metadata of a job for its event. */
 export type JobDetails = {
   /** The id of the job in its event. */
   readonly eventId: string;
@@ -34,7 +34,7 @@ export type Payment = {
   readonly spent?: number | undefined;
 };
 
-/** A refusal, as it is stored and sent to another place. */
+/** A refusal, as it is stored and sent to another process. */
 export interface StoredRefusal {
   readonly status: number;
   readonly code: string;
@@ -50,13 +50,13 @@ export interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly type: string;
-  /** A refusal in place of the response. */
+  /** A refusal instead of the response. */
   readonly refusal?: StoredRefusal | undefined;
 }
 
-/** Time after which a job whose owner gave no sign of life is lost, in milliseconds. */
+/** Lease of an owner, in milliseconds: a job whose owner has not renewed it by then is lost. */
 export const ALIVE_MS = 25_000;
-/** Longest time between two signs of life, in milliseconds. Events wait as long for a row, since rows are what a stream costs. */
+/** Longest time between two renewals of the lease, in milliseconds. Events are stored with them, because each written row costs. */
 export const RENEW_MS = 12_000;
 /**
  * Interval in which a timer looks at an open job, in milliseconds. Most streams end before the first look, which costs rows.
@@ -65,7 +65,7 @@ export const RENEW_MS = 12_000;
 export const TEND_MS = 50_000;
 /** Time until a timer settles a reservation that could not be settled, in milliseconds. */
 export const SETTLE_MS = 30_000;
-/** Time for which the owner of a job stores at once what readers in other places wait for, in milliseconds. */
+/** Time for which the owner stores events early after a reader in another process has asked for them, in milliseconds. */
 export const ATTEND_MS = 30_000;
 
 /** Returns a value without the type that a row's JSON lacks. */

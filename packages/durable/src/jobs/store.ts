@@ -30,7 +30,7 @@ export type TendInput = {
   readonly id: string;
 };
 
-/** What a store needs of the job that tends its rows. */
+/** Options of a store, and the job that tends its rows. */
 export interface StoreContext extends StoreOptions {
   readonly tendJob: Job<TendInput>;
 }
@@ -55,7 +55,7 @@ export interface Owned {
   /** False once another one has settled the job: it must not go on. */
   readonly isOwned: boolean;
   readonly stop: StopReason | null;
-  /** Milliseconds for which readers in other places wait for rows. */
+  /** Milliseconds for which readers in other processes wait for rows. */
   readonly readMs: number;
 }
 
@@ -96,7 +96,7 @@ export function createJobStore(context: StoreContext) {
         ...[ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
         ...[tx.key, kind, id, owner],
       );
-      return ownedBy(row, tx.now);
+      return describeOwned(row, tx.now);
     }),
     append: createAppend(kind),
     end: createEnd(context),
@@ -125,22 +125,22 @@ export function createJobStore(context: StoreContext) {
   };
 }
 
-/** Stores more of a response, and shows that its owner is alive. Without parts it only does the latter. */
+/** Stores more of a response, and renews the lease of its owner. */
 function createAppend(kind: string) {
   return operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
     const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
       `UPDATE jobs SET ${RESPONSE}, alive_until = ? WHERE ${MINE} RETURNING stop, read_until`,
       ...[...responseValues(input), tx.now + ALIVE_MS, tx.key, kind, input.id, input.owner],
     );
-    if (!row) return ownedBy(row, tx.now);
+    if (!row) return describeOwned(row, tx.now);
     await insertParts(tx, kind, input.id, input.parts);
-    // nobody else waits for rows: readers in the owner's place have what is in its memory
+    // readers in the process of the owner read its memory
     if (row.read_until > tx.now) tx.publish();
-    return ownedBy(row, tx.now);
+    return describeOwned(row, tx.now);
   });
 }
 
-/** Notes that a reader in another place waits for rows. */
+/** Notes that a reader in another process waits for rows. */
 function createAttend(kind: string) {
   return operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
     const [row] = await tx.query<Pick<JobRow, "state" | "alive_until" | "read_until">>(
@@ -164,7 +164,7 @@ export function responseValues({ text, lastId, isWhole, head }: Append): readonl
   return [text, text === null ? null : lastId, lastId, Number(isWhole), head];
 }
 
-/** Inserts the parts of a job. A part that is there is the same one. */
+/** Inserts the parts of a job. A repeated part is the same one. */
 export async function insertParts(
   tx: Transaction,
   kind: string,
@@ -176,7 +176,7 @@ export async function insertParts(
   await Promise.all(parts.map(({ last_id, text }) => tx.query(insert, tx.key, kind, id, last_id, text)));
 }
 
-function ownedBy(row: Pick<JobRow, "stop" | "read_until"> | undefined, now: number): Owned {
+function describeOwned(row: Pick<JobRow, "stop" | "read_until"> | undefined, now: number): Owned {
   if (!row) return { isOwned: false, stop: null, readMs: 0 };
   return { isOwned: true, stop: row.stop, readMs: Math.max(0, row.read_until - now) };
 }

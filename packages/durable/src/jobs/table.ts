@@ -4,7 +4,7 @@ import type { JobState, StopReason } from "./states.js";
  * Tables of jobs. A response is in `text` as long as it is small, since each row that is written costs. What follows is in
  * `job_parts`. `text_id` and the `last_id` of a part are the ids of their last events.
  *
- * `owner` is new for each run: only the owner changes an open job. The one that settles a lost job takes its place.
+ * `owner` is new for each run: only the owner changes an open job. The process that settles a lost job becomes its owner.
  * `expires_at` is null as long as a job is open.
  */
 export const JOB_TABLES = [

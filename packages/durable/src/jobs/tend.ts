@@ -28,7 +28,7 @@ export function logJob(server: JobServer, subject: string, error: unknown, env: 
   return logCause(subject, error, { env, log: server.settings.log });
 }
 
-/** The place from which a job is tended: its own, or that of a request. */
+/** The host and the key of a job: those of its timer, or of a request. */
 export type TendContext = Pick<HostContext, "host" | "key" | "env">;
 
 /** Looks at one job. See {@link tendJob}. */

@@ -60,14 +60,14 @@ export function createTend(context: StoreContext) {
         return await settleLost(tx, context, id, by, row);
       }
       // tried again after a commit whose response was lost
-      const lost = row.owner === by ? lostIn(row, row.state === "lost") : undefined;
+      const lost = row.owner === by ? readLost(row, row.state === "lost") : undefined;
       const endsAt = row.expires_at ?? tx.now;
       if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + UNSETTLED_MS)
         return await lookLater(
           tx,
           context,
           id,
-          { lost, unsettled: unsettledIn(id, row) },
+          { lost, unsettled: readUnsettled(id, row) },
           tx.now + SETTLE_MS,
         );
       if (endsAt > tx.now) return await lookLater(tx, context, id, { lost }, endsAt);
@@ -133,7 +133,7 @@ async function settleLost(
 ): Promise<Tended> {
   const { kind, retentionMs } = context;
   const wasSent = row.state === "sending";
-  const lost = lostIn(row, wasSent);
+  const lost = readLost(row, wasSent);
   tx.publish();
   if (!wasSent && row.is_settled === 1) {
     await deleteJob(tx, context, id);
@@ -146,18 +146,19 @@ async function settleLost(
     ...[tx.key, kind, id],
   );
   const { ticket, is_settled } = row;
-  const unsettled = is_settled === 1 || ticket === null ? undefined : unsettledIn(id, { ...row, owner: by });
+  const unsettled =
+    is_settled === 1 || ticket === null ? undefined : readUnsettled(id, { ...row, owner: by });
   const known = { lost, unsettled: unsettled && { ...unsettled, spent: wasSent ? undefined : 0 } };
   return await lookLater(tx, context, id, known, tx.now + SETTLE_MS);
 }
 
-function lostIn({ details, payment }: JobRow, wasSent: boolean): LostJob {
+function readLost({ details, payment }: JobRow, wasSent: boolean): LostJob {
   const { reserved } = parseJSON<Payment>(payment) ?? {};
   const spent = wasSent ? reserved : 0;
   return { details: JSON.parse(details) as JobDetails, payment: { reserved, spent }, wasSent };
 }
 
-function unsettledIn(id: string, { owner, ticket, payment }: JobRow): Unsettled {
+function readUnsettled(id: string, { owner, ticket, payment }: JobRow): Unsettled {
   return { id, owner, ticket: ticket ?? "", spent: parseJSON<Payment>(payment)?.spent };
 }
 

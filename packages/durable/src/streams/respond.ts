@@ -2,14 +2,14 @@ import type { CallOutcome } from "@sluice/worker-proxy";
 import { checkedType, type Refusal, readAnswer, type StreamEnd } from "@sluice/worker-proxy/internal";
 import { errorLines } from "../jobs/follow.js";
 import { makeEventParts } from "../jobs/parts.js";
-import { headOf } from "../jobs/refusals.js";
+import { createRefusalHead } from "../jobs/refusals.js";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 
 /** Larger than any response that is no stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const EVENTS = "text/event-stream";
 
-/** Reads the gateway's response: its events as they come, or JSON in their place. */
+/** Reads the gateway's response: its events as they arrive, or JSON instead. */
 export async function respond(sending: Sending, response: Response): Promise<Ending> {
   const { type, body } = checkedType(response, true);
   if (type === EVENTS) return await readStream(sending, body);
@@ -50,7 +50,7 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
     void pullAll();
   });
   add();
-  return endOf(sending, end);
+  return createEnding(sending, end);
 }
 
 /** The reader of the gateway's stream. It takes events by `onEvent`, and pulls when there is room for more. */
@@ -61,7 +61,10 @@ const taker = {
   desiredSize: 0,
 } as unknown as ReadableStreamDefaultController<Uint8Array>;
 
-function endOf(sending: Sending, { code, problem, usage, outcome, bytes, isConfirmed }: StreamEnd): Ending {
+function createEnding(
+  sending: Sending,
+  { code, problem, usage, outcome, bytes, isConfirmed }: StreamEnd,
+): Ending {
   const known = { code, usage, bytes, callOutcome: outcome };
   if (sending.owner.gaveUp) return { ...known, state: "stopped", outcome: "stopped" };
   if (problem) addError(sending, problem);
@@ -78,7 +81,7 @@ function addError({ live }: Sending, refusal: Refusal): void {
 /** Stores a failure as the response, and as an event for those who read it as a stream. */
 export function storeFailure(sending: Sending, refusal: Refusal): void {
   addError(sending, refusal);
-  sending.live.head ??= headOf(refusal);
+  sending.live.head ??= createRefusalHead(refusal);
 }
 
 /** Stores the end of a stream that was stopped. A request that waits for its begin gets it as a stream. */

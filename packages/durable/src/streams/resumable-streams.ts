@@ -2,14 +2,14 @@ import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { jobRefusal } from "../jobs/refusals.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 import { createStreamOperations } from "./operations.js";
 import { addStop, isFree, respond, storeFailure } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
 export interface ResumableStreamsOptions {
-  /** Time for which a stream goes on that nobody reads, in milliseconds. Then the gateway's connection is closed. @default 60_000 */
+  /** Time for which a stream continues without a reader, in milliseconds. Then the gateway's connection is closed. @default 60_000 */
   readonly idleTimeoutMs?: number;
   /** Time for which a response is stored after its end, in milliseconds. @default 600_000 */
   readonly retentionMs?: number;

@@ -49,9 +49,9 @@ const FILES: Readonly<Record<string, Case>> = {
   async "gives a file back with its bytes, its size and its type"(bucket, name) {
     const key = name();
     for (const size of [0, 1, 70_000]) {
-      await bucket.put(key, streamOf(fileOf(size)), PNG);
+      await bucket.put(key, createStream(createFile(size)), PNG);
       const found = await bucket.get(key, NO_RANGE);
-      same(await bytesIn(found?.body), fileOf(size), "bytes");
+      same(await readBytes(found?.body), createFile(size), "bytes");
       const head = await bucket.head(key);
       for (const facts of [found, head]) {
         same([facts?.size, facts?.httpMetadata?.contentType], [size, "image/png"], "size and type");
@@ -62,7 +62,7 @@ const FILES: Readonly<Record<string, Case>> = {
   },
   async "gives a part of a file, with the size of the whole"(bucket, name) {
     const key = name();
-    await bucket.put(key, streamOf(fileOf(1000)), PNG);
+    await bucket.put(key, createStream(createFile(1000)), PNG);
     for (const [first, last] of [
       [0, 0],
       [10, 19],
@@ -71,7 +71,11 @@ const FILES: Readonly<Record<string, Case>> = {
     ] as const) {
       const found = await bucket.get(key, { range: new Headers({ range: `bytes=${first}-${last}` }) });
       same(found?.size, 1000, "the size");
-      same(await bytesIn(found?.body), fileOf(1000).slice(first, last + 1), `bytes ${first} to ${last}`);
+      same(
+        await readBytes(found?.body),
+        createFile(1000).slice(first, last + 1),
+        `bytes ${first} to ${last}`,
+      );
     }
   },
   async "has nothing under a name that was never given, and deletes it without a fault"(bucket, name) {
@@ -81,7 +85,7 @@ const FILES: Readonly<Record<string, Case>> = {
   },
   async "deletes the files that it is told, and no other one"(bucket, name) {
     const keys = [name(), name(), name()];
-    for (const key of keys) await bucket.put(key, streamOf(fileOf(10)), PNG);
+    for (const key of keys) await bucket.put(key, createStream(createFile(10)), PNG);
     await bucket.delete(keys.slice(1));
     const left = await Promise.all(keys.map((key) => bucket.head(key)));
     same(
@@ -92,42 +96,42 @@ const FILES: Readonly<Record<string, Case>> = {
   },
   async "replaces a file as a whole, with another etag"(bucket, name) {
     const key = name();
-    await bucket.put(key, streamOf(fileOf(100_000)), PNG);
+    await bucket.put(key, createStream(createFile(100_000)), PNG);
     const before = await bucket.head(key);
-    await bucket.put(key, streamOf(fileOf(50)), PNG);
+    await bucket.put(key, createStream(createFile(50)), PNG);
     const after = await bucket.get(key, NO_RANGE);
-    same(await bytesIn(after?.body), fileOf(50), "bytes");
+    same(await readBytes(after?.body), createFile(50), "bytes");
     same(after?.httpEtag !== before?.httpEtag, true, "another etag");
   },
   async "has one of two files whole that are stored under one name at once"(bucket, name) {
     const key = name();
     const sizes = [200_000, 300_000];
-    await Promise.all(sizes.map((size) => bucket.put(key, streamOf(fileOf(size)), PNG)));
+    await Promise.all(sizes.map((size) => bucket.put(key, createStream(createFile(size)), PNG)));
     const found = await bucket.get(key, NO_RANGE);
-    const bytes = await bytesIn(found?.body);
+    const bytes = await readBytes(found?.body);
     same(sizes.includes(bytes.byteLength), true, "one of the sizes");
-    same(bytes, fileOf(bytes.byteLength), "bytes");
+    same(bytes, createFile(bytes.byteLength), "bytes");
   },
   async "keeps nothing of a file that breaks off, and the earlier one whole"(bucket, name) {
     const key = name();
-    await fails(bucket.put(key, streamOf(fileOf(200_000), 150_000), PNG));
+    await fails(bucket.put(key, createStream(createFile(200_000), 150_000), PNG));
     same(await bucket.head(key), null, "a file");
-    await bucket.put(key, streamOf(fileOf(10)), PNG);
-    await fails(bucket.put(key, streamOf(fileOf(200_000), 150_000), PNG));
-    same(await bytesIn((await bucket.get(key, NO_RANGE))?.body), fileOf(10), "bytes");
+    await bucket.put(key, createStream(createFile(10)), PNG);
+    await fails(bucket.put(key, createStream(createFile(200_000), 150_000), PNG));
+    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), createFile(10), "bytes");
   },
   async "stores a file that is longer than a part"(bucket, name) {
     const key = name();
-    const bytes = fileOf(2 * PART_BYTES + 1000);
-    await bucket.put(key, streamOf(bytes), PNG);
+    const bytes = createFile(2 * PART_BYTES + 1000);
+    await bucket.put(key, createStream(bytes), PNG);
     same((await bucket.head(key))?.httpMetadata?.contentType, "image/png", "the type");
-    same(await bytesIn((await bucket.get(key, NO_RANGE))?.body), bytes, "bytes");
-    await fails(bucket.put(key, streamOf(bytes, PART_BYTES + 1000), PNG));
+    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), bytes, "bytes");
+    await fails(bucket.put(key, createStream(bytes, PART_BYTES + 1000), PNG));
     same((await bucket.head(key))?.size, bytes.byteLength, "the earlier file");
   },
   async "goes on after a reader that leaves"(bucket, name) {
     const key = name();
-    await bucket.put(key, streamOf(fileOf(PART_BYTES)), PNG);
+    await bucket.put(key, createStream(createFile(PART_BYTES)), PNG);
     const reader = (await bucket.get(key, NO_RANGE))?.body?.getReader();
     await reader?.read();
     await reader?.cancel();
@@ -136,13 +140,13 @@ const FILES: Readonly<Record<string, Case>> = {
   async "tells names apart that differ in case alone"(bucket, name) {
     const base = name();
     const [lower, upper] = [`${base}a`, `${base}A`];
-    await bucket.put(upper, streamOf(fileOf(10)), PNG);
+    await bucket.put(upper, createStream(createFile(10)), PNG);
     same(await bucket.head(lower), null, "a file of the other name");
     await bucket.delete([upper]);
   },
   async "refuses a name that leads elsewhere, or takes it for a name as any other"(bucket, name) {
     const key = name("-inside");
-    await bucket.put(key, streamOf(fileOf(10)), PNG);
+    await bucket.put(key, createStream(createFile(10)), PNG);
     const names = [
       `${name()}/../${key.slice(6)}`,
       "../outside",
@@ -152,7 +156,7 @@ const FILES: Readonly<Record<string, Case>> = {
       "",
     ];
     for (const other of names) {
-      const stored = await bucket.put(other, streamOf(fileOf(20)), PNG).then(
+      const stored = await bucket.put(other, createStream(createFile(20)), PNG).then(
         () => true,
         () => false,
       );
@@ -166,29 +170,29 @@ const FILES: Readonly<Record<string, Case>> = {
 const UPLOADS: Readonly<Record<string, Case>> = {
   async "has a file of parts once they are put together, and not before"(bucket, name) {
     const key = name();
-    const bytes = fileOf(2 * PART_BYTES + 1000);
+    const bytes = createFile(2 * PART_BYTES + 1000);
     const { uploadId } = await bucket.createMultipartUpload(key, PNG);
     const parts = [];
     for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
       // each request finds the upload by its id
       const upload = bucket.resumeMultipartUpload(key, uploadId);
-      parts.push(await upload.uploadPart(parts.length + 1, streamOf(bytes.slice(at, at + PART_BYTES))));
+      parts.push(await upload.uploadPart(parts.length + 1, createStream(bytes.slice(at, at + PART_BYTES))));
       same(await bucket.head(key), null, "a file");
     }
     await bucket.resumeMultipartUpload(key, uploadId).complete(JSON.parse(JSON.stringify(parts)));
     const found = await bucket.get(key, NO_RANGE);
     same(found?.httpMetadata?.contentType, "image/png", "the type");
-    same(await bytesIn(found?.body), bytes, "bytes");
+    same(await readBytes(found?.body), bytes, "bytes");
   },
   async "takes a part again that broke off, or that was stored and not noted"(bucket, name) {
     const key = name();
     const upload = await bucket.createMultipartUpload(key, PNG);
-    const part = fileOf(PART_BYTES);
-    await upload.uploadPart(1, streamOf(fileOf(PART_BYTES - 7)));
-    await fails(upload.uploadPart(1, streamOf(part, 100_000)));
-    const stored = await upload.uploadPart(1, streamOf(part));
+    const part = createFile(PART_BYTES);
+    await upload.uploadPart(1, createStream(createFile(PART_BYTES - 7)));
+    await fails(upload.uploadPart(1, createStream(part, 100_000)));
+    const stored = await upload.uploadPart(1, createStream(part));
     await upload.complete([stored]);
-    same(await bytesIn((await bucket.get(key, NO_RANGE))?.body), part, "bytes");
+    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), part, "bytes");
   },
   async "leaves a file whole whose parts are put together twice"(bucket, name) {
     const key = name();
@@ -199,7 +203,7 @@ const UPLOADS: Readonly<Record<string, Case>> = {
   },
   async "keeps the earlier file until the parts of the next one are put together"(bucket, name) {
     const key = name();
-    await bucket.put(key, streamOf(fileOf(10)), PNG);
+    await bucket.put(key, createStream(createFile(10)), PNG);
     const { upload, parts } = await begun(bucket, key);
     same((await bucket.head(key))?.size, 10, "the size");
     await upload.complete(parts);
@@ -209,7 +213,7 @@ const UPLOADS: Readonly<Record<string, Case>> = {
     const key = name();
     const { upload, parts } = await begun(bucket, key);
     await upload.abort();
-    await fails(upload.uploadPart(2, streamOf(fileOf(10))));
+    await fails(upload.uploadPart(2, createStream(createFile(10))));
     await fails(upload.complete(parts));
     same(await bucket.head(key), null, "a file");
     // one that is not there may be said, by R2's code alone
@@ -229,18 +233,18 @@ const UPLOADS: Readonly<Record<string, Case>> = {
 /** An upload with one part. */
 async function begun(bucket: Bucket, key: string) {
   const upload: MultipartUpload = await bucket.createMultipartUpload(key, PNG);
-  return { upload, parts: [await upload.uploadPart(1, streamOf(fileOf(1000)))] };
+  return { upload, parts: [await upload.uploadPart(1, createStream(createFile(1000)))] };
 }
 
 /** A file whose bytes count up, so that one that is lost shows. */
-function fileOf(size: number): Uint8Array<ArrayBuffer> {
+function createFile(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at += 1) bytes[at] = at * 31 + (at >> 8);
   return bytes;
 }
 
 /** A stream as the store has it: of known length, in pieces. It breaks off at `cutAt`. */
-function streamOf(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength): ReadableStream<Uint8Array> {
+function createStream(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength): ReadableStream<Uint8Array> {
   const { readable, writable } = openFixedPipe(bytes.byteLength);
   const writer = writable.getWriter();
   const write = async () => {
@@ -253,7 +257,7 @@ function streamOf(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength): Rea
   return readable;
 }
 
-async function bytesIn(body: ReadableStream<Uint8Array> | undefined): Promise<Uint8Array> {
+async function readBytes(body: ReadableStream<Uint8Array> | undefined): Promise<Uint8Array> {
   return new Uint8Array(await new Response(body ?? null).arrayBuffer());
 }
 

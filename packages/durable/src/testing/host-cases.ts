@@ -27,7 +27,7 @@ interface HostCase {
   /** A host of another process; the same one where there is one process. */
   readonly other: BoundHost;
   readonly key: string;
-  /** Ends the place of the key without a warning. */
+  /** Ends the process or the object of the key without a warning. */
   readonly crash: ((key: string) => Promise<void>) | undefined;
 }
 
@@ -86,11 +86,11 @@ export const OPERATIONS: HostCases = {
     ];
     // all of them write the same row first
     for (const kind of kinds)
-      same([kind, await errorOf(host.run(key, store, { kind }))], [kind, "TypeError"]);
+      same([kind, await catchError(host.run(key, store, { kind }))], [kind, "TypeError"]);
   },
   async "refuses keys that an index does not hold"({ host }) {
     for (const key of ["", "x".repeat(501), "a\0b", "\ud83e"])
-      same(await errorOf(host.run(key, notes, null)), "TypeError");
+      same(await catchError(host.run(key, notes, null)), "TypeError");
     same(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
   },
   async "reads the time of the database"({ host, key }) {
@@ -108,7 +108,7 @@ export const ATOMICITY: HostCases = Object.fromEntries(
   }).map(([title, how]) => [
     title,
     async ({ host, other, key }: HostCase) => {
-      const error = await errorOf(host.run(key, fail, { how }));
+      const error = await catchError(host.run(key, fail, { how }));
       ensure(error !== undefined, "the operation was stored");
       if (how !== "caught query") same(error, "TypeError");
       await host.run(key, note, { text: "afterwards" });
@@ -199,7 +199,7 @@ export const TIMERS: HostCases = {
   },
 };
 
-export const PLACES: HostCases = {
+export const LOCAL_WORK: HostCases = {
   async "starts a job with the key"({ host, other, key }) {
     await host.start(key, mark, { text: "now", waitFor: null });
     await waitFor(() => other.run(key, notes, null), ["begin now 0", "end now 0"]);
@@ -210,7 +210,7 @@ export const PLACES: HostCases = {
   },
   async "breaks the stream of a source that fails"({ host, key }) {
     const text = host.open(key, chunks, { texts: ["one", "error"] }).then(textOf);
-    ensure((await errorOf(text)) !== undefined, "the stream ended as if it was whole");
+    ensure((await catchError(text)) !== undefined, "the stream ended as if it was whole");
   },
   async "ends a source whose reader has left"({ host, key }) {
     const reader = (await host.open(key, chunks, { texts: ["one", "wait"] })).getReader();
@@ -272,7 +272,7 @@ async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 }
 
-async function errorOf(work: Promise<unknown>): Promise<string | undefined> {
+async function catchError(work: Promise<unknown>): Promise<string | undefined> {
   return await work.then(
     () => undefined,
     (error: Error) => error.name,

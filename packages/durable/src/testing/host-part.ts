@@ -6,7 +6,7 @@ import { job, operation, reading, source } from "../host/define.js";
  * process or object.
  */
 
-const INSERT = `INSERT INTO host_test_notes (key, place, text)
+const INSERT = `INSERT INTO host_test_notes (key, position, text)
   VALUES (?, (SELECT COUNT(*) FROM host_test_notes WHERE key = ?), ?)`;
 const PAUSE_MS = 20;
 
@@ -21,7 +21,7 @@ export const note = operation("hostTests.note", async (transaction, { text }: { 
 /** Reads the notes of a key in their order. */
 export const notes = reading("hostTests.notes", async ({ key, query }, _: null) => {
   const rows = await query<{ text: string }>(
-    "SELECT text FROM host_test_notes WHERE key = ? ORDER BY place",
+    "SELECT text FROM host_test_notes WHERE key = ? ORDER BY position",
     key,
   );
   return rows.map(({ text }) => text);
@@ -181,7 +181,7 @@ export const leaveLeak = job("hostTests.useLeak", 1, async ({ host, key }, _: nu
   await host.run(key, note, { text: String(failed) });
 });
 
-/** The place whose operation runs what an operation must not run. */
+/** The host whose operation runs what an operation must not run. */
 let nested: Pick<JobContext, "host" | "key"> | undefined;
 
 /** Runs what an operation must not run. */
@@ -265,7 +265,7 @@ export const chunks = source(
       for (const text of texts) {
         if (text === "error") throw new Error("a source of the tests fails");
         yield new TextEncoder().encode(text);
-        // some places see that a reader has left once they send it more
+        // some hosts notice that a reader has left only when they send it more bytes
         while (text === "wait" && !signal.aborted) {
           await sleep(PAUSE_MS);
           yield new TextEncoder().encode(".");
@@ -312,8 +312,8 @@ function sleep(ms: number): Promise<void> {
 /** All of it, as a plugin stores it. */
 export const hostTestPart: StoredPart = {
   tables: [
-    `CREATE TABLE IF NOT EXISTS host_test_notes (key TEXT NOT NULL, place BIGINT NOT NULL, text TEXT NOT NULL,
-      PRIMARY KEY (key, place))`,
+    `CREATE TABLE IF NOT EXISTS host_test_notes (key TEXT NOT NULL, position BIGINT NOT NULL, text TEXT NOT NULL,
+      PRIMARY KEY (key, position))`,
     "CREATE TABLE IF NOT EXISTS host_test_counts (key TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
     `CREATE TABLE IF NOT EXISTS host_test_values (key TEXT NOT NULL, id TEXT NOT NULL, text TEXT, number BIGINT,
       PRIMARY KEY (key, id))`,

@@ -1,5 +1,5 @@
 import type { BoundHost, StoredPart } from "@sluice/worker-proxy";
-import { ATOMICITY, CRASHES, NESTING, OPERATIONS, PLACES, TIMERS } from "./host-cases.js";
+import { ATOMICITY, CRASHES, LOCAL_WORK, NESTING, OPERATIONS, TIMERS } from "./host-cases.js";
 import { hostTestPart } from "./host-part.js";
 
 /** A test runner and the host that it tries. */
@@ -17,7 +17,7 @@ export interface OpenedHost {
   readonly host: BoundHost;
   /** A host of another process with the same database. @default none */
   readonly other?: BoundHost;
-  /** Ends the process of `host`, or the place of a key, without a warning. `other` works afterwards. */
+  /** Ends the process of `host`, or the object of a key, without a warning. `other` works afterwards. */
   readonly crash?: (key: string) => Promise<void>;
   close?(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function hostTests({ open, test, canCrash = false }: HostTests): void {
     ...ATOMICITY,
     ...NESTING,
     ...TIMERS,
-    ...PLACES,
+    ...LOCAL_WORK,
     ...(canCrash && CRASHES),
   };
   for (const [title, run] of Object.entries(cases))

@@ -34,12 +34,12 @@ export type DeadLetterPage = {
 /** The key of the one list of all users. */
 export const DEAD_LETTERS_KEY = "dead-letters";
 
-/** Time for which a letter is stored. */
+/** Time for which a dead letter is stored. */
 const RETENTION_MS = 7 * 24 * 60 * 60_000;
-/** Most letters that are stored. */
-const MAX_LETTERS = 10_000;
+/** Largest number of dead letters. */
+const MAX_DEAD_LETTERS = 10_000;
 const PAGE = 100;
-/** Letters that one step deletes. */
+/** Number of dead letters that one step deletes. */
 const STEP = 500;
 
 const TABLES = [
@@ -50,15 +50,15 @@ const TABLES = [
   `CREATE TABLE IF NOT EXISTS dead_letter_counts (key TEXT NOT NULL, letters BIGINT NOT NULL, PRIMARY KEY (key))`,
 ];
 
-type LetterRow = { readonly user_key: string; readonly letter: string };
-type Place = { readonly failedAt: number; readonly id: string };
+type DeadLetterRow = { readonly user_key: string; readonly letter: string };
+type Position = { readonly failedAt: number; readonly id: string };
 
-/** Deletes letters whose time is over. */
+/** Deletes dead letters whose time is over. */
 const sweep = job<null>("deadLetters.sweep", 1_000, async ({ host, key }) => {
   await host.run(key, sweepDeadLetters, null);
 });
 
-/** Stores a letter in place of an earlier one with its id. Returns the letters that made room for it. */
+/** Stores a dead letter, and replaces an earlier one with its id. Returns the dead letters that made room for it. */
 export const addDeadLetter = operation(
   "deadLetters.add",
   async (
@@ -75,22 +75,22 @@ export const addDeadLetter = operation(
     );
     await transaction.schedule(sweep, { id: "", at: await readSweepTime(transaction), input: null });
     const letters = await count(transaction, 1 - before.length);
-    if (letters <= MAX_LETTERS) return [];
-    return await remove(transaction, "", [], letters - MAX_LETTERS);
+    if (letters <= MAX_DEAD_LETTERS) return [];
+    return await remove(transaction, "", [], letters - MAX_DEAD_LETTERS);
   },
 );
 
-/** Removes a letter, unless it was given up again since. */
+/** Removes a dead letter, unless it was given up again since. */
 export const removeDeadLetter = operation(
   "deadLetters.remove",
-  async (transaction, { id, failedAt }: Place) => {
+  async (transaction, { id, failedAt }: Position) => {
     await remove(transaction, "AND id = ? AND failed_at = ?", [id, failedAt], 1);
     return null;
   },
 );
 
-/** Removes up to 100 letters of a user. Returns true if none is left. */
-export const removeLettersOfUser = operation(
+/** Removes up to 100 dead letters of a user. Returns true if none is left. */
+export const eraseDeadLetters = operation(
   "deadLetters.removeUser",
   async (transaction, { userKey }: { readonly userKey: string }) =>
     (await remove(transaction, "AND user_key = ?", [userKey], PAGE)).length < PAGE,
@@ -103,29 +103,29 @@ const sweepDeadLetters = operation("deadLetters.sweep", async (transaction, _: n
   return null;
 });
 
-/** Finds a letter, and the key of its user. */
+/** Finds a dead letter, and the key of its user. */
 export const findDeadLetter = reading(
   "deadLetters.find",
   async ({ key, query }, { id }: { readonly id: string }) => {
-    const [row] = await query<LetterRow>(
+    const [row] = await query<DeadLetterRow>(
       "SELECT user_key, letter FROM dead_letters WHERE key = ? AND id = ?",
       key,
       id,
     );
-    return row ? { userKey: row.user_key, letter: parseLetter(row) } : null;
+    return row ? { userKey: row.user_key, letter: parseDeadLetter(row) } : null;
   },
 );
 
-/** Lists the letters behind a place. */
-export const listLetters = reading(
+/** Lists the dead letters behind a position. */
+export const readDeadLetters = reading(
   "deadLetters.list",
-  async ({ key, query }, { failedAt, id }: Place): Promise<readonly DeadLetter[]> => {
-    const rows = await query<LetterRow>(
+  async ({ key, query }, { failedAt, id }: Position): Promise<readonly DeadLetter[]> => {
+    const rows = await query<DeadLetterRow>(
       `SELECT letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
         ORDER BY failed_at, id LIMIT ?`,
       ...[key, failedAt, id, PAGE],
     );
-    return rows.map(parseLetter);
+    return rows.map(parseDeadLetter);
   },
 );
 
@@ -133,23 +133,23 @@ export const listLetters = reading(
 export const deadLetterStorage: StoredPart = {
   tables: TABLES,
   operations: [
-    ...[addDeadLetter, removeDeadLetter, removeLettersOfUser, sweepDeadLetters],
-    ...[findDeadLetter, listLetters],
+    ...[addDeadLetter, removeDeadLetter, eraseDeadLetters, sweepDeadLetters],
+    ...[findDeadLetter, readDeadLetters],
   ],
   jobs: [sweep],
 };
 
-/** Returns the letters of one part of the list, with the place of the next part. */
+/** Returns one part of the list, with the cursor of the next part. */
 export function createPage(deadLetters: readonly DeadLetter[]): DeadLetterPage {
   const last = deadLetters.length === PAGE ? deadLetters.at(-1) : undefined;
   return { deadLetters, ...(last && { cursor: `${last.failedAt}:${last.id}` }) };
 }
 
-function parseLetter({ letter }: Pick<LetterRow, "letter">): DeadLetter {
+function parseDeadLetter({ letter }: Pick<DeadLetterRow, "letter">): DeadLetter {
   return JSON.parse(letter) as DeadLetter;
 }
 
-/** Removes the oldest letters of which a condition is true. Returns them. */
+/** Removes the oldest dead letters that meet a condition. Returns them. */
 async function remove(
   transaction: Transaction,
   condition: string,
@@ -157,16 +157,16 @@ async function remove(
   limit: number,
 ): Promise<readonly DeadLetter[]> {
   const { key, query } = transaction;
-  const removed = await query<LetterRow>(
+  const removed = await query<DeadLetterRow>(
     `DELETE FROM dead_letters WHERE key = ? AND id IN (SELECT id FROM dead_letters WHERE key = ? ${condition}
       ORDER BY failed_at, id LIMIT ?) RETURNING letter`,
     ...[key, key, ...values, limit],
   );
   if (removed.length > 0) await count(transaction, -removed.length);
-  return removed.map(parseLetter);
+  return removed.map(parseDeadLetter);
 }
 
-/** Changes the number of letters, and returns it: to count rows would take longer with each of them. */
+/** Changes the number of dead letters, and returns it: counting rows takes longer with each row. */
 async function count({ key, query }: Transaction, change: number): Promise<number> {
   const [row] = await query<{ letters: number }>(
     `INSERT INTO dead_letter_counts (key, letters) VALUES (?, ?)
@@ -177,7 +177,7 @@ async function count({ key, query }: Transaction, change: number): Promise<numbe
   return row?.letters ?? 0;
 }
 
-/** Returns the time at which the oldest letter is over. */
+/** Returns the time at which the oldest dead letter is over. */
 async function readSweepTime({ key, query }: Transaction): Promise<number> {
   const [oldest] = await query<{ failed_at: number }>(
     "SELECT failed_at FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT 1",

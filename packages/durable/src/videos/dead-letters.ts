@@ -1,12 +1,13 @@
 import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
 import { ensure, serverOf } from "@sluice/worker-proxy/internal";
+import { readCursor, readText } from "../admin/body.js";
 import {
   createPage,
   DEAD_LETTERS_KEY,
   type DeadLetterPage,
   deadLetterStorage,
   findDeadLetter,
-  listLetters,
+  readDeadLetters,
   removeDeadLetter,
 } from "./dead-letter-rows.js";
 import { resendDelivery } from "./deliveries.js";
@@ -35,7 +36,7 @@ export async function listDeadLetters<Env>(
  * Tries a dead letter again, with all its attempts and the id that it has always had. It leaves the list, and comes back
  * if it is given up again.
  *
- * @returns false if there is no such letter, or its task was deleted meanwhile
+ * @returns false if there is no such dead letter, or its task was deleted meanwhile
  * @throws {TypeError} if the proxy has no `videoWatch()`
  * @example
  * ```ts
@@ -47,46 +48,42 @@ export async function resendDeadLetter<Env>(
   env: Env,
   id: string,
 ): Promise<boolean> {
-  return await resendLetter(openHost(proxy, env), id);
+  return await resend(openHost(proxy, env), id);
 }
 
 /** The operations of an operator on dead letters: `dead-letters/list`, and `dead-letters/resend` with an `id`. */
-export function createLetterOperations<Env>(open: (env: Env) => BoundHost): readonly AdminOperation<Env>[] {
+export function createDeadLetterOperations<Env>(
+  open: (env: Env) => BoundHost,
+): readonly AdminOperation<Env>[] {
   return [
     {
       name: "dead-letters/list",
-      run: async (env, { cursor }) => {
-        ensure(cursor === undefined || typeof cursor === "string", "cursor: give the cursor of a list");
-        return await list(open(env), cursor);
-      },
+      run: async (env, body) => list(open(env), readCursor(body)),
     },
     {
       name: "dead-letters/resend",
-      run: async (env, { id }) => {
-        ensure(typeof id === "string" && id !== "", "id: give the id of a dead letter");
-        return { resent: await resendLetter(open(env), id) };
-      },
+      run: async (env, body) => ({ resent: await resend(open(env), readText(body, "id")) }),
     },
   ];
 }
 
 function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
   const server = serverOf<Env>(proxy);
-  const hasLetters = server.settings.plugins.some(({ storage }) =>
+  const hasDeadLetters = server.settings.plugins.some(({ storage }) =>
     storage?.operations.includes(deadLetterStorage.operations[0] as never),
   );
-  ensure(hasLetters, "dead letters: add videoWatch({ onEnd }) or an archive to the plugins of the proxy");
+  ensure(hasDeadLetters, "dead letters: add videoWatch({ onEnd }) or an archive to the plugins of the proxy");
   return server.host(env);
 }
 
 async function list(host: BoundHost, cursor: string | undefined): Promise<DeadLetterPage> {
   const [, time = "0", id = ""] = /^(\d{1,15}):(.*)$/s.exec(cursor ?? "0:") ?? [];
   ensure(!id.includes("\0"), "cursor: give the cursor of a list");
-  return createPage(await host.run(DEAD_LETTERS_KEY, listLetters, { failedAt: Number(time), id }));
+  return createPage(await host.run(DEAD_LETTERS_KEY, readDeadLetters, { failedAt: Number(time), id }));
 }
 
-/** The letter goes last: a process that is lost in between has only made the attempts begin again. */
-async function resendLetter(host: BoundHost, id: string): Promise<boolean> {
+/** The dead letter is removed last: a process that is lost in between has only made the attempts begin again. */
+async function resend(host: BoundHost, id: string): Promise<boolean> {
   if (id.includes("\0")) return false;
   const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });
   if (!found) return false;

@@ -183,7 +183,7 @@ async function fail(transaction: Transaction, row: Delivery, attempted: Attempte
     const dead = { ...failed, state: "dead", at: now } as const;
     await storeDelivery(transaction, dead);
     await setTimer(transaction, findJobs(row.handler).list, id, now);
-    // the task is stored for as long as the letter can be sent again
+    // the task is stored for as long as its dead letter can be sent again
     await setTimer(transaction, FORGET, task, now + HOUR);
     return dead;
   }

@@ -4,10 +4,10 @@ import {
   addDeadLetter,
   DEAD_LETTERS_KEY,
   deadLetterStorage,
+  eraseDeadLetters,
   removeDeadLetter,
-  removeLettersOfUser,
 } from "./dead-letter-rows.js";
-import { createLetterOperations } from "./dead-letters.js";
+import { createDeadLetterOperations } from "./dead-letters.js";
 import {
   type Attempted,
   beginDelivery,
@@ -98,12 +98,12 @@ export function createEndWork<Env>(
       operations: [...DELIVERY_OPERATIONS, ...deadLetterStorage.operations],
       jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
     },
-    operations: createLetterOperations((env) => server().host(env)),
+    operations: createDeadLetterOperations((env) => server().host(env)),
     connect(given) {
       connected = given;
     },
     async eraseUser(host, key) {
-      while (!(await host.run(DEAD_LETTERS_KEY, removeLettersOfUser, { userKey: key })));
+      while (!(await host.run(DEAD_LETTERS_KEY, eraseDeadLetters, { userKey: key })));
     },
   };
 }

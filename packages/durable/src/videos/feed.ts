@@ -6,7 +6,7 @@ import { noteReaders, READER_NOTE_MS } from "./watches.js";
 
 /** Longest silence of a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
 const BEAT_MS = 25_000;
-/** Most streams of one task, and of one user in one place. */
+/** Largest number of streams of one task, and of one user, in one process. */
 const MAX_PER_TASK = 16;
 const MAX_PER_USER = 64;
 
@@ -15,12 +15,12 @@ export interface Follower {
   readonly id: string;
   /** The beat at which its client got bytes that it has not taken yet. */
   sentAt: number | undefined;
-  /** True after the client took nothing for two beats. Its place is free. */
+  /** True after the client read nothing for two beats. It does not count any more. */
   isOver: boolean;
 }
 
 /**
- * The followers of one user's tasks in one place. A change costs one read and one encoding for all of them, and an idle
+ * The followers of one user's tasks in one process. A change is read and encoded once for all of them, and an idle
  * follower costs nothing.
  */
 export class Feed<Env> {

@@ -1,5 +1,6 @@
 import type { Source } from "@sluice/worker-proxy";
 import { source } from "../host/define.js";
+import { shareByHost } from "../shared/share-by-host.js";
 import { renameTask } from "./end-handler.js";
 import { Feed } from "./feed.js";
 import type { WatchParts } from "./jobs.js";
@@ -20,17 +21,15 @@ const encoder = new TextEncoder();
 /** Makes the headers leave immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
 
-/** Defines the source of a task's events, which all followers of a user in one place share. */
+/** Defines the source of a task's events, which all followers of a user in one process share. */
 export function defineFollow<Env>(parts: WatchParts<Env>): Source<Follow> {
-  const feeds = new WeakMap<object, Map<string, Feed<Env>>>();
   return source("videos.follow", async function* (context, input: Follow) {
-    const ofHost = feeds.get(context.host) ?? new Map<string, Feed<Env>>();
-    feeds.set(context.host, ofHost);
-    const { key, signal } = context;
-    const feed = ofHost.get(key) ?? new Feed(parts, context, () => ofHost.delete(key));
+    const { host, key, signal } = context;
+    const shared = shareByHost<Feed<Env>>(host, "videos", key);
+    const feed: Feed<Env> = shared.get() ?? new Feed(parts, context, () => shared.delete(feed));
     const limit = feed.findLimit(input.id, input.isPublic);
     if (limit !== undefined) return void (yield encoder.encode(String(limit)));
-    ofHost.set(key, feed);
+    shared.set(feed);
     yield* followTask(feed, input, signal);
   });
 }

@@ -18,10 +18,10 @@ export interface WatchParts<Env> {
 }
 
 /** The key of a user's rows, and its host. */
-export type Place = Pick<HostContext, "host" | "key" | "env">;
+export type UserContext = Pick<HostContext, "host" | "key" | "env">;
 
 /** Polls a task once, unless that is not due, and stores the result. */
-export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: Place, id: string) {
+export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: UserContext, id: string) {
   const { rules, operations, work } = parts;
   const server = parts.server();
   const run = crypto.randomUUID();

@@ -31,7 +31,7 @@ type Apply = Run & {
   readonly handlers: { readonly created: readonly string[]; readonly other: readonly string[] };
 };
 
-/** The begin of a poll: the watch, or the watch that was deleted because nobody reads it. */
+/** The begin of a poll: the watch, or the watch that was deleted because it has no reader. */
 export type BegunPoll =
   | { readonly type: "poll"; readonly task: WatchedTask }
   | { readonly type: "abandoned"; readonly task: WatchedTask }

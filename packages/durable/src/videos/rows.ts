@@ -51,8 +51,8 @@ export const findChanges = reading("videos.readChanges", async ({ key, query }, 
       ),
     ),
   );
-  return known.flatMap(({ id }, place) => {
-    const [row] = pages[place] ?? [];
+  return known.flatMap(({ id }, index) => {
+    const [row] = pages[index] ?? [];
     if (!row) return { id, task: null as WatchedTask | null };
     const { state, envelope } = row;
     return state === null ? [] : { id, task: parseRow({ state, envelope }) };

@@ -153,7 +153,7 @@ export function addCreate(
   return { ...task, created, isSteady: true, nextAt, version, ...(envelope && { envelope }) };
 }
 
-/** Returns true for a watch that nobody reads any more, and that needs a reader. */
+/** Returns true for a watch that needs a reader, and has had none for an hour. */
 export function isAbandoned({ created, end, lastReaderAt }: WatchedTask, now: number): boolean {
   return !created && !end && now - lastReaderAt >= ABANDONED_AFTER_MS;
 }
@@ -171,9 +171,9 @@ export function applyResult(task: WatchedTask, result: PollResult, pace: Pace, n
   const { failure: _, absent, ...asked } = { ...task, askedAt: now };
   const isLate = now - task.startedAt >= MAX_WATCH_MS;
   if (result.type === "task") {
-    const isNews = removeTraceIds(task.envelope) !== removeTraceIds(result.envelope);
-    const news = isNews && { envelope: result.envelope, seq: task.seq + 1, version: task.version + 1 };
-    const known = { ...asked, ...news, responses: task.responses + 1, failures: 0, unreadable: 0 };
+    const isNew = removeTraceIds(task.envelope) !== removeTraceIds(result.envelope);
+    const update = isNew && { envelope: result.envelope, seq: task.seq + 1, version: task.version + 1 };
+    const known = { ...asked, ...update, responses: task.responses + 1, failures: 0, unreadable: 0 };
     const { fileless = 0 } = task;
     const hasNoFile = task.created && result.isFinal && !result.hasEnded && fileless < RESULT_POLLS;
     if (hasNoFile) return pause({ ...known, fileless: fileless + 1 }, 0, pace);

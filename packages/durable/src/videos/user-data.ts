@@ -1,5 +1,5 @@
 import type { AdminOperation, UserData } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { readCursor, readText } from "../admin/body.js";
 import { ExportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
 import { pollTask, type WatchParts } from "./jobs.js";
@@ -49,9 +49,9 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
   return [
     {
       name: "watches/list",
-      async run(env, { user, cursor }) {
-        const key = await createUserKey(readText("user", user));
-        const after = cursor === undefined ? "" : readText("cursor", cursor);
+      async run(env, body) {
+        const key = await createUserKey(readText(body, "user"));
+        const after = readCursor(body) ?? "";
         const tasks = await open(env).run(key, listWatches, { after });
         const last = tasks.length === PAGE ? tasks.at(-1) : undefined;
         // without the gateway's response, which has the links of the video
@@ -61,10 +61,10 @@ export function createWatchOperations<Env>(parts: WatchParts<Env>): readonly Adm
     },
     {
       name: "watches/poll",
-      async run(env, { user, id: given }) {
+      async run(env, body) {
         const host = open(env);
-        const key = await createUserKey(readText("user", user));
-        const id = readText("id", given);
+        const key = await createUserKey(readText(body, "user"));
+        const id = readText(body, "id");
         await host.run(key, parts.operations.pollAgain, { id });
         await pollTask(parts, { host, key, env }, id);
         const task = await host.run(key, findWatch, { id });
@@ -87,9 +87,4 @@ function exportTask(task: WatchedTask) {
     ...(end && { state: getEndState(task, end), endedAt: end.at }),
     task: envelope === undefined ? null : (JSON.parse(envelope) as unknown),
   };
-}
-
-function readText(name: string, value: unknown): string {
-  ensure(typeof value === "string" && value !== "" && !value.includes("\0"), `${name}: give a text`);
-  return value;
 }

@@ -1,6 +1,6 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
 import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
-import { MAX_MS } from "../jobs/options.js";
+import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { findEndWork } from "./end-handler.js";
 import type { EndHandlers } from "./end-handlers.js";
 import { defineFollow } from "./follow.js";
@@ -116,16 +116,13 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
 function checkOptions<Env>(options: VideoWatchOptions<Env>) {
   const { intervalMs = INTERVAL_MS.usual, retentionMs, onEnd } = options;
   const { startOn = onEnd ? "create" : "subscribe", ...rest } = options;
-  const names = ["intervalMs", "retentionMs", "onEnd"];
-  for (const name of Object.keys(rest)) ensure(names.includes(name), `${name}: is no option of videoWatch`);
+  checkNames("videoWatch", rest, ["intervalMs", "retentionMs", "onEnd"]);
   const { min, max } = INTERVAL_MS;
   ensure(
     Number.isSafeInteger(intervalMs) && intervalMs >= min && intervalMs <= max,
     `videoWatch: intervalMs: give a whole number from ${min} to ${max}`,
   );
-  const isWhole = Number.isSafeInteger(retentionMs) && Number(retentionMs) >= 1;
-  const isTime = retentionMs === undefined || (isWhole && retentionMs <= MAX_MS);
-  ensure(isTime, "videoWatch: retentionMs: give a whole number from 1 up, 100 years at most");
+  if (retentionMs !== undefined) checkMilliseconds("videoWatch: retentionMs", retentionMs);
   const isStart = startOn === "create" || startOn === "subscribe";
   ensure(isStart, 'videoWatch: startOn: give "create" or "subscribe"');
   const areHandlers = onEnd === undefined || typeof onEnd?.createWork === "function";

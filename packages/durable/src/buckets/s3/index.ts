@@ -92,7 +92,7 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
     if (!response) return null;
     const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
     try {
-      // the whole in place of a part would be passed on as that part
+      // a server that ignores the range would send the whole file as a part
       if (asked !== null && size === undefined) throw new Error("s3Bucket: the bucket gave no range");
       return { ...describeFile(response, size), body: response.body ?? new Blob([]).stream() };
     } catch (error) {

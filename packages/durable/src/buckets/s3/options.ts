@@ -15,7 +15,7 @@ export interface S3BucketOptions {
   readonly sessionToken?: string | undefined;
 }
 
-/** @throws {TypeError} when an option can't work. No message has its value: it may be the secret, in the wrong place. */
+/** @throws {TypeError} when an option can't work. No message has its value, which may be a secret in the wrong option. */
 export function checkOptions(options: S3BucketOptions): S3BucketOptions {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
   const url = parseAddress(endpoint);

@@ -89,7 +89,7 @@ async function storeUnsized(copying: Copying, body: ReadableStream<Uint8Array>):
     const bytes = checkSize(first.value.byteLength, archive.maxBytes);
     return await reserveAndStore(copying, { type, bytes }, bytes, async () => {
       const second = bytes < PART_BYTES ? undefined : await parts.next();
-      const whole = openFile(streamOf(first.value), bytes, signal);
+      const whole = openFile(createStream(first.value), bytes, signal);
       if (!second || second.done) return await putWhole(files, whole, { id, type }, archive.retentionMs);
       return await storeParts(copying, type, [first.value, second.value], parts);
     });
@@ -113,7 +113,7 @@ async function storeParts(
   for await (const part of joinParts(begun, rest)) {
     bytes = checkSize(bytes + part.byteLength, archive.maxBytes);
     await growSpace(files, { id, bytes });
-    const file = openFile(streamOf(part), part.byteLength, signal);
+    const file = openFile(createStream(part), part.byteLength, signal);
     const { etag } = await file.through((content) => upload.uploadPart(list.length + 1, content));
     list.push({ partNumber: list.length + 1, etag });
   }
@@ -159,7 +159,7 @@ function checkSize(bytes: number, maxBytes: number): number {
   return bytes;
 }
 
-function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+function createStream(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       controller.enqueue(bytes);

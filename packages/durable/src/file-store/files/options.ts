@@ -1,7 +1,7 @@
 import type { Keys } from "@sluice/worker-proxy";
 import { ensure, readOption } from "@sluice/worker-proxy/internal";
 import type { Bucket } from "../../buckets/bucket.js";
-import { MAX_MS } from "../../jobs/options.js";
+import { checkMilliseconds, checkNames, checkWhole } from "../../shared/check-options.js";
 import { type FileType, fileTypes } from "./file-type.js";
 
 /** Options of the archive. */
@@ -126,13 +126,13 @@ export function checkOptions<Env>(options: FileStoreOptions<Env>): FileSettings<
   const isArchive = typeof given === "boolean" || (typeof given === "object" && given !== null);
   ensure(isArchive, "fileStore: archive: give true, or { retentionMs, maxBytes, hosts }");
   if (typeof given === "object")
-    checkNames("fileStore: archive", given, [...Object.keys(ARCHIVE_DEFAULTS), "hosts"]);
+    checkNames("archive of fileStore", given, [...Object.keys(ARCHIVE_DEFAULTS), "hosts"]);
   const archive = given ? { ...ARCHIVE_DEFAULTS, ...defined(given === true ? {} : given) } : undefined;
   const settings = { ...DEFAULTS, ...defined(options), types, archive, maxBytesTotal };
   checkNumbers("fileStore", DEFAULTS, settings);
   const isStorable = settings.maxBytes <= MAX_PARTS * PART_BYTES;
   ensure(isStorable, `fileStore: maxBytes: give at most ${MAX_PARTS * PART_BYTES}, which is 10,000 parts`);
-  if (maxBytesTotal !== false) checkNumbers("fileStore", { maxBytesTotal: 0 }, { maxBytesTotal });
+  if (maxBytesTotal !== false) checkWhole("fileStore: maxBytesTotal", maxBytesTotal);
   if (archive) checkNumbers("fileStore: archive", ARCHIVE_DEFAULTS, archive);
   const total = maxBytesTotal === false ? Number.MAX_SAFE_INTEGER : maxBytesTotal;
   return { ...settings, maxUploadBytes: archive ? Math.ceil(total / 2) : total };
@@ -142,20 +142,10 @@ function defined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
 
-/** @throws {TypeError} for an option that does not exist */
-function checkNames(subject: string, given: object, names: readonly string[]): void {
-  for (const name of Object.keys(given))
-    ensure(names.includes(name), `${subject}: ${name}: is no option; there are ${names.join(", ")}`);
-}
-
 /** @throws {TypeError} for a number that has a default and can't work */
 function checkNumbers<Numbers extends object>(subject: string, defaults: Numbers, given: Numbers): void {
-  for (const name of Object.keys(defaults) as (keyof Numbers & string)[]) {
-    const isCount = Number.isSafeInteger(given[name]) && Number(given[name]) > 0;
-    ensure(isCount, `${subject}: ${name}: give a whole number from 1 up`);
-    const isTooLong = name.endsWith("Ms") && Number(given[name]) > MAX_MS;
-    ensure(!isTooLong, `${subject}: ${name}: give 100 years at most`);
-  }
+  for (const name of Object.keys(defaults) as (keyof Numbers & string)[])
+    (name.endsWith("Ms") ? checkMilliseconds : checkWhole)(`${subject}: ${name}`, given[name]);
 }
 
 /** @throws {TypeError} for a secret that is missing or short */

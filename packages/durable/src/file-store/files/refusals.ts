@@ -1,7 +1,8 @@
-import { type Details, Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal } from "@sluice/worker-proxy/internal";
+import { createRefusals } from "../../shared/create-refusals.js";
 
-/** The refusals of uploads and media: status, message, and the code where that is not the name. */
-const refusals = {
+/** Creates a refusal of a file. */
+export const refuseFile = createRefusals({
   file_not_found: [404, "there is no such file, or it is not yours, or its link has expired", "not_found"],
   upload_type: [415, "send the file as content-type: application/octet-stream", "unsupported_media_type"],
   length_required: [411, "send a content-length"],
@@ -26,14 +27,7 @@ const refusals = {
   too_many_files: [413, "you have {what} files; delete some"],
   storage_full_for_all: [503, "there is no space for files now; try again later", "storage_full"],
   media_unavailable: [503, "files can't be stored or read now; try again"],
-} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
-
-/** Makes a refusal of a file. */
-export function refuseFile(reason: keyof typeof refusals, details: Details = {}): Refusal {
-  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
-  const text = message.replace("{what}", () => String(details.what));
-  return new Refusal("said", { ...details, said: { status, code, message: text } });
-}
+});
 
 /**
  * Runs a call of the bucket or the database.

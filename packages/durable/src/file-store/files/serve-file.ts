@@ -49,15 +49,15 @@ const TAGS = new RegExp(`^(?:\\*|${TAG.source}(?:[ \\t]*,[ \\t]*${TAG.source})*)
 
 /** Returns the status of a request whose condition does not hold. A condition that is no list of tags is none. */
 function findUnmet(headers: Headers, etag: string): 304 | 412 | undefined {
-  const tagsIn = (name: string) => {
+  const readTags = (name: string) => {
     const text = headers.get(name) ?? "";
     return TAGS.test(text) ? text : undefined;
   };
   const has = (text: string, isEqual: (tag: string) => boolean) =>
     text === "*" || (text.match(TAG) ?? []).some(isEqual);
-  const match = tagsIn("if-match");
+  const match = readTags("if-match");
   if (match !== undefined && !has(match, (tag) => tag === etag)) return 412;
-  const none = tagsIn("if-none-match");
+  const none = readTags("if-none-match");
   if (none !== undefined && has(none, (tag) => tag.replace(/^W\//, "") === etag)) return 304;
   return undefined;
 }

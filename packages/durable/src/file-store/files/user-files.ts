@@ -1,5 +1,6 @@
 import type { AdminOperation, AdmittedRequest, UserData } from "@sluice/worker-proxy";
-import { ensure, Refusal, tenancyOf } from "@sluice/worker-proxy/internal";
+import { Refusal, tenancyOf } from "@sluice/worker-proxy/internal";
+import { readCursor, readText } from "../../admin/body.js";
 import { describeFile } from "./describe-file.js";
 import { type Page, readCopies, readFile, readPage } from "./readings.js";
 import { refuseFile } from "./refusals.js";
@@ -31,7 +32,7 @@ export function createUserFiles<Env>(store: Store<Env>) {
     {
       name: "files/list",
       async run(env, body) {
-        const after = body["cursor"] === undefined ? "" : readText(body, "cursor");
+        const after = readCursor(body) ?? "";
         const { rows, next } = await readUserPage(await store.open(env, readText(body, "user")), after);
         return { files: rows.map(toUserFile), cursor: next };
       },
@@ -118,11 +119,4 @@ function readUserPage({ run }: UserFiles, after: string): Promise<Page<FileRow>>
 
 function toUserFile({ id, bytes, received, type, dueAt, isCopy, taskId }: FileRow): UserFile {
   return { id, bytes, received, type, expiresAt: dueAt, isCopy: isCopy === 1, taskId: taskId ?? undefined };
-}
-
-/** Returns a field of an operator's request. @throws {TypeError} where it is missing or no text */
-function readText(body: Readonly<Record<string, unknown>>, name: string): string {
-  const value = body[name];
-  ensure(typeof value === "string" && value !== "", `${name}: give a text`);
-  return value;
 }
