@@ -106,7 +106,7 @@ export async function playHistory(
   async function step(browser: Browser): Promise<void> {
     const at = random();
     const open = browser.tabs.filter(({ isOpen }) => isOpen);
-    if (open.length === 0 || at < 0.06)
+    if (open.length === 0 || (at < 0.06 && open.length < 2))
       return openTab(browser, random() < 0.85 ? browser.session : pick(USERS));
     const tab = pick(open);
     if (at < 0.4) return writeMessage(browser, tab);
@@ -136,7 +136,6 @@ export async function playHistory(
   }
 
   function openTab(browser: Browser, user = "ada"): void {
-    if (browser.tabs.filter(({ isOpen }) => isOpen).length > 1) return;
     log(`${browser.name}: open a tab of ${user}`);
     const client: Client = createClient({
       baseURL: "https://proxy.example",
@@ -381,7 +380,7 @@ export async function playHistory(
       const content = (value as { message: { content: string } }).message.content;
       if (stored.chat.has(key)) continue;
       if (isOpenResponse(value)) continue;
-      if (content.length > 1_000_000) hasRefusal = true;
+      if (content.length > 1_000_000) hasRefusal ||= !isBelowOpen(key, local, stored.chat);
       else if (!isBelowMissing(tab.user, key, stored.chat))
         found.push(`${browser.name}: ${key} is only here`);
       unsent += 1;
@@ -405,6 +404,17 @@ export async function playHistory(
       found.push(`${browser.name}: ${tab.user} status ${JSON.stringify(status)}, ${unsent} unsent`);
     return found;
   }
+}
+
+/** Returns true for a message below a response in flight, which waits for its end. */
+function isBelowOpen(key: string, local: ReadonlyMap<string, unknown>, stored: Values): boolean {
+  for (let at: string | null = key; at !== null; ) {
+    const value = local.get(at) as { readonly parent: string | null } | undefined;
+    if (!value) return false;
+    if (isOpenResponse(value) && !stored.has(at)) return true;
+    at = value.parent;
+  }
+  return false;
 }
 
 function isOpenResponse(value: unknown): boolean {
