@@ -98,7 +98,7 @@ describe.each(databases)("Turns on %s", (database) => {
     request.end("Rome.");
     expect(await waitFor(phone, "done")).toMatchObject({ status: 200, state: "done" });
     expect(await readResponses(phone)).toMatchObject([
-      { message: { content: "To Rome.", outcome: "complete" }, parent: "q1", turn: "turn-1", by: "server" },
+      { message: { content: "To Rome.", outcome: "complete" }, parent: "q1", turn: "turn-1" },
     ]);
     // a repeat returns the state of the first request
     expect(await phone.turn("start", { ...TURN, question: "other" })).toMatchObject({ state: "done" });
@@ -508,6 +508,7 @@ test("a process that stood still for longer than its lease runs no tool, and sen
 });
 
 test("one user has at most 20 open turns, and a turn that ends makes room", async () => {
+  watchLog();
   const { device, model } = await openTurns();
   const question = { message: { role: "user", content: "Where to?" }, parent: null, revision: 0 };
   for (let nth = 0; nth < 21; nth += 1)
@@ -519,4 +520,9 @@ test("one user has at most 20 open turns, and a turn that ends makes room", asyn
   const first = await model.next();
   first.end("Rome.");
   await vi.waitFor(async () => expect(await start(20)).toMatchObject({ state: "running" }));
+  for (let nth = 1; nth <= 20; nth += 1) await device.turn("stop", { turn: `t${nth}` });
+  await vi.waitFor(async () => {
+    for (let nth = 1; nth <= 20; nth += 1)
+      expect(await device.turn("state", { turn: `t${nth}` })).toMatchObject({ state: "stopped" });
+  });
 });

@@ -168,7 +168,8 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
     ...{ turn: input.turn, path: cutPath(path), tip, calls },
     write: (writes) => host.run(key, operations.write, { ...input, writes }),
     onFailure(error) {
-      if (error !== undefined) log("a response could not be stored", error);
+      // a host that closes ends its runs
+      if (error !== undefined && !context.signal.aborted) log("a response could not be stored", error);
       lease.abort();
     },
   });

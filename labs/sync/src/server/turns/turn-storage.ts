@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { closeMessage, listCalls, parseMessage } from "./turn-messages.js";
+import { closeMessage, listCalls, type MessageValue, parseMessage } from "./turn-messages.js";
 import type { PathRecord, WriteFailure } from "./turn-operations.js";
 import type { CallRow } from "./turn-rows.js";
 
@@ -82,8 +82,11 @@ export function openTurnStorage({
 
   function readOwn({ record, value, turn: writer }: PathRecord): unknown {
     const message = parseMessage(value);
+    if (!message) return undefined;
     if (writer === turn) stored.set(record, message);
-    return message && writer !== turn ? closeMessage(message, CLOSED) : message;
+    // a chat leaves the records of a turn to its server
+    const { turn: _, ...own } = message as MessageValue & { readonly turn?: unknown };
+    return writer === turn ? own : closeMessage(own, CLOSED);
   }
 
   /** Returns the record of a response of this turn. The chat changes no other record. */
@@ -95,7 +98,7 @@ export function openTurnStorage({
     const decisions = calls
       .filter((call) => call.record === record && ids.includes(call.call) && call.decision !== null)
       .map(({ call, decision, account, device }) => ({ call, decision, by: { account, device } }));
-    const own = { ...message, by: "server", turn, ...(decisions.length > 0 && { decisions }) };
+    const own = { ...message, turn, ...(decisions.length > 0 && { decisions }) };
     return { record, value: JSON.stringify(own), message };
   }
 
