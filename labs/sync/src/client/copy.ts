@@ -113,14 +113,16 @@ export function createCopy(
       const records = new Map([...plain, ...stored]);
       for (const { key, value } of listEntries(collection))
         if (value === null) records.delete(key);
-        else records.set(key, value);
+        else records.set(key, toJSON(value));
       return records;
     },
     async write(collection, changes) {
       const entries = new Map<string, unknown>();
       const page = new Map<string, unknown>();
-      for (const [key, value] of changes) {
+      for (const [key, given] of changes) {
         assertStorable(key, "record");
+        // the record as it is now; a value without JSON must not become a removal
+        const value = given === undefined ? undefined : toJSON(given);
         if (key.startsWith("/")) page.set(key, value === undefined ? undefined : { value });
         else if (!isOfTurn(value))
           addEntry(entries, collection, key, value ?? null, findBase(collection, key));
@@ -258,8 +260,23 @@ export function createCopy(
   }
 
   function report(collection: string, changes: Changes): void {
-    for (const listener of [...listeners]) if (listener.collection === collection) listener.report(changes);
+    for (const listener of [...listeners])
+      if (listener.collection === collection)
+        listener.report(
+          new Map([...changes].map(([key, value]) => [key, value === undefined ? value : toJSON(value)])),
+        );
   }
+}
+
+/**
+ * Returns a copy of a value, as its JSON.
+ *
+ * @throws {TypeError} for a value without JSON
+ */
+function toJSON(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`a record needs JSON, and a ${typeof value} has none`);
+  return JSON.parse(text);
 }
 
 /** Returns undefined for the null of a removed record. */
