@@ -91,8 +91,14 @@ export function createCopy(
   let count = 0;
   /** Time of the newest entry that this tab knows. */
   let lastAt = 0;
-  const state = createMirror(local, `${prefix}sync/state`, onState);
+  /** Entries of the outbox in order, until they change. */
+  let listed: readonly OutboxEntry[] | undefined;
+  const state = createMirror(local, `${prefix}sync/state`, (changes) => {
+    if (changes.has("account")) listed = undefined;
+    onState(changes);
+  });
   const outbox = createMirror(local, `${prefix}sync/outbox`, (changes) => {
+    listed = undefined;
     for (const [id, entry] of changes) {
       const parsed = parseEntry(id, entry);
       lastAt = Math.max(lastAt, parsed?.at ?? 0);
@@ -150,11 +156,13 @@ export function createCopy(
       const passed = [...changes].map(([key, value]) => [key, { value }] as const);
       local.pass?.(createName(collection), new Map(passed));
     },
-    listOutbox: () =>
-      [...outbox.records]
+    listOutbox() {
+      listed ??= [...outbox.records]
         .flatMap(([id, entry]) => parseEntry(id, entry) ?? [])
         .filter(isOfAccount)
-        .sort((one, other) => one.at - other.at),
+        .sort((one, other) => one.at - other.at);
+      return listed;
+    },
     async readServerRecords(collection) {
       const [plain, stored] = await Promise.all([
         local.read(prefix + collection),
