@@ -226,7 +226,10 @@ test("calls that a device wrote into its own records never run", async () => {
     status: 409,
     error: { code: "not_waiting" },
   });
-  (await model.next()).end("No.");
+  const request = await model.next();
+  // the model reads that none of them has a result
+  expect(JSON.stringify(request.body.messages).match(/the call had no result/g)).toHaveLength(4);
+  request.end("No.");
   await waitFor(device, "done");
   expect(runs).toEqual([]);
 });

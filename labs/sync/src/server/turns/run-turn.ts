@@ -83,7 +83,7 @@ const STOPPED: TurnEnd = { state: "stopped", code: null, message: null };
 /** Renews a lease, and reads whether the turn is stopped. */
 function holdLease(
   { host, key, signal, subscribe }: JobContext,
-  { renew }: TurnOperations,
+  { renew, readLease }: TurnOperations,
   input: RunInput,
   timeoutMs: number,
   log: (subject: string, error: unknown) => void,
@@ -97,13 +97,13 @@ function holdLease(
     stopped ??= end;
     controller.abort();
   };
-  const look = async () => {
+  const look = async (operation: typeof renew | typeof readLease) => {
     const askedAt = performance.now();
     try {
-      const { isOwner, isStopped } = await host.run(key, renew, input);
+      const { isOwner, isStopped } = await host.run(key, operation, input);
       if (isEnded) return;
-      if (isOwner) renewedAt = askedAt;
-      else isLost = true;
+      if (!isOwner) isLost = true;
+      else if (operation === renew) renewedAt = askedAt;
       if (isStopped) stop(STOPPED);
     } catch (error) {
       log("its lease could not be renewed", error);
@@ -112,8 +112,9 @@ function holdLease(
     }
     if (isLost) controller.abort();
   };
-  const unsubscribe = subscribe(() => void look());
-  const timer = setInterval(() => void look(), RENEW_MS);
+  // each record that the turn writes is a change, too
+  const unsubscribe = subscribe(() => void look(readLease));
+  const timer = setInterval(() => void look(renew), RENEW_MS);
   const late = setTimeout(
     () =>
       stop({ state: "failed", code: "turn_timeout", message: `the turn took longer than ${timeoutMs} ms` }),
@@ -131,7 +132,7 @@ function holdLease(
     },
     abort: () => controller.abort(),
     async confirm() {
-      await look();
+      await look(renew);
       controller.signal.throwIfAborted();
     },
     end() {

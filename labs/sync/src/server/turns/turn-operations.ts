@@ -59,6 +59,9 @@ export type RunState = {
   readonly calls: readonly CallRow[];
 };
 
+/** The lease of a run, as the database has it. */
+export type LeaseState = { readonly isOwner: boolean; readonly isStopped: boolean };
+
 /** The reason for which a record of a run is not stored. */
 export type WriteFailure = "turn_lost" | "record_deleted" | "record_too_large" | "quota_exceeded";
 
@@ -211,13 +214,19 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
     },
   );
 
+  /** Reads whether a turn is still a run's. */
+  const readLease = reading(
+    "turn.lease",
+    async (reader: Reader, { turn, owner }: Run): Promise<LeaseState> => {
+      const row = await readTurn(reader, turn);
+      return { isOwner: row?.state === "running" && row.owner === owner, isStopped: row?.stop === 1 };
+    },
+  );
+
   /** Extends the lease of a run. */
   const renew = operation(
     "turn.renew",
-    async (
-      { key, query, now }: Transaction,
-      { turn, owner }: Run,
-    ): Promise<{ isOwner: boolean; isStopped: boolean }> => {
+    async ({ key, query, now }: Transaction, { turn, owner }: Run): Promise<LeaseState> => {
       const [row] = await query<{ stop: number }>(
         `UPDATE sync_turns SET alive_until = ? WHERE key = ? AND turn = ? AND owner = ? AND state = 'running'
           AND alive_until > ? RETURNING stop`,
@@ -312,7 +321,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
   });
 
   return {
-    operations: { start, readState, stop, decide, readRun, readPath, renew, write, endRun, look },
+    operations: { start, readState, stop, decide, readRun, readPath, readLease, renew, write, endRun, look },
     tend,
   };
 }
