@@ -91,8 +91,14 @@ export function createCopy(
   let count = 0;
   /** Time of the newest entry that this tab knows. */
   let lastAt = 0;
-  const state = createMirror(local, `${prefix}sync/state`, onState);
+  /** Entries of the outbox in order, until they change. */
+  let listed: readonly OutboxEntry[] | undefined;
+  const state = createMirror(local, `${prefix}sync/state`, (changes) => {
+    if (changes.has("account")) listed = undefined;
+    onState(changes);
+  });
   const outbox = createMirror(local, `${prefix}sync/outbox`, (changes) => {
+    listed = undefined;
     for (const [id, entry] of changes) {
       const parsed = parseEntry(id, entry);
       lastAt = Math.max(lastAt, parsed?.at ?? 0);
@@ -113,14 +119,16 @@ export function createCopy(
       const records = new Map([...plain, ...stored]);
       for (const { key, value } of listEntries(collection))
         if (value === null) records.delete(key);
-        else records.set(key, value);
+        else records.set(key, toJSON(value));
       return records;
     },
     async write(collection, changes) {
       const entries = new Map<string, unknown>();
       const page = new Map<string, unknown>();
-      for (const [key, value] of changes) {
+      for (const [key, given] of changes) {
         assertStorable(key, "record");
+        // the record as it is now; a value without JSON must not become a removal
+        const value = given === undefined ? undefined : toJSON(given);
         if (key.startsWith("/")) page.set(key, value === undefined ? undefined : { value });
         else if (!isOfTurn(value))
           addEntry(entries, collection, key, value ?? null, findBase(collection, key));
@@ -148,11 +156,13 @@ export function createCopy(
       const passed = [...changes].map(([key, value]) => [key, { value }] as const);
       local.pass?.(createName(collection), new Map(passed));
     },
-    listOutbox: () =>
-      [...outbox.records]
+    listOutbox() {
+      listed ??= [...outbox.records]
         .flatMap(([id, entry]) => parseEntry(id, entry) ?? [])
         .filter(isOfAccount)
-        .sort((one, other) => one.at - other.at),
+        .sort((one, other) => one.at - other.at);
+      return listed;
+    },
     async readServerRecords(collection) {
       const [plain, stored] = await Promise.all([
         local.read(prefix + collection),
@@ -258,8 +268,23 @@ export function createCopy(
   }
 
   function report(collection: string, changes: Changes): void {
-    for (const listener of [...listeners]) if (listener.collection === collection) listener.report(changes);
+    for (const listener of [...listeners])
+      if (listener.collection === collection)
+        listener.report(
+          new Map([...changes].map(([key, value]) => [key, value === undefined ? value : toJSON(value)])),
+        );
   }
+}
+
+/**
+ * Returns a copy of a value, as its JSON.
+ *
+ * @throws {TypeError} for a value without JSON
+ */
+function toJSON(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`a record needs JSON, and a ${typeof value} has none`);
+  return JSON.parse(text);
 }
 
 /** Returns undefined for the null of a removed record. */

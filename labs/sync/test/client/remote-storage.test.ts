@@ -71,6 +71,27 @@ describe("A conversation on two devices", () => {
   });
 });
 
+test("A message that one device finishes survives a removal on another that did not know the end", async () => {
+  const server = createSyncServer();
+  const phone = createDevice(server);
+  const [one, two] = [phone.openTab(), createDevice(server).openTab()];
+  const shown = await one.show("chat/trip");
+  await two.show("chat/trip");
+  await one.write("chat/trip", { a: message("a") });
+  await settle();
+  phone.session = undefined;
+  await one.write("chat/trip", { a: undefined });
+  await settle();
+  const changed = message("a", null, { content: "a, and more" }, 1);
+  await two.write("chat/trip", { a: changed });
+  await settle();
+  phone.session = "ada";
+  one.storage.retryNow();
+  await settle();
+  expect(server.list("ada", "chat/trip").get("a")).toEqual(changed);
+  expect(shown.get("a")).toEqual(changed);
+});
+
 describe("Another user", () => {
   test("gets nothing from an open tab whose session has become theirs, and gives it nothing", async () => {
     const server = createSyncServer();
@@ -93,6 +114,25 @@ describe("Another user", () => {
     expect([...server.list("ada", "conversations").keys()]).toEqual(["tax", "therapy"]);
     expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
   });
+});
+
+test("A response that names another account is not used, whatever its status", async () => {
+  const server = createSyncServer();
+  const device = createDevice(server);
+  const tab = device.openTab();
+  const shown = await tab.show("conversations");
+  await settle();
+  const headers = { "x-sluice-offers": "sync", "x-sluice-account": "account-of-bob" };
+  const changes = [{ record: "diary", version: 9, value: { title: "Bob's diary" } }];
+  server.script = ({ path }) =>
+    path === "pull"
+      ? Response.json({ changes, cursor: "9.x", hasMore: false, droppedAt: null }, { headers })
+      : undefined;
+  await tab.show("chat/trip");
+  await settle();
+  expect(tab.storage.status.getSnapshot()).toMatchObject({ error: { code: "account_changed" } });
+  expect(shown.size).toBe(0);
+  expect((await tab.read("chat/trip")).size).toBe(0);
 });
 
 describe("A response", () => {
@@ -150,9 +190,8 @@ describe("A response", () => {
 describe("A server that was restored from a backup", () => {
   test("gets back what it lost, and all devices show the same", async () => {
     const server = createSyncServer();
-    const one = createDevice(server).openTab();
-    const other = createDevice(server);
-    const two = other.openTab();
+    const devices = [createDevice(server), createDevice(server)] as const;
+    const [one, two] = [devices[0].openTab(), devices[1].openTab()];
     const [shownOne, shownTwo] = [await one.show("chat/trip"), await two.show("chat/trip")];
     await one.write("chat/trip", { a: message("a") });
     await settle();
@@ -164,6 +203,7 @@ describe("A server that was restored from a backup", () => {
     for (const key of ["c", "d", "e"]) await two.write("chat/trip", { [key]: message(key, "a") });
     await settle();
     await one.write("chat/trip", { f: message("f", "b") });
+    for (const { clock } of devices) await clock.advance(5000);
     await settle();
     const stored = Object.fromEntries(server.list("ada", "chat/trip"));
     expect(Object.keys(stored).sort()).toEqual(["a", "b", "c", "d", "e", "f"]);

@@ -118,3 +118,30 @@ test("a Durable Object serves devices, and forgets nothing between them", async 
   expect((await laptop.search("diary")).hits).toEqual([]);
   expect(await open("bob").readAll("chat/a")).toEqual({});
 });
+
+test("the server remembers 50,000 deletions and 10,000 commits of a user, and forgets older ones step by step", async () => {
+  const device = open("old");
+  await device.pull("chat/new");
+  await seed("old", 30_000);
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode("old"));
+  const key = `user:${[...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  const run = (sql: string, ...values: unknown[]) =>
+    runInDurableObject(SYNC.get(SYNC.idFromName(key)), (_, { storage }) =>
+      storage.sql.exec(sql, ...values).toArray(),
+    );
+  // as if 50,100 records had been deleted
+  await run("UPDATE sync_users SET tombstones = 50100");
+  await device.push("chat/new", null, [{ record: "1", value: 1 }]);
+  expect(await run("SELECT tombstones FROM sync_users")).toEqual([{ tombstones: 49_900 }]);
+  expect(
+    await run("SELECT MIN(version) AS oldest, COUNT(*) AS count FROM sync_records WHERE value IS NULL"),
+  ).toEqual([{ oldest: 50 * 201, count: 400 }]);
+  expect(await run("SELECT MIN(version) AS oldest, COUNT(*) AS count FROM sync_commits")).toEqual([
+    { oldest: 20_002, count: 10_000 },
+  ]);
+  expect(await device.pull("old/1", "20001.tag")).toMatchObject({
+    status: 409,
+    error: { code: "unknown_cursor" },
+  });
+  expect(await device.pull("old/1", "20002.tag")).toMatchObject({ status: 200 });
+});

@@ -98,7 +98,7 @@ describe.each(databases)("Turns on %s", (database) => {
     request.end("Rome.");
     expect(await waitFor(phone, "done")).toMatchObject({ status: 200, state: "done" });
     expect(await readResponses(phone)).toMatchObject([
-      { message: { content: "To Rome.", outcome: "complete" }, parent: "q1", turn: "turn-1", by: "server" },
+      { message: { content: "To Rome.", outcome: "complete" }, parent: "q1", turn: "turn-1" },
     ]);
     // a repeat returns the state of the first request
     expect(await phone.turn("start", { ...TURN, question: "other" })).toMatchObject({ state: "done" });
@@ -226,7 +226,10 @@ test("calls that a device wrote into its own records never run", async () => {
     status: 409,
     error: { code: "not_waiting" },
   });
-  (await model.next()).end("No.");
+  const request = await model.next();
+  // the model reads that none of them has a result
+  expect(JSON.stringify(request.body.messages).match(/the call had no result/g)).toHaveLength(4);
+  request.end("No.");
   await waitFor(device, "done");
   expect(runs).toEqual([]);
 });
@@ -479,4 +482,50 @@ test("an erased user leaves no row, and nothing of a turn that ran", async () =>
   await vi.waitFor(() => expect(request.signal.aborted).toBe(true));
   expect(await server.exportUser("ada")).toEqual({ isWhole: true, records: [] });
   expect(await device.readAll(COLLECTION)).toEqual({});
+});
+
+test("a process that stood still for longer than its lease runs no tool, and sends nothing", async () => {
+  watchLog();
+  const runs: unknown[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays.",
+    inputSchema: { type: "object" },
+    execute: (input) => {
+      runs.push(input);
+      return "paid";
+    },
+  });
+  const { device, model } = await openTurns({ tools: [pay] });
+  await device.turn("start", TURN);
+  const request = await model.next();
+  moveClock(20_001);
+  expect(await device.turn("state", { turn: "turn-1" })).toMatchObject({
+    state: "failed",
+    code: "turn_lost",
+  });
+  request.call({ id: "c1", name: "pay", arguments: { n: 1 } });
+  // its connection to the gateway ends with the turn
+  await vi.waitFor(() => expect(request.signal.aborted).toBe(true));
+  expect([runs.length, model.count]).toEqual([0, 1]);
+});
+
+test("one user has at most 20 open turns, and a turn that ends makes room", async () => {
+  watchLog();
+  const { device, model } = await openTurns();
+  const question = { message: { role: "user", content: "Where to?" }, parent: null, revision: 0 };
+  for (let nth = 0; nth < 21; nth += 1)
+    await device.push(`chat/${nth}`, null, [{ record: "q1", value: question }]);
+  const start = (nth: number) =>
+    device.turn("start", { ...TURN, turn: `t${nth}`, collection: `chat/${nth}` });
+  for (let nth = 0; nth < 20; nth += 1) expect(await start(nth)).toMatchObject({ state: "running" });
+  expect(await start(20)).toMatchObject({ status: 429, error: { code: "too_many_turns" } });
+  const first = await model.next();
+  first.end("Rome.");
+  await vi.waitFor(async () => expect(await start(20)).toMatchObject({ state: "running" }));
+  for (let nth = 1; nth <= 20; nth += 1) await device.turn("stop", { turn: `t${nth}` });
+  await vi.waitFor(async () => {
+    for (let nth = 1; nth <= 20; nth += 1)
+      expect(await device.turn("state", { turn: `t${nth}` })).toMatchObject({ state: "stopped" });
+  });
 });

@@ -1,5 +1,11 @@
 import { type Client, createClient, type Tool } from "@sluice/core";
-import { type ChatStore, type ChatStoreOptions, type ChatTurn, createChatStore, customStorage } from "@sluice/stores";
+import {
+  type ChatStore,
+  type ChatStoreOptions,
+  type ChatTurn,
+  createChatStore,
+  customStorage,
+} from "@sluice/stores";
 import type { JobContext } from "@sluice/worker-proxy";
 import { innerWay } from "@sluice/worker-proxy/internal";
 import { job } from "../define.js";
@@ -69,6 +75,12 @@ interface Lease {
   /** The end of a turn that was stopped; undefined before. */
   readonly stopped: TurnEnd | undefined;
   abort(): void;
+  /**
+   * Makes sure that the turn is still this run's, before something is paid for or has an effect.
+   *
+   * @throws the reason of the signal if it is not
+   */
+  confirm(): Promise<void>;
   end(): void;
 }
 
@@ -77,7 +89,7 @@ const STOPPED: TurnEnd = { state: "stopped", code: null, message: null };
 /** Renews a lease, and reads whether the turn is stopped. */
 function holdLease(
   { host, key, signal, subscribe }: JobContext,
-  { renew }: TurnOperations,
+  { renew, readLease }: TurnOperations,
   input: RunInput,
   timeoutMs: number,
   log: (subject: string, error: unknown) => void,
@@ -91,13 +103,13 @@ function holdLease(
     stopped ??= end;
     controller.abort();
   };
-  const look = async () => {
+  const look = async (operation: typeof renew | typeof readLease) => {
     const askedAt = performance.now();
     try {
-      const { isOwner, isStopped } = await host.run(key, renew, input);
+      const { isOwner, isStopped } = await host.run(key, operation, input);
       if (isEnded) return;
-      if (isOwner) renewedAt = askedAt;
-      else isLost = true;
+      if (!isOwner) isLost = true;
+      else if (operation === renew) renewedAt = askedAt;
       if (isStopped) stop(STOPPED);
     } catch (error) {
       log("its lease could not be renewed", error);
@@ -106,8 +118,9 @@ function holdLease(
     }
     if (isLost) controller.abort();
   };
-  const unsubscribe = subscribe(() => void look());
-  const timer = setInterval(() => void look(), RENEW_MS);
+  // each record that the turn writes is a change, too
+  const unsubscribe = subscribe(() => void look(readLease));
+  const timer = setInterval(() => void look(renew), RENEW_MS);
   const late = setTimeout(
     () =>
       stop({ state: "failed", code: "turn_timeout", message: `the turn took longer than ${timeoutMs} ms` }),
@@ -124,6 +137,10 @@ function holdLease(
       return stopped;
     },
     abort: () => controller.abort(),
+    async confirm() {
+      await look(renew);
+      controller.signal.throwIfAborted();
+    },
     end() {
       isEnded = true;
       unsubscribe();
@@ -158,7 +175,8 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
     ...{ turn: input.turn, path: cutPath(path), tip, calls },
     write: (writes) => host.run(key, operations.write, { ...input, writes }),
     onFailure(error) {
-      if (error !== undefined) log("a response could not be stored", error);
+      // a host that closes ends its runs
+      if (error !== undefined && !context.signal.aborted) log("a response could not be stored", error);
       lease.abort();
     },
   });
@@ -192,13 +210,13 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
 
 /** Opens the chat of a run. What the operator's code throws is in `failures`. */
 function openChat<Env>(
-  { context, setup, input, run, log }: RunParts<Env>,
+  { context, setup, input, run, lease, log }: RunParts<Env>,
   storage: TurnStorage,
   steps: number,
 ): { readonly chat: ChatStore; readonly failures: AppFailure[] } {
   const { model, options: params, user } = JSON.parse(run.request) as TurnRequest;
   const env = context.env as Env;
-  const client = openClient(setup, user, env);
+  const client = openClient(setup, user, env, lease);
   const about: TurnContext<Env> = { env, user, collection: run.collection, client };
   const failures: AppFailure[] = [];
   const guard = async <Result>(code: string, work: () => Result | Promise<Result>): Promise<Result> => {
@@ -217,7 +235,7 @@ function openChat<Env>(
     storage: customStorage(storage),
     model,
     params,
-    tools: createTools(setup, about).map((tool) => logTool(tool, log)),
+    tools: createTools(setup, about).map((tool) => guardTool(tool, lease, log)),
     maxSteps: Math.max(1, maxSteps - steps),
     ...(instructions !== undefined && {
       instructions: () =>
@@ -242,13 +260,14 @@ function createTools<Env>({ tools = [] }: TurnSetup<Env>, context: TurnContext<E
   }
 }
 
-/** Logs what a tool throws. The model reads the error, as in a page. */
-function logTool(tool: Tool, log: (subject: string, error: unknown) => void): Tool {
+/** Runs a tool only while the turn is this run's, and logs what it throws. The model reads the error, as in a page. */
+function guardTool(tool: Tool, lease: Lease, log: (subject: string, error: unknown) => void): Tool {
   const { execute, name } = tool;
   if (!execute) return tool;
   return {
     ...tool,
     async execute(input, context) {
+      await lease.confirm();
       try {
         return await execute(input, context);
       } catch (error) {
@@ -259,10 +278,17 @@ function logTool(tool: Tool, log: (subject: string, error: unknown) => void): To
   };
 }
 
-function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env): Client {
+function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env, lease: Lease): Client {
   const { baseURL, fetch } = innerWay(setup.proxy(), user, env);
-  // texts of the user stay out of the log
-  return createClient({ baseURL, fetch, onEvent: () => {} });
+  return createClient({
+    baseURL,
+    async fetch(request) {
+      await lease.confirm();
+      return await fetch(request);
+    },
+    // texts of the user stay out of the log
+    onEvent: () => {},
+  });
 }
 
 /** Applies the decisions of devices, one after the other. Returns the turn that continues. */

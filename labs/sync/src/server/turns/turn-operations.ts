@@ -59,12 +59,17 @@ export type RunState = {
   readonly calls: readonly CallRow[];
 };
 
+/** The lease of a run, as the database has it. */
+export type LeaseState = { readonly isOwner: boolean; readonly isStopped: boolean };
+
 /** The reason for which a record of a run is not stored. */
 export type WriteFailure = "turn_lost" | "record_deleted" | "record_too_large" | "quota_exceeded";
 
 /** A message of the thread of a question. */
 export type PathRecord = { readonly record: string; readonly value: string; readonly turn: string | null };
 
+/** Turns of a user that have not ended. */
+const MAX_OPEN = 20;
 /** Messages and bytes of a thread that a run reads. */
 const MAX_MESSAGES = 200;
 const MAX_PATH_BYTES = 4 * 1024 * 1024;
@@ -83,14 +88,14 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       const known = await reportTurn(tx, plan, input.turn);
       if (known) return { ...known, isNew: (await readTurn(tx, input.turn))?.owner === input.owner };
       const open = await query<TurnRow>(
-        "SELECT * FROM sync_turns WHERE key = ? AND collection = ? AND ended_at IS NULL",
-        ...[key, input.collection],
+        "SELECT * FROM sync_turns WHERE key = ? AND ended_at IS NULL LIMIT ?",
+        ...[key, MAX_OPEN],
       );
-      for (const row of open) {
-        const late = findLateEnd(row, now);
-        if (!late) return { failed: "turn_in_progress" };
-        await endTurn(tx, plan, row, late);
-      }
+      const late = open.filter((row) => findLateEnd(row, now) !== undefined);
+      if (open.some((row) => row.collection === input.collection && !late.includes(row)))
+        return { failed: "turn_in_progress" };
+      if (open.length - late.length >= MAX_OPEN) return { failed: "too_many_turns" };
+      for (const row of late) await endTurn(tx, plan, row, findLateEnd(row, now) ?? STOPPED);
       const [question] = await query<{ value: string | null; collection: number }>(
         `SELECT r.value, r.collection FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
           WHERE c.key = ? AND c.collection = ? AND r.record = ?`,
@@ -209,13 +214,19 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
     },
   );
 
+  /** Reads whether a turn is still a run's. */
+  const readLease = reading(
+    "turn.lease",
+    async (reader: Reader, { turn, owner }: Run): Promise<LeaseState> => {
+      const row = await readTurn(reader, turn);
+      return { isOwner: row?.state === "running" && row.owner === owner, isStopped: row?.stop === 1 };
+    },
+  );
+
   /** Extends the lease of a run. */
   const renew = operation(
     "turn.renew",
-    async (
-      { key, query, now }: Transaction,
-      { turn, owner }: Run,
-    ): Promise<{ isOwner: boolean; isStopped: boolean }> => {
+    async ({ key, query, now }: Transaction, { turn, owner }: Run): Promise<LeaseState> => {
       const [row] = await query<{ stop: number }>(
         `UPDATE sync_turns SET alive_until = ? WHERE key = ? AND turn = ? AND owner = ? AND state = 'running'
           AND alive_until > ? RETURNING stop`,
@@ -310,7 +321,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
   });
 
   return {
-    operations: { start, readState, stop, decide, readRun, readPath, renew, write, endRun, look },
+    operations: { start, readState, stop, decide, readRun, readPath, readLease, renew, write, endRun, look },
     tend,
   };
 }

@@ -16,6 +16,11 @@ export interface HistoryServer {
 
 type Network = "on" | "off" | "html" | "empty" | "json" | "busy" | "lossy";
 type Values = Map<string, unknown>;
+/** What the server has of a user. */
+interface Stored {
+  readonly chat: ReadonlyMap<string, unknown>;
+  readonly list: ReadonlyMap<string, unknown>;
+}
 
 const USERS = ["ada", "bob"] as const;
 const CHAT = "chat/trip";
@@ -106,7 +111,7 @@ export async function playHistory(
   async function step(browser: Browser): Promise<void> {
     const at = random();
     const open = browser.tabs.filter(({ isOpen }) => isOpen);
-    if (open.length === 0 || at < 0.06)
+    if (open.length === 0 || (at < 0.06 && open.length < 2))
       return openTab(browser, random() < 0.85 ? browser.session : pick(USERS));
     const tab = pick(open);
     if (at < 0.4) return writeMessage(browser, tab);
@@ -136,7 +141,6 @@ export async function playHistory(
   }
 
   function openTab(browser: Browser, user = "ada"): void {
-    if (browser.tabs.filter(({ isOpen }) => isOpen).length > 1) return;
     log(`${browser.name}: open a tab of ${user}`);
     const client: Client = createClient({
       baseURL: "https://proxy.example",
@@ -281,10 +285,10 @@ export async function playHistory(
           await settle();
           for (const tab of browser.tabs) if (tab.isOpen && tab.user === user) tab.storage.retryNow();
         }
-        await rest();
+        await synchronize(user);
         await clock.advance(1000);
       }
-      await rest();
+      await synchronize(user);
       const stored = await readAll(user);
       found.push(...findStrangers(user, stored), ...findLosses(user, stored), ...findHoles(user, stored));
       for (const browser of browsers)
@@ -292,6 +296,15 @@ export async function playHistory(
           if (tab.isOpen && tab.user === user) found.push(...(await findDifferences(browser, tab, stored)));
     }
     return found;
+  }
+
+  /** Waits until each tab of a user has sent and read everything, or says why not. */
+  async function synchronize(user: string): Promise<void> {
+    for (const { tabs } of browsers)
+      for (const tab of tabs)
+        if (tab.isOpen && tab.user === user)
+          for (const collection of [CHAT, LIST]) await tab.storage.sync(collection).catch(() => {});
+    await rest();
   }
 
   async function rest(): Promise<void> {
@@ -304,7 +317,7 @@ export async function playHistory(
   }
 
   /** Reads what the server has, as a new device does. */
-  async function readAll(user: string): Promise<{ chat: Values; list: Values }> {
+  async function readAll(user: string): Promise<Stored> {
     const client = createClient({
       baseURL: "https://proxy.example",
       onEvent: () => {},
@@ -314,22 +327,21 @@ export async function playHistory(
     });
     const storage = remoteStorage(client, { local: memoryStorage(), name: `new-${Math.random()}` });
     const read = (collection: string) => storage.read(`${JSON.stringify(user)}/${collection}`);
-    await read(CHAT);
-    await read(LIST);
-    await rest();
+    await storage.sync(CHAT);
+    await storage.sync(LIST);
     const [chat, list] = [await read(CHAT), await read(LIST)];
     await storage.drop?.("nothing");
     return { chat, list };
   }
 
   /** Nothing of another user has crossed. */
-  function findStrangers(user: string, { chat, list }: { chat: Values; list: Values }): string[] {
+  function findStrangers(user: string, { chat, list }: Stored): string[] {
     const keys = [...chat.keys(), ...list.keys()];
     return keys.filter((key) => !key.startsWith(user)).map((key) => `${user}'s account has ${key}`);
   }
 
   /** Nothing that was written is lost, unless it was removed, refused or forgotten by a sign-out. */
-  function findLosses(user: string, { chat }: { chat: Values }): string[] {
+  function findLosses(user: string, { chat }: Pick<Stored, "chat">): string[] {
     return written
       .filter((each) => each.user === user && each.collection === CHAT)
       .filter(({ key }) => !removed.has(`${user} ${CHAT} ${key}`) && !unsure.has(`${user} ${CHAT} ${key}`))
@@ -338,7 +350,7 @@ export async function playHistory(
   }
 
   /** Returns true for a message that waits for a refused or unfinished one, on a device that has it. */
-  function isBelowMissing(user: string, key: string, chat: Values): boolean {
+  function isBelowMissing(user: string, key: string, chat: Stored["chat"]): boolean {
     for (const { tabs } of browsers)
       for (const tab of tabs) {
         if (!tab.isOpen || tab.user !== user) continue;
@@ -356,7 +368,7 @@ export async function playHistory(
   }
 
   /** No message is on the server without its parent, unless a user has removed the parent. */
-  function findHoles(user: string, { chat }: { chat: Values }): string[] {
+  function findHoles(user: string, { chat }: Pick<Stored, "chat">): string[] {
     return [...chat].flatMap(([key, value]) => {
       const { parent } = value as { parent: string | null };
       if (parent === null || chat.has(parent)) return [];
@@ -372,7 +384,7 @@ export async function playHistory(
   }
 
   /** Every tab shows what the server has, and its status is true. */
-  async function findDifferences(browser: Browser, tab: Tab, stored: { chat: Values; list: Values }) {
+  async function findDifferences(browser: Browser, tab: Tab, stored: Stored) {
     const found: string[] = [];
     const local = await tab.storage.read(`${JSON.stringify(tab.user)}/${CHAT}`);
     let unsent = 0;
@@ -381,7 +393,7 @@ export async function playHistory(
       const content = (value as { message: { content: string } }).message.content;
       if (stored.chat.has(key)) continue;
       if (isOpenResponse(value)) continue;
-      if (content.length > 1_000_000) hasRefusal = true;
+      if (content.length > 1_000_000) hasRefusal ||= !isBelowOpen(key, local, stored.chat);
       else if (!isBelowMissing(tab.user, key, stored.chat))
         found.push(`${browser.name}: ${key} is only here`);
       unsent += 1;
@@ -405,6 +417,17 @@ export async function playHistory(
       found.push(`${browser.name}: ${tab.user} status ${JSON.stringify(status)}, ${unsent} unsent`);
     return found;
   }
+}
+
+/** Returns true for a message below a response in flight, which waits for its end. */
+function isBelowOpen(key: string, local: ReadonlyMap<string, unknown>, stored: Stored["chat"]): boolean {
+  for (let at: string | null = key; at !== null; ) {
+    const value = local.get(at) as { readonly parent: string | null } | undefined;
+    if (!value) return false;
+    if (isOpenResponse(value) && !stored.has(at)) return true;
+    at = value.parent;
+  }
+  return false;
 }
 
 function isOpenResponse(value: unknown): boolean {

@@ -190,15 +190,18 @@ export function createSyncServer() {
     const { commits } = getAccount(user);
     const since = cursor === null ? Number.POSITIVE_INFINITY : (commits.get(cursor)?.version ?? 0);
     const changes = [...commits.values()].filter(({ version }) => version > since);
+    let leave = () => {};
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         const send = (json: object) =>
           controller.enqueue(new TextEncoder().encode(`event: changed\ndata: ${JSON.stringify(json)}\n\n`));
         const stream = { user, send, end: () => controller.close() };
         streams.add(stream);
-        signal.addEventListener("abort", () => streams.delete(stream));
+        leave = () => void streams.delete(stream);
+        signal.addEventListener("abort", leave);
         send({ cursor: findCursor(user), changes });
       },
+      cancel: () => leave(),
     });
     return new Response(body, { headers: { ...marks, ...headers, "content-type": "text/event-stream" } });
   }
