@@ -106,7 +106,9 @@ test("a decision on a call goes to the runner, which continues the turn", async 
   expect((await chat.send("Hi")).outcome).toBe("tool-calls");
   expect(chat.getSnapshot().status).toBe("requires-action");
   expect((await chat.approve("c1")).outcome).toBe("complete");
-  expect(decisions).toEqual([{ type: "approve", toolCallId: "c1" }]);
+  expect(decisions).toEqual([
+    { type: "approve", messageId: chat.getSnapshot().messages.at(-1)?.id, toolCallId: "c1" },
+  ]);
   expect(chat.getSnapshot().status).toBe("ready");
 });
 

@@ -69,7 +69,13 @@ export function serverRunner({ device }: ServerRunnerOptions = {}): TurnRunner {
     },
     async decide(turn, decision) {
       const { signal } = new AbortController();
-      const body = { turn: turn.id, call: decision.toolCallId, ...toWire(decision), ...named };
+      const body = {
+        turn: turn.id,
+        record: decision.messageId,
+        call: decision.toolCallId,
+        ...toWire(decision),
+        ...named,
+      };
       try {
         await repeat(turn, signal, () => post(getRemote(turn), "decide", body, signal));
       } catch (error) {

@@ -178,7 +178,7 @@ test("An approval goes to the server, which continues the turn", async () => {
   const approved = chat.approve("c1");
   await settle();
   expect(turns.list("decide")).toEqual([
-    { turn: turns.getTurn().turn, call: "c1", decision: "approve", device: "phone" },
+    { turn: turns.getTurn().turn, record: "r", call: "c1", decision: "approve", device: "phone" },
   ]);
   turns.states.set(turns.getTurn().turn, { state: "done" });
   turns.write("Sent", { outcome: "complete", toolCalls: [{ ...call, state: "done", output: "ok" }] }, 2);

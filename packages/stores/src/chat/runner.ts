@@ -75,7 +75,7 @@ export interface RunnerEnd {
 }
 
 /** Decision on a tool call that waits for the user or the app. */
-export type CallDecision = { readonly toolCallId: string } & (
+export type CallDecision = { readonly messageId: string; readonly toolCallId: string } & (
   | { readonly type: "approve" }
   | { readonly type: "deny"; readonly reason: string }
   | { readonly type: "output"; readonly output: unknown }

@@ -157,7 +157,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) =>
     startWhenReady(createQuestion(chat, read, message), message);
-  const react = (decision: CallDecision, state: ChatToolCall["state"], change: CallChange) =>
+  const react = (decision: NewDecision, state: ChatToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, decision, state, change);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
   const noteRefusal = (turn: Promise<ChatTurn>) => {
@@ -318,6 +318,13 @@ function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTu
     : beginTurn(chat, () => ({ below: id, added: [id] }), own, { message: id });
 }
 
+/** A decision before its message is known. */
+type NewDecision = CallDecision extends infer Decision
+  ? Decision extends CallDecision
+    ? Omit<Decision, "messageId">
+    : never
+  : never;
+
 /** Applies the reaction of the user or the app to a call. */
 type CallChange = (call: ChatToolCall) => ChatToolCall;
 
@@ -328,7 +335,7 @@ type CallChange = (call: ChatToolCall) => ChatToolCall;
 function reactToCall(
   chat: Chat,
   read: ReadOptions,
-  decision: CallDecision,
+  decision: NewDecision,
   state: ChatToolCall["state"],
   change: CallChange,
 ): Promise<ChatTurn> {
@@ -339,7 +346,7 @@ function reactToCall(
   return storage.whenReady(() => {
     const message = getLastMessage(chat);
     if (message && findCall(message) && thread.get(message.id)?.turn !== undefined)
-      return decideElsewhere(chat, read, message, decision);
+      return decideElsewhere(chat, read, { ...decision, messageId: message.id });
     if (!message || !findCall(message) || chat.turn) return react();
     return storage.runLocked(message.id, () => react(message.id));
   });
@@ -358,12 +365,8 @@ function reactToCall(
 }
 
 /** Passes a decision to the runner of the message's turn, which then continues. */
-async function decideElsewhere(
-  chat: Chat,
-  read: ReadOptions,
-  { id: continued }: ChatMessage,
-  decision: CallDecision,
-): Promise<ChatTurn> {
+async function decideElsewhere(chat: Chat, read: ReadOptions, decision: CallDecision): Promise<ChatTurn> {
+  const { messageId: continued } = decision;
   await loadRunner(chat);
   const { runner, runnerTurns, turn } = chat;
   const waiting = runnerTurns?.findRunnerTurn(chat, continued, read);

@@ -161,14 +161,17 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
   });
   const steps = path.filter(({ turn }) => turn === input.turn).length;
   const { chat, failures } = openChat(parts, storage, steps);
+  let late: ReturnType<typeof setTimeout> | undefined;
+  let giveUp = (_: undefined) => {};
   const stopped = new Promise<undefined>((resolve) => {
-    const stop = () => {
-      chat.stop();
-      setTimeout(() => resolve(undefined), STOP_MS);
-    };
-    if (lease.signal.aborted) stop();
-    else lease.signal.addEventListener("abort", stop, { once: true });
+    giveUp = resolve;
   });
+  const stop = () => {
+    chat.stop();
+    late = setTimeout(giveUp, STOP_MS, undefined);
+  };
+  if (lease.signal.aborted) stop();
+  else lease.signal.addEventListener("abort", stop, { once: true });
   try {
     const turn = await Promise.race([isFirst ? chat.retry() : decideCalls(chat, calls), stopped]);
     await within(WRITE_MS, storage.waitFor(matchShown(chat)));
@@ -178,6 +181,8 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
     if (lease.stopped) return lease.stopped;
     return turn ? createEnd(turn, chat) : STOPPED;
   } finally {
+    lease.signal.removeEventListener("abort", stop);
+    clearTimeout(late);
     chat.close();
   }
 }

@@ -1,5 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
-import { closeMessage, listCalls, parseMessage } from "./turn-messages.js";
+import { closeMessage, listCalls, type MessageValue, parseMessage } from "./turn-messages.js";
 import type { PathRecord, WriteFailure } from "./turn-operations.js";
 import type { CallRow } from "./turn-rows.js";
 
@@ -83,7 +83,14 @@ export function openTurnStorage({
   function readOwn({ record, value, turn: writer }: PathRecord): unknown {
     const message = parseMessage(value);
     if (writer === turn) stored.set(record, message);
-    return message && writer !== turn ? closeMessage(message, CLOSED) : message;
+    if (!message) return undefined;
+    // a chat leaves the messages of a turn alone, and this one has to continue its own
+    const { turn: _, ...own } = (
+      writer === turn ? message : closeMessage(message, CLOSED)
+    ) as MessageValue & {
+      turn?: unknown;
+    };
+    return own;
   }
 
   /** Returns the record of a response of this turn. The chat changes no other record. */

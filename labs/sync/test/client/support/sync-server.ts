@@ -1,3 +1,5 @@
+import { hashToId } from "@sluice/core/internal";
+
 interface Stored {
   version: number;
   value: unknown;
@@ -35,7 +37,11 @@ export const refuse = (status: number, code: string, headers: Record<string, str
 /** A server of the sync protocol, in memory. `script` responds before it. */
 export function createSyncServer() {
   let accounts = new Map<string, Account>();
-  const streams = new Set<{ readonly user: string; readonly send: (json: object) => void }>();
+  const streams = new Set<{
+    readonly user: string;
+    readonly send: (json: object) => void;
+    readonly end: () => void;
+  }>();
   const server = {
     /** Requests as `path` and body, in order. */
     requests: [] as SyncRequest[],
@@ -57,6 +63,9 @@ export function createSyncServer() {
       return () => {
         accounts = structuredClone(backup);
         life += 1;
+        // its process has started anew
+        for (const { end } of streams) end();
+        streams.clear();
       };
     },
     /** Number of pages that follow the changes. */
@@ -74,6 +83,8 @@ export function createSyncServer() {
     const scripted = await server.script(given);
     if (scripted) return scripted;
     if (user === undefined) return refuse(401, "unauthorized");
+    const named = headers.get("x-sluice-user");
+    if (named !== null && named !== hashToId(user)) return refuse(409, "user_mismatch");
     const account = { "x-sluice-account": `account-of-${user}` };
     const known = headers.get("x-sluice-account");
     if (known !== null && known !== account["x-sluice-account"])
@@ -179,15 +190,18 @@ export function createSyncServer() {
     const { commits } = getAccount(user);
     const since = cursor === null ? Number.POSITIVE_INFINITY : (commits.get(cursor)?.version ?? 0);
     const changes = [...commits.values()].filter(({ version }) => version > since);
+    let leave = () => {};
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         const send = (json: object) =>
           controller.enqueue(new TextEncoder().encode(`event: changed\ndata: ${JSON.stringify(json)}\n\n`));
-        const stream = { user, send };
+        const stream = { user, send, end: () => controller.close() };
         streams.add(stream);
-        signal.addEventListener("abort", () => streams.delete(stream));
+        leave = () => void streams.delete(stream);
+        signal.addEventListener("abort", leave);
         send({ cursor: findCursor(user), changes });
       },
+      cancel: () => leave(),
     });
     return new Response(body, { headers: { ...marks, ...headers, "content-type": "text/event-stream" } });
   }
