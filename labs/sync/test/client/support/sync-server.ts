@@ -1,4 +1,4 @@
-import { hashToId } from "@sluice/core/internal";
+import { hashToId } from "@sluice/core/extend";
 
 interface Stored {
   version: number;
