@@ -153,7 +153,7 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
 
 /** Converts a schema to JSON Schema. Loads the converter for the first tool with a schema. */
 async function loadJSONSchema(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
-  const { writeJSONSchema } = await import("./json-schema.js");
+  const { writeJSONSchema } = await import("./json-schema-later.js");
   return writeJSONSchema(schema, path);
 }
 
